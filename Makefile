@@ -1,0 +1,29 @@
+# The first two targets are all a newcomer needs.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: run test check bench clean
+
+run: $(READY)  ## start the assistant (a short demonstration when there is no keyboard)
+	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
+
+test: $(READY)  ## the whole suite
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## what is measured, each figure beside its yardstick
+	$(BIN)/python -m benchmarks
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that installs dependency groups
+	$(BIN)/python -m pip install --quiet --editable '.[embedded]' --group dev
+	@touch $@
+
+clean:
+	rm -rf .venv

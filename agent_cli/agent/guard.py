@@ -1,0 +1,28 @@
+"""When a turn has gone on long enough."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_cli.messages import ToolCall
+
+
+@dataclass(frozen=True)
+class Limits:
+    rounds: int = 6
+    repeats: int = 3
+
+
+def fingerprint(call: ToolCall) -> str:
+    """SHA-256 of the name and the arguments in canonical form."""
+    canonical = json.dumps([call.name, call.arguments], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def reason_to_stop(calls: Sequence[ToolCall], limits: Limits) -> str:
+    """Why no further call may run, the last one included, or an empty string."""
+    latest = [fingerprint(call) for call in calls[-limits.repeats :]]
+    if len(latest) == limits.repeats and len(set(latest)) == 1:
+        return f"the same call of {calls[-1].name} was made {limits.repeats} times in a row"
+    return ""

@@ -1,0 +1,185 @@
+"""A turn: the model replies, its tool calls run, and so on until it calls none. The only loop there is.
+
+The REPL, `ask`, jobs and tests all consume this iterator. Closing it, or an error on the way, leaves what has arrived
+in the log, marked as cut.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_cli.agent import context, policy, prompt
+from agent_cli.agent.draft import Draft
+from agent_cli.agent.events import (
+    Asked,
+    Event,
+    Noticed,
+    TextArrived,
+    TextWasThinking,
+    ThinkingArrived,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
+from agent_cli.agent.guard import Limits, reason_to_stop
+from agent_cli.errors import AgentError, Cancelled, ModelFailed
+from agent_cli.llm.model import Cancel, ChatModel, Done, Note, Rethought, Text, Thinking
+from agent_cli.memory import log, sessions
+from agent_cli.messages import Message, Part, ToolCall, ToolResult
+from agent_cli.store import events, ids
+from agent_cli.tools import tool as tools
+from agent_cli.tools.tool import Tool, ToolContext
+
+
+@dataclass(frozen=True)
+class Agent:
+    model: ChatModel
+    tools: Mapping[str, Tool]
+    approve: policy.Approve
+    num_ctx: int = 8192
+    rules: Mapping[str, policy.Ruling] = field(default_factory=dict)
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # per million tokens in and out
+    limits: Limits = Limits()
+    window: context.Window = context.Window()
+    think: bool | str | None = None
+    instructions: str = prompt.SYSTEM
+
+
+def run_turn(
+    hire: Callable[[], Agent], here: ToolContext, parts: Sequence[Part], cancel: Cancel | None = None
+) -> Iterator[Event]:
+    """Run one turn. Each message is committed before it is sent or given out; raises AgentError.
+
+    `hire` finds the model, which may fail, when the person's words are already safe.
+    """
+    cancel = cancel or Cancel()
+    begin(here)
+    asked = log.say(here.db, here.session, here.scope, parts, here.time())
+    yield Asked(ids.handle("message", asked))
+    agent = hire()
+    made: list[ToolCall] = []
+    stop = ""
+    for _ in range(agent.limits.rounds):
+        reply, done = yield from _answer(agent, here, cancel)
+        if not reply.calls:
+            yield _ended(reply, done)
+            return
+        for call in reply.calls:
+            made.append(call)
+            stop = stop or reason_to_stop(made, agent.limits)
+            yield from _run(agent, here, call, stop)
+        if stop:
+            break
+    stop = stop or f"{agent.limits.rounds} rounds of tool calls were made"
+    yield from _last_words(agent, here, cancel, stop)
+
+
+def begin(here: ToolContext) -> None:
+    """Make the session fit to go on: close what a crash left open, and fix what it is told of earlier ones."""
+    session = sessions.get(here.db, here.session, here.scope.owner)
+    log.heal(here.db, here.session, here.scope, here.time())
+    if session.opening is None:
+        sessions.set_opening(here.db, here.session, context.opening(here.db, here.scope, here.session))
+
+
+def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> context.Context:
+    """The next request, as the model would get it."""
+    session = sessions.get(here.db, here.session, here.scope.owner)
+    schemas = [tool.schema() for tool in agent.tools.values()]
+    return context.build(here.db, session, here.time(), agent.num_ctx, schemas, agent.window, agent.instructions, extra)
+
+
+def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
+    """One reply with words or calls; an empty one is asked for once more, without thinking. Raises ModelFailed."""
+    reply, done = yield from _reply(agent, here, cancel, agent.think)
+    if reply.text.strip() or reply.calls:
+        return reply, done
+    yield Noticed("the model answered nothing; asked again without thinking")
+    reply, done = yield from _reply(agent, here, cancel, False, Message("user", after=prompt.EMPTY))
+    if reply.text.strip() or reply.calls:
+        return reply, done
+    why = "it used up its tokens thinking" if done.finish == "length" else "even when asked again"
+    raise ModelFailed(
+        f"{agent.model.name} gave an empty answer, {why}; ask in other words, or try another model with -m"
+    )
+
+
+def _reply(
+    agent: Agent, here: ToolContext, cancel: Cancel, think: bool | str | None, extra: Message | None = None
+) -> Generator[Event, None, tuple[Message, Done]]:
+    """Stream one reply into the log."""
+    shown = request(agent, here, extra)
+    schemas = [tool.schema() for tool in agent.tools.values()]
+    draft, done = Draft(here, agent.model.name), Done("interrupted")
+    try:
+        for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
+            match chunk:
+                case Text(text):
+                    yield from draft.arrive(TextArrived(text))
+                case Thinking(text):
+                    yield from draft.arrive(ThinkingArrived(text))
+                case Rethought():
+                    yield from draft.arrive(TextWasThinking())
+                case Note(text):
+                    yield Noticed(text)
+                case ToolCall():
+                    draft.calls.append(chunk)
+                case Done():
+                    done = chunk
+        yield from draft.flush()
+    except BaseException as error:
+        cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt))
+        draft.calls.clear()  # a call in a reply that broke off was never meant to run
+        draft.close("cancelled" if cut else "interrupted", log.Usage())
+        if isinstance(error, AgentError):
+            yield from draft.flush()  # it is on disk: show what the error cut off
+        raise
+    reply = draft.close(done.finish, _usage(agent, done))
+    return reply, done
+
+
+def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str) -> Iterator[Event]:
+    """Answer one call, whatever comes: run it, or log why it was not."""
+    yield ToolStarted(call)
+    result = ToolResult(f"not run: {stop}", failed=True) if stop else _permitted(agent, here, call)
+    if isinstance(result, Tool):
+        result = tools.run(result, call, here)
+    log.answer(here.db, here.session, here.scope, call, result, here.time())
+    yield ToolFinished(call, result)
+
+
+def _permitted(agent: Agent, here: ToolContext, call: ToolCall) -> Tool | ToolResult:
+    """The tool, when it may run, else what the model is told."""
+    tool = agent.tools.get(call.name)
+    if tool is None:
+        return ToolResult(f"there is no tool {call.name!r}; there are {', '.join(agent.tools)}", failed=True)
+    ruling = policy.rule(tool, agent.rules)
+    allowed = ruling == "allow" or (ruling == "ask" and agent.approve(call))
+    actor = "person" if ruling == "ask" else "program"
+    kind = f"call {'allowed' if allowed else 'refused'}"
+    events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, of=str(call.arguments))
+    return tool if allowed else ToolResult("refused: the person did not allow this call", failed=True)
+
+
+def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
+    """One more request, for words. The tools stay in it so that the prompt's beginning does not change."""
+    extra = Message("user", after=prompt.ENOUGH.format(reason=stop.capitalize()))
+    reply, done = yield from _reply(agent, here, cancel, agent.think, extra)
+    for call in reply.calls:
+        yield from _run(agent, here, call, stop)
+    if not reply.text.strip() or reply.calls:
+        sentence = f"I stopped here: {stop}, and no answer came of it."
+        draft = Draft(here, "")
+        yield from draft.arrive(TextArrived(sentence))
+        yield from draft.flush()
+        reply = draft.close("refused", log.Usage())
+    yield _ended(reply, done, stop)
+
+
+def _ended(reply: Message, done: Done, stop: str = "") -> TurnEnded:
+    return TurnEnded(reply, done.finish, done.model, done.tokens_in, done.tokens_out, stop)
+
+
+def _usage(agent: Agent, done: Done) -> log.Usage:
+    price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
+    cost = (done.tokens_in * price_in + done.tokens_out * price_out) / 1e6
+    return log.Usage(done.model, done.tokens_in, done.tokens_out, cost)

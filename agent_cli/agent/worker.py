@@ -1,0 +1,127 @@
+"""Runs queued jobs. A job's work (a model may take minutes) is done outside any transaction and gives back its effect,
+which is written together with the record that the job is done: so it happens once, however often it was begun.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from agent_cli.clock import Clock
+from agent_cli.errors import AgentError, Cancelled
+from agent_cli.llm.model import Cancel, ChatModel, Text
+from agent_cli.memory import summaries
+from agent_cli.messages import Message
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+
+Effect = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a job may use. `model` gives the cheap model, or None when no server answers."""
+
+    db: Database
+    time: Clock
+    model: Callable[[], ChatModel | None]
+    characters: int  # of a transcript that fits the model
+    cancel: Cancel
+
+
+def run_one(desk: Desk) -> bool:
+    """Run the next job that is due; False when there is none. Raises Cancelled with the job put back."""
+    job = jobs.claim(desk.db, desk.time())
+    if job is None:
+        return False
+    try:
+        effect = HANDLERS[job.kind](desk, job)
+        with desk.db.write():
+            jobs.finish(desk.db, job, desk.time())
+            effect()
+    except jobs.LeaseLost:
+        pass  # somebody else does it
+    except (Cancelled, KeyboardInterrupt, SystemExit):
+        jobs.put_back(desk.db, job)
+        raise
+    except AgentError as error:
+        jobs.fail(desk.db, job, str(error), desk.time())
+    except Exception as error:
+        jobs.fail(desk.db, job, f"{type(error).__name__}: {error}", desk.time())
+        raise
+    return True
+
+
+def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
+    """The model as memory knows it: a question in, words out."""
+
+    def ask(question: str) -> Iterator[str]:
+        for chunk in model.reply([Message("user", question)], think=False, cancel=cancel):
+            if isinstance(chunk, Text):
+                yield chunk.text
+
+    return ask
+
+
+def summarise(desk: Desk, job: jobs.Job) -> Effect:
+    """Write the summary of a closed session."""
+    session = ids.number("session", job.subject)
+    closed = desk.db.value("select closed_at from session where id = ?", (session,))
+    said = summaries.transcript(desk.db, session, desk.characters)
+    if closed is None or not said:
+        return lambda: None  # taken up again, or gone: nothing to summarise
+    model = desk.model()
+    words = "".join(summaries.stream(said, ask_with(model, desk.cancel) if model else None))
+    method, name = ("model", model.name) if model else ("extract", "")
+    return lambda: summaries.keep(desk.db, session, words, method, name, desk.time)
+
+
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise}
+
+
+class IdleWorker:
+    """Runs jobs on a thread of its own when nobody has typed or read an answer for a while, and stops when they do."""
+
+    def __init__(self, open_desk: Callable[[Cancel], Desk], pause: float):
+        self._open_desk, self._pause = open_desk, pause
+        self._touched = threading.Event()
+        self._ended = threading.Event()
+        self._busy = False
+        self._cancel = Cancel()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+        self._thread.start()
+
+    def touch(self, *, busy: bool | None = None) -> None:
+        """The person does something: stop at once and wait again. While `busy` an answer streams, and nothing runs."""
+        with self._lock:
+            self._busy = self._busy if busy is None else busy
+            self._touched.set()
+            cancel = self._cancel
+        cancel()
+
+    def end(self, seconds: float) -> None:
+        """Stop, and wait at most this long for it."""
+        self._ended.set()
+        self.touch()
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._touched.clear()
+            if self._touched.wait(self._pause) or self._busy:
+                continue
+            with self._lock:
+                if self._touched.is_set():
+                    continue
+                self._cancel = Cancel()
+            self._work(self._cancel)
+
+    def _work(self, cancel: Cancel) -> None:
+        desk = self._open_desk(cancel)
+        try:
+            while not cancel and run_one(desk):
+                pass
+        except (Cancelled, AgentError):
+            pass  # put back, or kept with its error: `agent jobs list` shows it
+        finally:
+            desk.db.close()

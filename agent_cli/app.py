@@ -1,0 +1,143 @@
+"""The one place that builds things and joins them: settings, file, models, tools.
+
+Nothing here draws or parses; the command line, the session and the server each start from `open_app`.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent_cli import clock, config
+from agent_cli.agent.context import Window
+from agent_cli.agent.loop import Agent
+from agent_cli.agent.policy import Approve
+from agent_cli.agent.worker import Desk
+from agent_cli.config import Config, Loaded
+from agent_cli.llm import choose, scripted
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.memory import log, search
+from agent_cli.memory.scope import PERSON, Scope, place_of
+from agent_cli.store import file, jobs
+from agent_cli.store.db import Database
+from agent_cli.tools import registry
+from agent_cli.tools.tool import ToolContext
+
+_CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
+
+
+@dataclass
+class App:
+    """What one run of the program works with. `db` belongs to the thread that opened it."""
+
+    loaded: Loaded
+    db: Database
+    time: clock.Clock
+    scope: Scope
+    notice: Callable[[str], None]
+    named: bool  # whether the person named a model, by flag, environment or file
+    _model: ChatModel | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
+
+    def use_model(self, name: str) -> None:
+        """Answer with another model from now on."""
+        self.loaded = replace(self.loaded, config=replace(self.config, model=name))
+        self._model = None
+
+    def chat_model(self, db: Database) -> tuple[ChatModel, str]:
+        """The model that answers, and a notice when the person should know which. Raises AgentError.
+
+        It is looked for again each time while only the offline one answers: a server may have been started since.
+        """
+        with self._lock:
+            if self._model is not None:
+                return self._model, ""
+            model, notice = self._chosen(self.config.model, "chat", db)
+            if model.name != "offline" or self.config.model == "offline":
+                self._model = model
+            return model, notice
+
+    def cheap_model(self, db: Database) -> ChatModel | None:
+        """The model for summaries; None when none answers, and words are extracted instead."""
+        name = self.config.cheap_model or self.config.model
+        if name.startswith("scripted:"):
+            return self._chosen(name, "cheap", db)[0]
+        model = self._chosen(name, "cheap", db)[0] if self.config.cheap_model else self.chat_model(db)[0]
+        return None if model.name == "offline" else model
+
+    def _chosen(self, name: str, role: scripted.Role, db: Database) -> tuple[ChatModel, str]:
+        settings = self.config
+        return choose.chat_model(
+            name, settings.host, settings.num_ctx, keep_alive=settings.keep_alive or None,
+            options=settings.options, find=self._find, last_used=log.last_model(db, self.scope.owner),
+            patience=settings.patience, role=role,
+        )  # fmt: skip
+
+    def _find(self, question: str, limit: int) -> list[tuple[str, str, str]]:
+        """What memory holds about a question, for the offline model: handle, date, words."""
+        db = self.db.again()
+        try:
+            found = search.find(db, self.scope.owner, question, limit + 1)
+        finally:
+            db.close()
+        others = [hit for hit in found if hit.text.strip() != question.strip()]
+        return [(hit.handle, f"{clock.local(hit.at, hit.utc_offset):%d %b %Y}", hit.text) for hit in others[:limit]]
+
+    def agent(self, model: ChatModel, approve: Approve) -> Agent:
+        settings = self.config
+        think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
+        return Agent(
+            model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
+            prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
+            window=Window(settings.window_least, max(settings.window_least, settings.window_most)),
+        )  # fmt: skip
+
+    def here(self, db: Database, session: int) -> ToolContext:
+        return ToolContext(db, session, self.scope, self.time)
+
+    def desk(self, db: Database, cancel: Cancel) -> Desk:
+        room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
+        return Desk(db, self.time, lambda: self.cheap_model(db), max(2000, room), cancel)
+
+
+def open_app(
+    flags: Mapping[str, Any], notice: Callable[[str], None], *, config_file: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> App:  # fmt: skip
+    """Read the settings and open the database. Raises ConfigError and StoreError."""
+    loaded = config.load(config_file or config.default_file(environ), environ, flags)
+    db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
+    scope = Scope(PERSON, place_of(_here()))
+    return App(loaded, db, clock.now, scope, notice, loaded.config.model != "auto")
+
+
+def background(app: App) -> None:
+    """Leave a process behind that runs what is queued and due, as `git gc --auto` does."""
+    if not app.config.background_jobs or not jobs.due(app.db, app.time()):
+        return
+    import subprocess  # only where something is queued
+
+    command = [sys.executable, "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--until-idle"]
+    nowhere = subprocess.DEVNULL
+    with suppress(OSError):  # no process to be had: the next run of the program does it
+        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+
+def _here() -> Path:
+    """The folder the program runs in; home when that folder has been deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
+def _rules(rules: Mapping[str, str]) -> Mapping[str, Any]:
+    return rules  # checked by the configuration

@@ -1,0 +1,1 @@
+"""The commands a shell sees: one module for each group."""

@@ -1,0 +1,56 @@
+"""`agent jobs`: the queue of work that may wait."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from agent_cli.agent import worker
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.run import Run
+from agent_cli.llm.model import Cancel
+from agent_cli.memory import summaries
+from agent_cli.store import ids, jobs
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
+_PAUSE = 2.0  # seconds between looks at an empty queue
+
+
+@app.command("list")
+def list_(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) -> None:
+    """List jobs, those not done first."""
+    app_ = context.obj.app()
+    rows = jobs.listing(app_.db, limit)
+    output.listing(rows, ("id", "kind", "subject", "state", "attempts", "due_at", "error"), as_json=as_json)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is due.")] = False,
+) -> None:
+    """Run what is due, and go on waiting for more."""
+    run: Run = context.obj
+    app_ = run.app()
+    cancel = Cancel()
+    desk = app_.desk(app_.db, cancel)
+    if desk.model() is not None:
+        summaries.queue_extracted(app_.db, app_.time())
+    done = 0
+    while True:
+        while worker.run_one(desk):
+            done += 1
+        if until_idle:
+            break
+        time.sleep(_PAUSE)
+    run.note(f"{done} jobs were run")
+
+
+@app.command()
+def retry(context: typer.Context, handles: list[str]) -> None:
+    """Run parked or waiting jobs at once, with all their attempts."""
+    app_ = context.obj.app()
+    for handle in handles:
+        jobs.retry(app_.db, ids.number("job", handle), app_.time())
+        output.say(f"{handle} will run next")

@@ -1,0 +1,66 @@
+"""`agent models`: what the server has."""
+
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.llm import catalog
+
+app = typer.Typer(
+    rich_markup_mode=None, invoke_without_command=True, help="List the models of the server, choose or fetch one."
+)
+
+
+@app.callback()
+def models(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
+    """List the models of the server."""
+    if context.invoked_subcommand is None:
+        list_(context, limit, as_json)
+
+
+@app.command("list")
+def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
+    """List the models: size, context, what they can, and whether they are loaded. Cloud models are marked."""
+    found = catalog.listing(context.obj.settings().config.host)[:limit]
+    rows = [
+        {
+            "id": each.name,
+            "size": each.size,
+            "context": each.context_length,
+            "capabilities": list(each.capabilities),
+            "loaded": each.loaded,
+            "cloud": each.cloud,
+        }
+        for each in found
+    ]
+    output.listing(
+        rows if as_json else map(_shown, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
+    )
+
+
+@app.command()
+def use(name: Annotated[str, typer.Argument(help="The model that answers from now on.")]) -> None:
+    """Choose the model: writes it to the settings."""
+    from agent_cli.cli.config import set_
+
+    set_("model", name)
+
+
+@app.command()
+def pull(context: typer.Context, name: str) -> None:
+    """Fetch a model; broken off, it goes on where it was."""
+    last = ""
+    for step in catalog.pull(context.obj.settings().config.host, name):
+        share = f" {100 * step.completed // step.total} %" if step.total else ""
+        if step.status + share != last:
+            last = step.status + share
+            output.note(last)
+    output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    state = "cloud, not used" if row["cloud"] else "loaded" if row["loaded"] else "-"
+    size, context = f"{row['size'] / 1e9:.1f} GB", f"{row['context']} tokens" if row["context"] else "-"
+    return {**row, "size": size, "context": context, "state": state, "capabilities": ", ".join(row["capabilities"])}

@@ -1,0 +1,115 @@
+"""`agent notes`: write, find and change notes."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from agent_cli.cli import output
+from agent_cli.cli.edit import edit_text
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.run import Run
+from agent_cli.clock import local
+from agent_cli.errors import UsageError
+from agent_cli.memory import notes
+from agent_cli.memory.notes import Note
+from agent_cli.messages import Origin
+from agent_cli.store import ids
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes.")
+
+Handle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The note; without words it is read from standard input.")
+    ] = None,
+    title: Annotated[str, typer.Option("-t", "--title", help="A short title.")] = "",
+) -> None:
+    """Write a note."""
+    run: Run = context.obj
+    origin: Origin = "typed"
+    if words:
+        text = " ".join(words)
+    elif sys.stdin.isatty():
+        text = edit_text("", run.app().config.editor)
+    else:
+        text, origin = sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), "piped"
+    app_ = run.app()
+    note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin=origin)
+    output.say(f"saved {note.handle} “{note.name}”")
+
+
+@app.command("list")
+def list_(
+    context: typer.Context, limit: Limit = 50, as_json: AsJson = False,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
+) -> None:  # fmt: skip
+    """List notes, the latest first."""
+    app_ = context.obj.app()
+    _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden), as_json)
+
+
+@app.command()
+def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+    """Show a note whole."""
+    note = _note(context, handle)
+    if as_json:
+        output.put(note.described())
+    else:
+        output.say(f"{note.title}\n\n{note.text}" if note.title else note.text)
+
+
+@app.command()
+def edit(context: typer.Context, handle: Handle) -> None:
+    """Change a note in your editor."""
+    note = _note(context, handle)
+    text = edit_text(note.text, context.obj.app().config.editor)
+    if text.strip() == note.text.strip():
+        output.note(f"{note.handle} was left as it is")
+        return
+    notes.edit(context.obj.app().db, note, text, note.title, context.obj.app().time)
+    output.say(f"changed {note.handle}")
+
+
+@app.command()
+def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
+    """Find notes by their words, the best first."""
+    app_ = context.obj.app()
+    _list(notes.search(app_.db, app_.scope.owner, " ".join(words), limit), as_json)
+
+
+@app.command()
+def rm(context: typer.Context, handles: list[str]) -> None:
+    """Hide notes; `restore` brings them back."""
+    for note in [_note(context, handle) for handle in handles]:
+        notes.hide(context.obj.app().db, note, context.obj.app().time)
+        output.say(f"hidden {note.handle} “{note.name}” (agent notes restore {note.handle})")
+
+
+@app.command()
+def restore(context: typer.Context, handles: list[str]) -> None:
+    """Bring hidden notes back."""
+    for note in [_note(context, handle) for handle in handles]:
+        if note.hidden_at is None:
+            raise UsageError(f"{note.handle} is not hidden")
+        notes.restore(context.obj.app().db, note, context.obj.app().time)
+        output.say(f"restored {note.handle} “{note.name}”")
+
+
+def _note(context: typer.Context, handle: str) -> Note:
+    app_ = context.obj.app()
+    return notes.get(app_.db, ids.number("note", handle), app_.scope.owner)
+
+
+def _list(found: list[Note], as_json: bool) -> None:
+    rows = [
+        {**note.described(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
+    ]
+    if as_json:
+        output.put([note.described() for note in found])
+    else:
+        output.listing(rows, ("id", "day", "name"), as_json=False)

@@ -1,0 +1,70 @@
+"""What goes to standard output and standard error. Everything passes through `clean` here."""
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from agent_cli.errors import AgentError
+from agent_cli.text import clean
+
+
+def say(text: str = "") -> None:
+    """A line of the answer to what was asked."""
+    sys.stdout.write(clean(text) + "\n")
+
+
+def note(text: str) -> None:
+    """A line beside it."""
+    sys.stdout.flush()
+    sys.stderr.write(f"agent: {clean(text)}\n")
+    sys.stderr.flush()
+
+
+def put(value: Any) -> None:
+    """A value as JSON, its texts cleaned."""
+    sys.stdout.write(json.dumps(_cleaned(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def put_line(value: Any) -> None:
+    """A value as one line of JSON, its texts cleaned."""
+    sys.stdout.write(json.dumps(_cleaned(value), ensure_ascii=False) + "\n")
+
+
+def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool) -> None:
+    """Rows as lines, the columns side by side (the last may be long), or as one array of objects."""
+    rows = list(rows)
+    if as_json:
+        put(rows)
+        return
+    columns = list(columns)
+    table = [
+        [" ".join(clean(str(row.get(name) if row.get(name) is not None else "")).split()) for name in columns]
+        for row in rows
+    ]
+    widths = [max((len(line[n]) for line in table), default=0) for n in range(len(columns) - 1)]
+    for line in table:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+        say("  ".join([*cells, line[-1]]).rstrip())
+
+
+def fail(error: AgentError) -> NoReturn:
+    """One sentence on standard error, or under --json one object on standard output, and the exit code."""
+    if "--json" in sys.argv:
+        put_line({"schema": 1, "error": {"code": error.code, "message": str(error)}})
+        sys.stdout.flush()
+    else:
+        note(str(error))
+    sys.exit(error.exit_code)
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(key): _cleaned(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_cleaned(item) for item in value]
+        case _:
+            return value

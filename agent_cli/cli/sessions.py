@@ -1,0 +1,171 @@
+"""`agent sessions`: conversations, listed, shown, taken up again, closed, moved in and out."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.run import Run
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory import closing, sessions, summaries, transfer
+from agent_cli.memory.sessions import Session
+from agent_cli.store import events
+from agent_cli.text import clean
+
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="List, show, resume, close, export and import conversations."
+)
+
+Told = Annotated[str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]
+
+
+@app.command("list")
+def list_(
+    context: typer.Context, limit: Limit = 20, as_json: AsJson = False,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
+) -> None:  # fmt: skip
+    """List sessions, the latest first."""
+    app_ = context.obj.app()
+    rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
+    if not as_json:
+        rows = [{**row, "day": row["last_at"][:10], "turns": f"{row['turns']} turns"} for row in rows]
+    output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)
+
+
+@app.command()
+def show(context: typer.Context, told: Told, as_json: AsJson = False) -> None:
+    """Show what was said."""
+    app_, session = _found(context, told)
+    summary = summaries.of(app_.db, session.id)
+    if as_json:
+        row = {
+            **transfer.exported(app_.db, session),
+            "id": session.handle,
+            "summary": summary.text if summary else None,
+        }
+        output.put(row)
+        return
+    output.say(transfer.markdown(app_.db, session))
+    if summary:
+        made = " (extracted, no model answered)" if summary.method == "extract" else ""
+        output.say(f"## Summary{made}\n\n{summary.text}")
+
+
+@app.command()
+def resume(context: typer.Context, told: Told) -> None:
+    """Go on with a session at the prompt."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
+    from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
+
+    app_, session = _found(context, told)
+    shell.run(app_, session)
+
+
+@app.command()
+def close(context: typer.Context, told: Told) -> None:
+    """Close a session and write its summary."""
+    app_, session = _found(context, told)
+    if sessions.open_by_other(app_.db, session.id):
+        raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
+    cancel = Cancel()
+    said = summaries.transcript(app_.db, session.id, app_.desk(app_.db, cancel).characters)
+    model = app_.cheap_model(app_.db)
+    from agent_cli.agent.worker import ask_with
+
+    words = ""
+    for piece in summaries.stream(said, ask_with(model, cancel) if model else None):
+        words += piece
+        sys.stdout.write(clean(piece))
+        sys.stdout.flush()
+    output.say()
+    method, name = ("model", model.name) if model else ("extract", "")
+    closing.close_with(app_.db, session.id, words, method, name, app_.time)
+    output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
+
+
+@app.command()
+def rename(context: typer.Context, told: Told, title: list[str]) -> None:
+    """Give a session a title."""
+    app_, session = _found(context, told)
+    sessions.rename(app_.db, session.id, " ".join(title))
+    output.say(f"{session.handle} is now “{' '.join(title)}”")
+
+
+@app.command()
+def rm(context: typer.Context, handles: list[str]) -> None:
+    """Hide sessions; `restore` brings them back."""
+    for app_, session in [_found(context, handle) for handle in handles]:
+        sessions.hide(app_.db, session.id, app_.time())
+        events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
+        output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
+
+
+@app.command()
+def restore(context: typer.Context, handles: list[str]) -> None:
+    """Bring hidden sessions back."""
+    for app_, session in [_found(context, handle) for handle in handles]:
+        if session.hidden_at is None:
+            raise UsageError(f"{session.handle} is not hidden")
+        sessions.restore(app_.db, session.id)
+        events.append(app_.db, app_.time, "session restored", session.handle, actor="person")
+        output.say(f"restored {session.handle}")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    told: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All sessions.")] = False,
+    format: Annotated[
+        Literal["md", "json", "jsonl"], typer.Option("--format", help="jsonl can be imported again.")
+    ] = "md",
+) -> None:
+    """Write sessions to standard output."""
+    app_ = context.obj.app()
+    if told and every:
+        raise UsageError("name one session, or say --all")
+    if every:
+        found = sessions.all_of(app_.db, app_.scope.owner)
+    elif told:
+        found = [_found(context, told)[1]]
+    else:
+        latest = sessions.latest(app_.db, app_.scope.owner)
+        found = [latest] if latest else []
+    if format == "json":
+        output.put([transfer.exported(app_.db, session) for session in found])
+    for session in found:
+        if format == "jsonl":
+            sys.stdout.write(json.dumps(transfer.exported(app_.db, session)) + "\n")
+        elif format == "md":
+            output.say(transfer.markdown(app_.db, session))
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="JSON lines, a session a line; - is standard input.")],
+    source: Annotated[str, typer.Option("--source", help="A name for where it comes from.")] = "import",
+) -> None:
+    """Read sessions from JSON lines. Importing twice adds nothing; a broken line is told and skipped (exit 1)."""
+    run: Run = context.obj
+    app_ = run.app()
+    try:
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
+            done = transfer.read(app_.db, app_.scope, lines, source, app_.time, output.note)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    output.say(f"imported {done.sessions} sessions with {done.messages} messages")
+    if done.broken:
+        raise AgentError(f"{done.broken} broken lines were skipped; the others are imported")
+
+
+def _found(context: typer.Context, told: str) -> tuple[App, Session]:
+    app_ = context.obj.app()
+    return app_, sessions.resolve(app_.db, told, app_.scope.owner)

@@ -1,0 +1,47 @@
+"""Time: read in one place, stored in one form.
+
+Rows keep UTC as sortable text and the local offset in minutes beside it. `AGENT_NOW` stops the clock at an ISO 8601
+time, for tests and for trying what next week will look like.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+
+from agent_cli.errors import ConfigError
+
+Clock = Callable[[], datetime]
+"""Gives the present moment, aware of its offset from UTC."""
+
+
+def now() -> datetime:
+    """The present moment in local time, or AGENT_NOW. Raises ConfigError when that is no ISO 8601 time."""
+    told = os.environ.get("AGENT_NOW")
+    if not told:
+        return datetime.now().astimezone()
+    try:
+        moment = datetime.fromisoformat(told)
+    except ValueError as error:
+        raise ConfigError(f"AGENT_NOW is {told!r}: write it like 2026-11-20T18:30:00+01:00") from error
+    return moment if moment.tzinfo else moment.astimezone()
+
+
+def utc(moment: datetime) -> str:
+    """As stored: `2026-11-20T17:30:00.000Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def offset(moment: datetime) -> int:
+    """Minutes east of UTC."""
+    return int((moment.utcoffset() or timedelta()).total_seconds() // 60)
+
+
+def local(stored: str, minutes: int) -> datetime:
+    """The stored time as the person's clock showed it."""
+    return datetime.fromisoformat(stored).astimezone(timezone(timedelta(minutes=minutes)))
+
+
+def parse(told: str, default: datetime) -> datetime:
+    """An ISO 8601 time from outside; without an offset it takes that of `default`. Raises ValueError."""
+    moment = datetime.fromisoformat(told)
+    return moment if moment.tzinfo else moment.replace(tzinfo=default.tzinfo)

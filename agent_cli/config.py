@@ -1,0 +1,215 @@
+"""Settings: what they are, where each value came from, and what is wrong with one.
+
+A flag beats an environment variable AGENT_<KEY>, which beats the configuration file, which beats the default. The
+dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from agent_cli.errors import ConfigError
+
+NAME = "agent-cli"  # of its folders
+
+
+def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
+    """A field with its comment; `check` gives what is wrong with a value, or an empty string."""
+    metadata = {"comment": comment, "check": check}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _at_least(least: float) -> Callable[[Any], str]:
+    return lambda value: "" if value >= least else f"must be at least {least}"
+
+
+def _some(value: str) -> str:
+    return "" if value.strip() else "must not be empty"
+
+
+def _prices(table: dict[str, Any]) -> str:
+    def pair(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == 2 and all(type(n) in (int, float) and n >= 0 for n in value)
+
+    return "" if all(map(pair, table.values())) else "must be pairs of prices, as in [0.15, 0.60]"
+
+
+def _rules(table: dict[str, Any]) -> str:
+    return "" if set(table.values()) <= {"allow", "ask", "deny"} else 'must be "allow", "ask" or "deny" for each tool'
+
+
+@dataclass(frozen=True)
+class Config:
+    model: str = setting(
+        'the chat model: a name on the server, "auto" (the one used last, or the built-in offline one when no server\n'
+        'answers), "offline", or "scripted:FILE"',
+        "auto",
+        _some,
+    )
+    cheap_model: str = setting("the model for summaries; empty: the chat model", "")
+    embed_model: str = setting("the model for search by meaning", "nomic-embed-text", _some)
+    host: str = setting("the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434", "")
+    num_ctx: int = setting(
+        "tokens of context, the same in every request: changing it makes the server load the model again", 8192,
+        _at_least(1024),
+    )  # fmt: skip
+    keep_alive: str = setting('how long the server keeps the model loaded, as in "10m"; empty: its own default', "")
+    think: Literal["auto", "on", "off", "low", "medium", "high"] = setting(
+        'whether the model thinks before it answers; "auto" leaves it to the model', "auto"
+    )
+    patience: float = setting("seconds to go on asking a server that is busy", 30.0, _at_least(0))
+    window_least: int = setting("messages of the conversation that the model sees at least", 10, _at_least(2))
+    window_most: int = setting("when there are more than this, the model sees the least number again", 22, _at_least(2))
+    db: str = setting("the database file; empty: in the platform's folder for data", "")
+    editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
+    background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
+    idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
+    options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {})
+    rules: dict[str, str] = setting(
+        'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
+    )
+    prices: dict[str, list[float]] = setting(
+        "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
+    )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    config: Config
+    origins: Mapping[str, str]  # of each key: "default", "environment AGENT_X", "flag", or "FILE:LINE"
+    file: Path
+
+
+def load(file: Path, environ: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """Read the settings. Raises ConfigError that names the file, line and key."""
+    values: dict[str, Any] = {}
+    origins = {each.name: "default" for each in fields(Config)}
+    for key, value, line in _read(file):
+        values[key], origins[key] = check(key, value, f"{file}, line {line}"), f"{file}:{line}"
+    for key in origins:
+        name = f"AGENT_{key.upper()}"
+        if environ.get(name):
+            values[key], origins[key] = check(key, parse(key, environ[name], name), name), f"environment {name}"
+    if origins["host"] == "default" and environ.get("OLLAMA_HOST"):
+        values["host"], origins["host"] = environ["OLLAMA_HOST"], "environment OLLAMA_HOST"
+    for key, value in (flags or {}).items():
+        if value is not None:
+            values[key], origins[key] = check(key, value, f"--{key}"), "flag"
+    return Loaded(Config(**values), origins, file)
+
+
+def default_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """AGENT_CONFIG, else config.toml in the platform's folder; XDG_CONFIG_HOME counts on macOS as well."""
+    if environ.get("AGENT_CONFIG"):
+        return Path(environ["AGENT_CONFIG"]).expanduser()
+    return _folder("config", environ) / "config.toml"
+
+
+def database(config: Config, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the database is, absolute."""
+    return Path(config.db).expanduser().absolute() if config.db else _folder("data", environ) / "memory.db"
+
+
+def parse(key: str, told: str, where: str) -> Any:
+    """A value written on one line, as in the environment or `agent config set`. Raises ConfigError."""
+    kind = _kind(key, where)
+    if kind is bool and told.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
+        return told.lower() in ("true", "1", "on", "yes")
+    try:
+        if kind in (int, float):
+            return kind(told)
+        if get_origin(kind) is dict:
+            return tomllib.loads(f"x = {told}")["x"]
+    except (ValueError, tomllib.TOMLDecodeError):
+        pass
+    return told
+
+
+def example() -> str:
+    """config.example.toml: every setting with its comment and default."""
+    lines = ["# Every setting with its default. Copy what you change to the file that `agent config path` names.", ""]
+    defaults = Config()
+    tables = [each for each in fields(Config) if isinstance(getattr(defaults, each.name), dict)]
+    for each in fields(Config):
+        if each not in tables:
+            lines += [*_comment(each.metadata["comment"]), f"# {each.name} = {_toml(getattr(defaults, each.name))}", ""]
+    for each in tables:
+        lines += [*_comment(each.metadata["comment"]), f"# [{each.name}]", ""]
+    return "\n".join(lines)
+
+
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" for line in text.split("\n")]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _read(file: Path) -> list[tuple[str, Any, int]]:
+    """(key, value, line) of each setting in the file; none when there is no file."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        where = f", line {line[1]}" if line else ""
+        raise ConfigError(f"{file}{where} is no valid TOML: {error}") from error
+    return [(key, value, _line_of(key, text)) for key, value in table.items()]
+
+
+def _line_of(key: str, text: str) -> int:
+    pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*(=|\]|\.)")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+
+
+def _kind(key: str, where: str) -> Any:
+    hints = get_type_hints(Config)
+    if key not in hints:
+        import difflib  # only where something is wrong: 2 ms
+
+        near = difflib.get_close_matches(key, hints, 1)
+        hint = f"; did you mean {near[0]}?" if near else "; `agent config show` lists them all"
+        raise ConfigError(f"{where}: there is no setting {key!r}{hint}")
+    return hints[key]
+
+
+def check(key: str, value: Any, where: str) -> Any:
+    """The value, when it may be this setting's; `where` begins the sentence. Raises ConfigError."""
+    kind = _kind(key, where)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ConfigError(f"{where}: {key} = {value!r} must be one of {', '.join(get_args(kind))}")
+        return value
+    plain: Any = get_origin(kind) or kind
+    if plain is float and type(value) is int:
+        value = float(value)
+    if type(value) is not plain:
+        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+        raise ConfigError(f"{where}: {key} = {value!r} must be {names[plain]}")
+    fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
+    wrong = fault_in(value) if fault_in else ""
+    if wrong:
+        raise ConfigError(f"{where}: {key} = {value!r} {wrong}")
+    return value
+
+
+def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:
+    told = environ.get("XDG_CONFIG_HOME" if what == "config" else "XDG_DATA_HOME")
+    if told:
+        return Path(told) / NAME
+    import platformdirs  # 10 ms, and needed only where nothing else says where to look
+
+    return (platformdirs.user_config_path if what == "config" else platformdirs.user_data_path)(NAME, appauthor=False)

@@ -1,0 +1,1 @@
+"""What is kept of conversations, and found again. Knows no model: it takes `ask` as a plain callable."""

@@ -1,0 +1,33 @@
+"""How a session ends: its jottings are erased, and a summary is written or queued."""
+
+from agent_cli import clock
+from agent_cli.memory import jottings, log, sessions, summaries
+from agent_cli.store import events, ids, jobs
+from agent_cli.store.db import Database
+
+
+def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person") -> None:
+    """Close it now and leave the summary to a job. One in which nothing was said is only released."""
+    with db.write():
+        _close(db, session, time, actor)
+        if log.count(db, session):
+            jobs.add(db, summaries.JOB, ids.handle("session", session), time())
+
+
+def close_with(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
+    """Close it with the summary that has just been made."""
+    with db.write():
+        _close(db, session, time, "person")
+        summaries.keep(db, session, words, method, model, time)
+
+
+def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
+    sessions.mark_closed(db, session, time())
+    jottings.erase(db, session)
+    events.append(db, time, "session closed", ids.handle("session", session), actor=actor, session=session)
+
+
+def end_one_shot(db: Database, session: int, time: clock.Clock) -> None:
+    """A one-shot is over when it is answered; it gets no summary of its own."""
+    with db.write():
+        _close(db, session, time, "program")

@@ -1,0 +1,28 @@
+"""Session memory: what the model jots down for itself, without asking, until the session closes."""
+
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.memory import log
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+TOOLS = ("jot", "read_jottings")
+
+
+def add(db: Database, session: int, text: str, now: datetime) -> None:
+    with db.write():
+        db.execute(
+            "insert into jotting (uid, session_id, text, at, utc_offset) values (?, ?, ?, ?, ?)",
+            (ids.new(now), session, text, clock.utc(now), clock.offset(now)),
+        )
+
+
+def of(db: Database, session: int) -> list[str]:
+    return [text for (text,) in db.rows("select text from jotting where session_id = ? order by id", (session,))]
+
+
+def erase(db: Database, session: int) -> None:
+    """Erase them, and their words where the log has them as calls and results. Runs in the caller's transaction."""
+    db.execute("delete from jotting where session_id = ?", (session,))
+    log.blank_tools(db, session, TOOLS, "(erased when the session closed)")

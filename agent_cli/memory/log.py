@@ -1,0 +1,213 @@
+"""The log: every message, reply, tool call and tool result, on disk before it is sent or shown.
+
+A reply is opened with its first words, grows, and is closed when it is whole; one found open was cut by a crash. The
+log keeps what came, as it came: cleaning is for the way out.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock
+from agent_cli.memory import sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Origin, Part, ToolCall, ToolResult
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+
+@dataclass(frozen=True)
+class Usage:
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A logged message."""
+
+    id: int
+    at: str
+    utc_offset: int
+    message: Message
+    finish: str | None
+    failed: bool
+    author: str
+    parts: tuple[Part, ...]
+    usage: Usage
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("message", self.id)
+
+
+def say(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
+    """Log what the person said, part by part (see messages.joined), and return its number."""
+    text = "".join(part.text for part in parts)
+    return _insert(db, session, scope, now, role="user", text=text, parts=_spans(parts), finish="stop")
+
+
+def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
+    """Begin a reply that will grow."""
+    return _insert(db, session, scope, now, role="assistant", text="", model=model)
+
+
+def grow(db: Database, id: int, text: str, thinking: str) -> None:
+    """Write down all that has arrived of a reply."""
+    with db.write():
+        db.execute("update message set text = ?, thinking = ? where id = ?", (text, thinking, id))
+
+
+def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usage, now: datetime) -> None:
+    """Finish a reply with its calls. `finish`: stop, length, cancelled, interrupted, failed or refused."""
+    spans = _spans([Part(message.text, "model")] if message.text else [])
+    with db.write():
+        db.execute(
+            """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
+                      tokens_out = ?, cost = ?, duration_ms = ? where id = ?""",
+            (message.text, spans, message.thinking, finish, *astuple(usage), id),
+        )
+        _insert_calls(db, id, message.calls, now)
+
+
+def answer(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
+    """Log the result of a call, whole."""
+    return _insert(
+        db, session, scope, now, role="tool", text=result.text, parts=_spans([Part(result.text, "tool", call.name)]),
+        answers=call.id, tool=call.name, failed=int(result.failed), finish="stop",
+    )  # fmt: skip
+
+
+def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
+    """Log a message that was said elsewhere. Runs in the caller's transaction."""
+    message, usage = entry.message, entry.usage
+    id = _insert(
+        db, session, scope, at, role=message.role, author=entry.author, text=message.text, parts=_spans(entry.parts),
+        thinking=message.thinking, answers=message.answers, tool=message.tool, failed=int(entry.failed),
+        finish=entry.finish, model=usage.model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out,
+        external_id=external_id,
+    )  # fmt: skip
+    _insert_calls(db, id, message.calls, at)
+
+
+def outer_ids(db: Database, session: int) -> dict[int, str]:
+    """The ids of a session's messages as other programs know them, by number."""
+    return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
+
+
+def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
+    """Mark replies a crash cut as interrupted and answer calls left open; returns how many of both.
+
+    Only for a session that no other process has open.
+    """
+    with db.write():
+        cut = db.execute(
+            "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
+        )
+        open_calls = db.rows(
+            """select c.call_id, c.name from tool_call c join message m on m.id = c.message_id
+               where m.session_id = ?1 and not exists (
+                     select 1 from message a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
+                     and a.id > m.id) order by c.id""",
+            (session,),
+        )
+        for id, name in open_calls:
+            answer(db, session, scope, ToolCall(id, name, {}), ToolResult("interrupted", failed=True), now)
+    return cut + len(open_calls)
+
+
+def history(db: Database, session: int, last: int | None = None) -> list[Entry]:
+    """The messages of a session in order, or its last ones."""
+    rows = db.rows(
+        """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
+                  model, tokens_in, tokens_out, cost, duration_ms
+           from message where session_id = ? order by id desc limit ?""",
+        (session, -1 if last is None else last),
+    )
+    rows.reverse()
+    calls = _calls(db, session, rows[0][0] if rows else 0)
+    return [_entry(row, calls.get(row[0], ())) for row in rows]
+
+
+def count(db: Database, session: int) -> int:
+    return int(db.value("select count(*) from message where session_id = ?", (session,)))
+
+
+def last_model(db: Database, owner: str) -> str:
+    """The model that answered last, or an empty string."""
+    return str(
+        db.value("select model from message where owner = ? and model <> '' order by id desc limit 1", (owner,)) or ""
+    )
+
+
+def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:
+    """Replace what calls of these tools and their results said in a session. Runs in the caller's transaction."""
+    for tool in tools:
+        db.execute(
+            """update tool_call set arguments = '{}'
+               where name = ? and message_id in (select id from message where session_id = ?)""",
+            (tool, session),
+        )
+        db.execute(
+            "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
+            (with_, _spans([Part(with_, "tool", tool)]), session, tool),
+        )
+
+
+def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
+    values |= {
+        "uid": ids.new(now), "session_id": session, "owner": scope.owner, "place": scope.place,
+        "at": clock.utc(now), "utc_offset": clock.offset(now),
+    }  # fmt: skip
+    with db.write():
+        sessions.touch(db, session, now)
+        names = ", ".join(values)
+        return db.insert(f"insert into message ({names}) values (:{', :'.join(values)})", values)
+
+
+def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:
+    for call in calls:
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        db.execute(
+            "insert into tool_call (uid, message_id, call_id, name, arguments) values (?, ?, ?, ?, ?)",
+            (ids.new(now), message, call.id, call.name, arguments),
+        )
+
+
+def _spans(parts: Sequence[Part]) -> str:
+    spans = [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts]
+    return json.dumps(spans, ensure_ascii=False)
+
+
+def _parts(text: str, spans: str) -> tuple[Part, ...]:
+    parts, start = [], 0
+    for origin, length, *name in json.loads(spans):
+        parts.append(Part(text[start : start + length], _origin(origin), *name))
+        start += length
+    return tuple(parts)
+
+
+def _origin(stored: str) -> Origin:
+    return stored  # type: ignore[return-value]
+
+
+def _calls(db: Database, session: int, first: int) -> dict[int, tuple[ToolCall, ...]]:
+    found: dict[int, tuple[ToolCall, ...]] = {}
+    for message, id, name, arguments in db.rows(
+        """select c.message_id, c.call_id, c.name, c.arguments from tool_call c join message m on m.id = c.message_id
+           where m.session_id = ? and m.id >= ? order by c.id""",
+        (session, first),
+    ):
+        found[message] = (*found.get(message, ()), ToolCall(id, name, json.loads(arguments)))
+    return found
+
+
+def _entry(row: tuple[Any, ...], calls: tuple[ToolCall, ...]) -> Entry:
+    id, at, offset, role, text, thinking, answers, tool, finish, failed, author, spans, *usage = row
+    message = Message(role, text, calls, answers, tool, thinking)
+    return Entry(id, at, offset, message, finish, bool(failed), author, _parts(text, spans), Usage(*usage))

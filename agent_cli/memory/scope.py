@@ -1,0 +1,54 @@
+"""Whose a row is and where it was said. No owner ever sees another's rows."""
+
+import configparser
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+PERSON = "person"
+
+
+@dataclass(frozen=True)
+class Scope:
+    owner: str
+    place: str
+
+
+def place_of(folder: Path) -> str:
+    """The project a folder belongs to: the address of its git remote, else the folder of the repository, else itself.
+
+    `git@host:me/thing.git` and `https://host/me/thing` are one place. Git itself is not run: it would cost more than
+    the rest of the start.
+    """
+    for parent in (folder, *folder.parents):
+        config = _git_config(parent / ".git")
+        if config is not None:
+            return _remote(config) or str(parent)
+    return str(folder)
+
+
+def _git_config(git: Path) -> Path | None:
+    """The configuration of a repository; of a worktree or submodule that of what its `.git` file points to."""
+    try:
+        if git.is_file():
+            told = git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            git = (git.parent / told).resolve()
+            common = git / "commondir"
+            if common.exists():
+                git = (git / common.read_text(encoding="utf-8").strip()).resolve()
+        config = git / "config"
+        return config if config.is_file() else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _remote(config: Path) -> str:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(re.sub(r"(?m)^\s+", "", config.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, configparser.Error):
+        return ""
+    url = parser.get('remote "origin"', "url", fallback="") or ""
+    url = re.sub(r"^\w+://", "", url.strip())
+    url = re.sub(r"^[^/@]*@", "", url)  # a name or a token before the host is nobody's business
+    return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")

@@ -1,0 +1,212 @@
+"""Sessions: when one began, what it is called, who has it open, whether it is closed or hidden."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.errors import UsageError
+from agent_cli.memory.scope import Scope
+from agent_cli.store import holder, ids
+from agent_cli.store.db import Database
+
+_COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
+
+
+@dataclass(frozen=True)
+class Session:
+    id: int
+    owner: str
+    place: str
+    kind: str
+    title: str
+    started_at: str
+    utc_offset: int
+    last_at: str
+    closed_at: str | None
+    hidden_at: str | None
+    opening: str | None
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("session", self.id)
+
+
+def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
+    """Begin a session held by this process and return its number. Kind "ask" is a one-shot."""
+    moment = clock.utc(now)
+    with db.write():
+        return db.insert(
+            """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder)
+               values (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), moment, holder.me()),
+        )
+
+
+def take_in(
+    db: Database, scope: Scope, started: datetime, *, title: str, kind: str, source: str, external_id: str
+) -> int:
+    """Begin a session that took place elsewhere; it counts as closed. Runs in the caller's transaction."""
+    moment = clock.utc(started)
+    return db.insert(
+        """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
+              external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6, ?8, ?9)""",
+        (ids.new(started), scope.owner, scope.place, kind, title, moment, clock.offset(started), source, external_id),
+    )
+
+
+def known(db: Database, owner: str, source: str, external_id: str) -> int | None:
+    """The session that was imported under this id, or exported from this very file."""
+    id = db.value(
+        "select id from session where owner = ?3 and ((source = ?1 and external_id = ?2) or uid = ?2)",
+        (source, external_id, owner),
+    )
+    return None if id is None else int(id)
+
+
+def outer_id(db: Database, id: int) -> str:
+    """Its id as other programs know it."""
+    return str(db.value("select coalesce(external_id, uid) from session where id = ?", (id,)))
+
+
+def get(db: Database, id: int, owner: str) -> Session:
+    """Raises UsageError when this owner has no such session."""
+    row = db.row(f"select {_COLUMNS} from session where id = ? and owner = ?", (id, owner))
+    if row is None:
+        raise UsageError(f"there is no session s{id}; `agent sessions list` shows them all")
+    return Session(*row)
+
+
+def touch(db: Database, id: int, now: datetime) -> None:
+    """Something was said in it. Runs inside the caller's transaction."""
+    db.execute("update session set last_at = max(last_at, ?) where id = ?", (clock.utc(now), id))
+
+
+def open_by_other(db: Database, id: int) -> bool:
+    """Whether another process that still runs has it open."""
+    held_by = db.value("select holder from session where id = ?", (id,))
+    return bool(held_by) and held_by != holder.me() and holder.lives(held_by)
+
+
+def reopen(db: Database, id: int, owner: str) -> Session:
+    """Take an earlier session up again. Raises UsageError while another process has it open."""
+    session = get(db, id, owner)
+    with db.write():
+        if open_by_other(db, id):
+            raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
+        db.execute("update session set holder = ?, closed_at = null, kind = 'chat' where id = ?", (holder.me(), id))
+    return get(db, id, owner)
+
+
+def release(db: Database, id: int) -> None:
+    """Let another process take it up."""
+    with db.write():
+        db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.me()))
+
+
+def mark_closed(db: Database, id: int, now: datetime) -> None:
+    db.execute("update session set closed_at = ?, holder = null where id = ?", (clock.utc(now), id))
+
+
+def rename(db: Database, id: int, title: str) -> None:
+    with db.write():
+        db.execute("update session set title = ? where id = ?", (title, id))
+
+
+def hide(db: Database, id: int, now: datetime) -> None:
+    """Put it out of lists, search and what is carried over, until `restore`."""
+    with db.write():
+        db.execute("update session set hidden_at = ? where id = ?", (clock.utc(now), id))
+
+
+def restore(db: Database, id: int) -> None:
+    with db.write():
+        db.execute("update session set hidden_at = null where id = ?", (id,))
+
+
+def set_opening(db: Database, id: int, opening: str) -> None:
+    """Keep what was carried over at its start, so that every request of the session begins with the same bytes."""
+    with db.write():
+        db.execute("update session set opening = ? where id = ?", (opening, id))
+
+
+def latest(db: Database, owner: str, place: str | None = None, before: int | None = None) -> Session | None:
+    """The conversation last spoken in: one-shots, empty and hidden ones do not count."""
+    row = db.row(
+        f"""select {_COLUMNS} from session s
+            where owner = :owner and kind = 'chat' and hidden_at is null and id is not :before
+              and (:place is null or place = :place) and exists (select 1 from message where session_id = s.id)
+            order by last_at desc, id desc limit 1""",
+        {"owner": owner, "place": place, "before": before},
+    )
+    return Session(*row) if row else None
+
+
+def resolve(db: Database, told: str, owner: str) -> Session:
+    """The session a handle names, else the one whose title or words contain the text.
+
+    Raises UsageError when there is none, or with the list when there are several.
+    """
+    try:
+        return get(db, ids.number("session", told), owner)
+    except UsageError:
+        if told.strip().lower().lstrip("s").isdigit():
+            raise
+    rows = db.rows(
+        """select s.id from session s where s.owner = ? and s.hidden_at is null
+             and (instr(lower(s.title), ?2) or exists (
+                  select 1 from message m where m.session_id = s.id and instr(lower(m.text), ?2)))
+           order by s.last_at desc limit 6""",
+        (owner, told.lower()),
+    )
+    if not rows:
+        raise UsageError(f"no session mentions {told!r}; `agent sessions list` shows them all")
+    found = [get(db, id, owner) for (id,) in rows]
+    if len(found) > 1:
+        lines = "\n".join(f"  {session.handle}  {name(db, session)}" for session in found[:5])
+        raise UsageError(f"several sessions mention {told!r}; name one by its handle:\n{lines}")
+    return found[0]
+
+
+def all_of(db: Database, owner: str) -> list[Session]:
+    """All sessions in which something was said, hidden ones apart, oldest first."""
+    rows = db.rows(
+        f"""select {_COLUMNS} from session s where owner = ? and hidden_at is null
+              and exists (select 1 from message where session_id = s.id) order by started_at, id""",
+        (owner,),
+    )
+    return [Session(*row) for row in rows]
+
+
+def name(db: Database, session: Session) -> str:
+    """Its title, else how it began."""
+    first = "select text from message where session_id = ? and role = 'user' order by id limit 1"
+    return session.title or text.one_line(db.value(first, (session.id,)) or "", 60)
+
+
+def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
+    """Sessions in which something was said, newest first."""
+    rows = db.rows(
+        f"""select {_COLUMNS},
+                   (select count(*) from message where session_id = s.id and role = 'user') turns,
+                   (select model from message where session_id = s.id and model <> '' order by id desc limit 1) model
+            from session s where owner = ? and (hidden_at is not null) = ?
+              and exists (select 1 from message where session_id = s.id)
+            order by last_at desc, id desc limit ?""",
+        (owner, hidden, limit),
+    )
+    return [_described(db, Session(*row[:-2]), row[-2], row[-1]) for row in rows]
+
+
+def _described(db: Database, session: Session, turns: int, model: str | None) -> dict[str, Any]:
+    return {
+        "id": session.handle,
+        "title": name(db, session),
+        "kind": session.kind,
+        "place": session.place,
+        "started_at": session.started_at,
+        "last_at": session.last_at,
+        "closed_at": session.closed_at,
+        "turns": turns,
+        "model": model or "",
+    }

@@ -1,0 +1,159 @@
+"""Summaries of closed sessions: at most five sentences, always made from the transcript, never from a summary.
+
+With a model they are its words, cut after the fifth sentence by the program. Without one they are the five sentences
+of the transcript that say most, marked as extracted, and made again when a model answers.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_cli import clock, text
+from agent_cli.memory import log
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import STOP_WORDS
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+
+SENTENCES = 5
+JOB = "summary"
+
+Ask = Callable[[str], Iterator[str]]
+"""Puts one question to a language model and streams its words. Raises AgentError."""
+
+_QUESTION = """Summarise this conversation between a person and their assistant for the assistant's own memory.
+At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences, decisions
+and what was left open. State only what is said. No heading, no list, no introduction.
+
+<conversation>
+{transcript}
+</conversation>"""
+
+
+@dataclass(frozen=True)
+class Summary:
+    session: int
+    text: str
+    method: str
+    started_at: str
+    utc_offset: int
+
+
+def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
+    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
+    if ask is None:
+        yield extract(transcript)
+        return
+    whole = ""
+    for piece in ask(_QUESTION.format(transcript=transcript)):
+        before, whole = whole, whole + piece
+        if len(text.sentences(whole)) > SENTENCES:
+            kept = cut(whole)
+            yield kept[len(before) :] if kept.startswith(before) else ""
+            return
+        yield piece
+
+
+def cut(words: str) -> str:
+    """Its first five sentences."""
+    return " ".join(text.sentences(words)[:SENTENCES])
+
+
+def extract(transcript: str) -> str:
+    """The five sentences whose words stand most often in the transcript, in their order.
+
+    Each word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
+    said it or when it holds a number.
+    """
+    said = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _said(line)]
+    frequency = Counter(word for _, piece in said for word in _content(piece))
+    scored = [(_weight(speaker, piece, frequency), index) for index, (speaker, piece) in enumerate(said)]
+    best = sorted(index for _, index in sorted(scored, key=lambda item: (-item[0], item[1]))[:SENTENCES])
+    return " ".join(f"{speaker}: {piece}" for speaker, piece in (said[index] for index in best))
+
+
+def transcript(db: Database, session: int, characters: int) -> str:
+    """What person and assistant said, a line each, at most this long: of long messages the middle is left out first."""
+    entries = [entry for entry in log.history(db, session) if entry.message.role in ("user", "assistant")]
+    spoken = [(_speaker(entry), " ".join(entry.message.text.split())) for entry in entries if entry.message.text]
+    room = characters
+    while sum(len(words) + 12 for _, words in spoken) > characters and room > 80:
+        room = room // 2
+        spoken = [(who, _middle_out(words, room)) for who, words in spoken]
+    lines = [f"{who}: {words}" for who, words in spoken]
+    if len("\n".join(lines)) > characters:
+        lines = _spread(lines, characters)
+    return "\n".join(lines)
+
+
+def keep(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
+    """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
+    now = time()
+    about = db.row("select owner, place from session where id = ?", (session,))
+    if about is None or not words.strip():
+        return
+    db.execute(
+        """insert into summary (uid, owner, place, session_id, text, method, model, at, utc_offset)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+           on conflict (session_id) do update set text = excluded.text, method = excluded.method,
+              model = excluded.model, at = excluded.at, utc_offset = excluded.utc_offset""",
+        (ids.new(now), *about, session, cut(words), method, model, clock.utc(now), clock.offset(now)),
+    )
+
+
+def of(db: Database, session: int) -> Summary | None:
+    row = db.row(_SELECT + "where y.session_id = ?", (session,))
+    return Summary(*row) if row else None
+
+
+def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -> list[Summary]:
+    """The newest summaries of conversations here, the most recent last."""
+    rows = db.rows(
+        _SELECT
+        + """where y.owner = ? and y.place = ? and y.hidden_at is null and s.hidden_at is null and s.kind = 'chat'
+               and s.id is not ? order by s.last_at desc limit ?""",
+        (scope.owner, scope.place, besides, limit),
+    )
+    return [Summary(*row) for row in reversed(rows)]
+
+
+def queue_extracted(db: Database, now: datetime) -> None:
+    """Have those that were made without a model made again."""
+    for (session,) in db.rows("select session_id from summary where method = 'extract'"):
+        jobs.add(db, JOB, ids.handle("session", session), now)
+
+
+_SELECT = """select y.session_id, y.text, y.method, s.started_at, s.utc_offset
+             from summary y join session s on s.id = y.session_id """
+
+
+def _speaker(entry: log.Entry) -> str:
+    return entry.author or ("person" if entry.message.role == "user" else "assistant")
+
+
+def _said(line: str) -> list[str]:
+    return text.sentences(line.partition(": ")[2])
+
+
+def _content(piece: str) -> list[str]:
+    return [word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2]
+
+
+def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
+    words = _content(piece)
+    if not words:
+        return 0.0
+    weight = sum(frequency[word] for word in words) / len(words)
+    weight *= 1.0 if speaker == "assistant" else 1.5
+    return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
+
+
+def _middle_out(words: str, room: int) -> str:
+    return words if len(words) <= room else f"{words[: room // 2]} … {words[-(room // 2) :]}"
+
+
+def _spread(lines: list[str], characters: int) -> list[str]:
+    """Lines from the whole length of the conversation, as many as fit: its beginning and end, then every n-th."""
+    step = -(-sum(len(line) + 1 for line in lines) // characters)
+    return [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]

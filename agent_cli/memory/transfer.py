@@ -1,0 +1,193 @@
+"""Conversations in and out of the file, as JSON lines (a session a line), JSON or Markdown.
+
+What is exported as JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each
+source and session, so that importing twice adds nothing.
+"""
+
+import json
+import time as real_time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.memory import log, sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.store.db import Database
+
+_BATCH = 1000
+_PAUSE = 0.02  # between batches, so that other programs get their turn to write
+_ROLES = ("user", "assistant", "tool")
+
+
+@dataclass(frozen=True)
+class Imported:
+    sessions: int
+    messages: int
+    broken: int
+
+
+def read(
+    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, complain: Callable[[str], None]
+) -> Imported:
+    """Import JSON lines in batches. A broken line is told to `complain` with its number, and skipped."""
+    new_sessions = new_messages = broken = 0
+    for batch in _batches(lines):
+        with db.write():
+            for number, line in batch:
+                try:
+                    begun, said = _read_session(db, scope, _parsed(line, time()), source)
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    broken += 1
+                    complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+                    continue
+                new_sessions, new_messages = new_sessions + begun, new_messages + said
+        real_time.sleep(_PAUSE)
+    return Imported(new_sessions, new_messages, broken)
+
+
+def _batches(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
+    """Numbered lines in groups of about a thousand messages' worth of text."""
+    batch: list[tuple[int, str]] = []
+    size = 0
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            batch.append((number, line))
+            size += 1 + line.count('"content"')
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+@dataclass(frozen=True)
+class _Said:
+    id: str
+    at: datetime
+    entry: log.Entry
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A session as read, checked whole before a row is written."""
+
+    id: str
+    title: str
+    started: datetime
+    kind: str
+    said: Sequence[_Said]
+
+
+def _parsed(line: str, now: datetime) -> _Line:
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("it is no JSON object")
+    if "id" not in row:
+        raise ValueError("the session has no id")
+    said = [_said(message, now) for message in row.get("messages") or ()]
+    started = clock.parse(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
+    kind = "ask" if row.get("kind") == "ask" else "chat"
+    return _Line(str(row["id"]), str(row.get("title") or ""), started, kind, said)
+
+
+def _said(row: dict[str, Any], now: datetime) -> _Said:
+    role, content = row.get("role"), row.get("content")
+    if role not in _ROLES:
+        raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")
+    if not isinstance(content, str):
+        raise ValueError("a message has no content")
+    if "id" not in row:
+        raise ValueError("a message has no id")
+    calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
+    text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
+    message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
+    at = clock.parse(row["at"], now) if row.get("at") else now
+    tokens = row.get("tokens") or {}
+    usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
+    entry = log.Entry(
+        0, "", 0, message, str(row.get("finish") or "stop"), bool(row.get("failed")), text_of["author"],
+        _origins(row.get("origin"), content), usage,
+    )  # fmt: skip
+    return _Said(str(row["id"]), at, entry)
+
+
+def _origins(spans: Any, content: str) -> tuple[Part, ...]:
+    """The parts of an exported message; words that were typed elsewhere are imported words here."""
+    parts, start = [], 0
+    for _, length, *name in spans or [["import", len(content)]]:
+        parts.append(Part(content[start : start + int(length)], "import", *map(str, name)))
+        start += int(length)
+    if start != len(content):
+        raise ValueError("the lengths in a message's origin do not add up to its content")
+    return tuple(parts)
+
+
+def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple[int, int]:
+    """Add what is new of one session; returns how many sessions and messages."""
+    known = sessions.known(db, scope.owner, source, line.id)
+    there = set(log.outer_ids(db, known).values()) if known else set()
+    fresh = [said for said in line.said if said.id not in there]
+    if known and not fresh:
+        return 0, 0
+    session = known or sessions.take_in(
+        db, scope, line.started, title=line.title, kind=line.kind, source=source, external_id=line.id
+    )
+    for said in fresh:
+        log.take_in(db, session, scope, said.entry, said.at, said.id)
+    return int(not known), len(fresh)
+
+
+def exported(db: Database, session: sessions.Session) -> dict[str, Any]:
+    """A session as one JSON object, as `read` takes it."""
+    names = log.outer_ids(db, session.id)
+    return {
+        "id": sessions.outer_id(db, session.id),
+        "title": session.title,
+        "kind": session.kind,
+        "started_at": clock.local(session.started_at, session.utc_offset).isoformat(),
+        "messages": [_exported(entry, names[entry.id]) for entry in log.history(db, session.id)],
+    }
+
+
+def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
+    message = entry.message
+    row = {
+        "id": id,
+        "role": message.role,
+        "author": entry.author,
+        "content": message.text,
+        "at": clock.local(entry.at, entry.utc_offset).isoformat(),
+        "origin": [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in entry.parts],
+        "finish": entry.finish,
+        "model": entry.usage.model,
+        "tokens": {"in": entry.usage.tokens_in, "out": entry.usage.tokens_out} if entry.usage.tokens_out else None,
+        "thinking": message.thinking,
+        "calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls],
+        "answers": message.answers,
+        "tool": message.tool,
+        "failed": entry.failed,
+    }
+    needed = ("id", "role", "author", "content", "at")
+    return {name: value for name, value in row.items() if value or name in needed}
+
+
+def markdown(db: Database, session: sessions.Session) -> str:
+    """A session to read: who said what, and when."""
+    started = clock.local(session.started_at, session.utc_offset)
+    lines = [
+        f"# {sessions.name(db, session) or session.handle}",
+        "",
+        f"{session.handle}, {started:%d %B %Y, %H:%M}",
+        "",
+    ]
+    for entry in log.history(db, session.id):
+        message, at = entry.message, clock.local(entry.at, entry.utc_offset)
+        who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool}"}[message.role]
+        cut = "" if entry.finish in ("stop", None) else f" ({entry.finish})"
+        lines += [f"## {who}, {at:%H:%M}{cut}", ""]
+        lines += [message.text, ""] if message.text else []
+        lines += [f"    {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in message.calls]
+        lines += [""] if message.calls else []
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+"""What passes between the person, the model and the tools.
+
+Pure values: no ids of rows, no storage, no rendering. Two equal messages are equal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "mcp", "schedule", "model"]
+"""How words came in. Only what a person typed can ever count as the person's own word."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some words of one origin; `name` is the file they were read from."""
+
+    text: str
+    origin: Origin
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """A tool's answer. A failure is an answer too: the model reads it and goes on."""
+
+    text: str
+    failed: bool = False
+    receipt: str = ""  # what the program tells the person was written; the model never sees or makes one
+
+
+@dataclass(frozen=True)
+class Message:
+    """`before` and `after` are what the program puts around a person's words: memory and the date, fenced."""
+
+    role: Role
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""  # the id of the call that a tool message answers
+    tool: str = ""  # and the name of that tool
+    thinking: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def content(self) -> str:
+        """What a model reads."""
+        return "\n\n".join(piece for piece in (self.before, self.text, self.after) if piece)
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts with a blank line between them; it belongs to the part before, so that the texts add up."""
+    return tuple(
+        Part(part.text + ("\n\n" if index < len(parts) - 1 else ""), part.origin, part.name)
+        for index, part in enumerate(parts)
+    )

@@ -1,0 +1,198 @@
+"""Slash commands: a function each, its docstring the help. Completion, /help and the README come from here."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import getdoc
+from pathlib import Path
+
+from agent_cli import clock
+from agent_cli.agent.runner import Work
+from agent_cli.errors import UsageError
+from agent_cli.memory import notes, sessions, transfer
+from agent_cli.repl.conversation import Conversation
+
+Result = Work | str | None
+"""Work is run and drawn like a turn; a text is printed."""
+
+
+class Leave(Exception):
+    """The person wants to go."""
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    usage: str
+    help: str
+    run: Callable[[Conversation, str], Result]
+    aliases: tuple[str, ...] = ()
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(usage: str, *aliases: str) -> Callable[[Callable[[Conversation, str], Result]], Command]:
+    """Register `/name ARGUMENTS` and its other names."""
+
+    def register(function: Callable[[Conversation, str], Result]) -> Command:
+        name = usage.split()[0]
+        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases)
+        return COMMANDS[name]
+
+    return register
+
+
+def find(line: str) -> tuple[Command, str] | None:
+    """The command of a line and its argument; None when the line is meant for the model.
+
+    A command is a slash and a word: `/etc/hosts is empty` is text. Raises UsageError for an unknown one, which never
+    reaches the model.
+    """
+    match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line.strip(), re.DOTALL)
+    if match is None:
+        return None
+    told, argument = match[1], (match[2] or "").strip()
+    names = {name: each for each in COMMANDS.values() for name in (each.name, *each.aliases)}
+    begin = {names[name].name for name in names if name.startswith(told)}
+    if told in names:
+        return names[told], argument
+    if len(begin) == 1:
+        return COMMANDS[begin.pop()], argument
+    near = sorted(begin) or get_close_matches(told, names, 1)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; /help lists them all"
+    raise UsageError(f"there is no {told}{hint}")
+
+
+@command("/help [COMMAND]", "/?")
+def help(conversation: Conversation, argument: str) -> Result:
+    """List the commands, or explain one."""
+    if argument:
+        found = find("/" + argument.removeprefix("/"))
+        each = found[0] if found else help
+        others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
+        return f"{each.usage}{others}\n{each.help}"
+    shown = sorted(COMMANDS.values(), key=lambda each: each.name)
+    return "\n".join(f"{each.usage:<20} {each.help.splitlines()[0]}" for each in shown)
+
+
+@command("/new", "/clear")
+def new(conversation: Conversation, argument: str) -> Result:
+    """Start a fresh session. Nothing is deleted: the old one is closed and kept."""
+    left = conversation.leave()
+    return (
+        f"{left.handle} is closed and kept; what you say next begins a new session" if left else "this session is new"
+    )
+
+
+@command("/close")
+def close(conversation: Conversation, argument: str) -> Result:
+    """Close the session and write its summary. Ctrl-C keeps it open."""
+    session = conversation.session
+    if session is None:
+        return "nothing has been said yet"
+    return conversation.closing(session)
+
+
+@command("/sessions [COUNT]")
+def sessions_(conversation: Conversation, argument: str) -> Result:
+    """List the latest sessions."""
+    rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, _count(argument))
+    lines = [f"{row['id']:<6} {row['last_at'][:10]}  {row['turns']:>4} turns  {row['title']}" for row in rows]
+    return "\n".join(lines) or "there are no sessions yet"
+
+
+@command("/resume SESSION|TEXT")
+def resume(conversation: Conversation, argument: str) -> Result:
+    """Go on with an earlier session: its handle, or words that stand in it."""
+    if not argument:
+        raise UsageError("name a session, as in /resume s4; /sessions lists them")
+    app = conversation.app
+    session = sessions.resolve(app.db, argument, app.scope.owner)
+    conversation.resume(session)
+    return f"{session.handle} “{sessions.name(app.db, session)}” goes on"
+
+
+@command("/rename TITLE")
+def rename(conversation: Conversation, argument: str) -> Result:
+    """Give the session a title."""
+    session = conversation.session
+    if not argument or session is None:
+        raise UsageError("write the title behind it, once something has been said")
+    sessions.rename(conversation.app.db, session.id, argument)
+    return f"{session.handle} is now “{argument}”"
+
+
+@command("/export [FILE]")
+def export(conversation: Conversation, argument: str) -> Result:
+    """Write the session as Markdown to a file, or show it."""
+    session = conversation.session
+    if session is None:
+        return "nothing has been said yet"
+    written = transfer.markdown(conversation.app.db, session)
+    if not argument:
+        return written
+    file = Path(argument).expanduser()
+    try:
+        with file.open("x", encoding="utf-8", errors="replace") as opened:
+            opened.write(written)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+    return f"written to {file}"
+
+
+@command("/note TEXT")
+def note(conversation: Conversation, argument: str) -> Result:
+    """Save a note."""
+    app = conversation.app
+    written = notes.add(app.db, app.scope, argument, app.time, session=conversation.id)
+    return f"saved {written.handle} “{written.name}”"
+
+
+@command("/notes [WORDS]")
+def notes_(conversation: Conversation, argument: str) -> Result:
+    """List the latest notes, or those with these words."""
+    app = conversation.app
+    owner = app.scope.owner
+    found = notes.search(app.db, owner, argument, 20) if argument else notes.listing(app.db, owner, 20)
+    lines = [f"{each.handle:<6} {clock.local(each.at, each.utc_offset):%Y-%m-%d}  {each.name}" for each in found]
+    return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
+
+
+@command("/model [NAME]")
+def model(conversation: Conversation, argument: str) -> Result:
+    """Say which model answers, or answer with another from now on."""
+    app = conversation.app
+    if argument:
+        app.use_model(argument)
+    chosen, notice = app.chat_model(app.db)
+    return notice or f"{chosen.name} answers"
+
+
+@command("/context [--full]")
+def context(conversation: Conversation, argument: str) -> Result:
+    """Show what the model sees, in tokens by part; --full shows every word."""
+    shown = conversation.context()
+    if argument == "--full":
+        return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
+    used = sum(shown.sizes.values())
+    lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in shown.sizes.items()]
+    return "\n".join([*lines, f"{'free':<14} {shown.room - used:>6}  of {shown.room} tokens, estimated"])
+
+
+@command("/exit", "/quit", "/bye")
+def exit(conversation: Conversation, argument: str) -> Result:
+    """Leave. The session is kept, and its summary is written in the background."""
+    raise Leave
+
+
+def _count(argument: str) -> int:
+    if argument and not argument.isdigit():
+        raise UsageError(f"{argument!r} is no number")
+    return int(argument or 20)
+
+
+def _bar(size: int, room: int) -> str:
+    share = size / room
+    return f"{'█' * round(30 * share)} {100 * share:.0f} %"

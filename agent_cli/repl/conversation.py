@@ -1,0 +1,113 @@
+"""The state of an interactive session, and what can be done with it. Draws nothing.
+
+The session's row is made with the first words said, so that opening the program and leaving it leaves no trace.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from agent_cli.agent import loop
+from agent_cli.agent.context import Context
+from agent_cli.agent.events import Event, Noticed, TextArrived
+from agent_cli.agent.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.agent.worker import ask_with
+from agent_cli.app import App
+from agent_cli.llm.model import Cancel
+from agent_cli.memory import closing, log, sessions, summaries
+from agent_cli.memory.sessions import Session
+from agent_cli.messages import Part, ToolCall
+
+
+class Conversation:
+    def __init__(self, app: App, session: Session | None = None):
+        self.app = app
+        self.id: int | None = None
+        self.allowed: set[str] = set()  # tools the person allowed until the session ends
+        if session:
+            self.resume(session)
+
+    @property
+    def session(self) -> Session | None:
+        return None if self.id is None else sessions.get(self.app.db, self.id, self.app.scope.owner)
+
+    def begun(self) -> int:
+        """The number of the session, begun now if it has not been."""
+        if self.id is None:
+            self.id = sessions.start(self.app.db, self.app.scope, self.app.time())
+        return self.id
+
+    def turn(self, parts: Sequence[Part]) -> Work:
+        """What answers these words."""
+        id = self.begun()
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            db = self.app.db.again()
+            notices: list[str] = []
+
+            def hire() -> loop.Agent:
+                model, notice = self.app.chat_model(db)
+                notices.append(notice)
+                return self.app.agent(model, lambda call: self._allowed(call) or approve(call))
+
+            try:
+                for event in loop.run_turn(hire, self.app.here(db, id), parts, cancel):
+                    while notices:
+                        notice = notices.pop()
+                        if notice:
+                            yield Noticed(notice)
+                    yield event
+            finally:
+                db.close()
+
+        return work
+
+    def _allowed(self, call: ToolCall) -> bool:
+        return call.name in self.allowed
+
+    def closing(self, session: Session) -> Work:
+        """Write the summary as it comes, then close. Cancelled, the session stays as it was."""
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            db = self.app.db.again()
+            try:
+                said = summaries.transcript(db, session.id, self.app.desk(db, cancel).characters)
+                model = self.app.cheap_model(db)
+                words = ""
+                for piece in summaries.stream(said, ask_with(model, cancel) if model else None):
+                    words += piece
+                    yield TextArrived(piece)
+                method, name = ("model", model.name) if model else ("extract", "")
+                closing.close_with(db, session.id, words, method, name, self.app.time)
+                self._forget_state()
+                yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
+            finally:
+                db.close()
+
+        return work
+
+    def leave(self) -> Session | None:
+        """Close it and leave its summary to a job; gives the session that was left."""
+        session = self.session
+        if session and log.count(self.app.db, session.id):
+            closing.close(self.app.db, session.id, self.app.time)
+        self._forget_state()
+        return session
+
+    def resume(self, session: Session) -> None:
+        """Go on with an earlier session. Raises UsageError while another process has it open."""
+        taken = sessions.reopen(self.app.db, session.id, self.app.scope.owner)
+        if self.id is not None and self.id != taken.id:
+            self.leave()
+        self.id = taken.id
+        log.heal(self.app.db, taken.id, self.app.scope, self.app.time())
+
+    def context(self) -> Context:
+        """What the model would see now."""
+        here = self.app.here(self.app.db, self.begun())
+        loop.begin(here)
+        model, _ = self.app.chat_model(self.app.db)
+        return loop.request(self.app.agent(model, lambda call: False), here)
+
+    def _forget_state(self) -> None:
+        self.id = None
+        self.allowed.clear()

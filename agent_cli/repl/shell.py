@@ -1,0 +1,280 @@
+"""The interactive session: read a line, run a command or a turn, draw what happens.
+
+The prompt owns the event loop; a turn runs on a thread and its events come through a queue. While it runs the terminal
+is raw: Ctrl-C and Esc stop the answer, every other key waits for the next prompt.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from agent_cli.agent.events import (
+    ApprovalNeeded,
+    Event,
+    Noticed,
+    TextArrived,
+    TextWasThinking,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+)
+from agent_cli.agent.runner import Runner, Work
+from agent_cli.agent.worker import IdleWorker
+from agent_cli.app import App, background
+from agent_cli.errors import AgentError, Cancelled, StoreError
+from agent_cli.memory import sessions
+from agent_cli.memory.sessions import Session
+from agent_cli.repl import commands, keys
+from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.stream import Paper
+from agent_cli.text import clean
+
+_LAST_WAIT = 2.0  # seconds that leaving may take
+
+
+def run(app: App, session: Session | None) -> None:
+    """Talk until the person leaves. Raises AgentError, SystemExit when a signal ended it."""
+    code = asyncio.run(Shell(app, session).talk())
+    if code:
+        sys.exit(code)
+
+
+class Shell:
+    def __init__(self, app: App, session: Session | None):
+        self._app = app
+        self._talk = Conversation(app, session)
+        self._pastes = keys.Pastes()
+        self._runner: Runner | None = None
+        self._prompt: PromptSession[str] = PromptSession(
+            history=InMemoryHistory(), multiline=True, completer=_Commands(), complete_while_typing=False,
+            key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",
+        )  # fmt: skip
+        self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
+        self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._ended_by = 0
+
+    async def talk(self) -> int:
+        """Returns the exit code: 0, or that of the signal that ended it."""
+        self._heed_signals(asyncio.get_running_loop(), asyncio.current_task())
+        self._greet()
+        try:
+            while True:
+                with patch_stdout(raw=True):
+                    line = await self._prompt.prompt_async("> ", handle_sigint=False)
+                self._jobs.touch()
+                await self._line(line)
+        except (EOFError, commands.Leave):
+            pass
+        except asyncio.CancelledError:
+            if not self._ended_by:
+                raise
+        finally:
+            self._leave()
+        return self._ended_by
+
+    async def _line(self, line: str) -> None:
+        parts = self._pastes.parts(line)
+        if line.strip() in ("exit", "quit"):
+            raise commands.Leave
+        try:
+            # A slash that came with a paste is text: nothing pasted can give a command.
+            found = commands.find(line) if parts and parts[0].origin == "typed" else None
+            if found:
+                result = found[0].run(self._talk, found[1])
+                if isinstance(result, str):
+                    self._say(result)
+                elif result is not None:
+                    await self._work(result)
+            elif line.strip():
+                await self._work(self._talk.turn(parts))
+        except StoreError:
+            raise  # the file cannot be written: going on would lose words
+        except AgentError as error:
+            self._say(str(error))
+
+    async def _work(self, work: Work) -> None:
+        """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._jobs.touch(busy=True)
+        runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
+        paper = Paper(sys.stdout)
+        try:
+            with _Keyboard(self._prompt, runner.cancel) as keyboard:
+                while (event := await events.get()) is not None:
+                    if isinstance(event, ApprovalNeeded):
+                        paper.end()
+                        with keyboard.paused():
+                            event.answer(await self._ask(event))
+                        paper = Paper(sys.stdout)
+                    else:
+                        self._draw(event, paper)
+        finally:
+            self._jobs.touch(busy=False)
+            self._runner = None
+            paper.end()
+
+    def _draw(self, event: Event, paper: Paper) -> None:
+        match event:
+            case TextArrived(text):
+                paper.write(text)
+            case TextWasThinking():
+                paper.end()
+                self._say("(that was the model thinking aloud; it is not kept as the answer)")
+            case ToolFinished(call, result):
+                paper.end()
+                failed = f"{call.name} failed: {result.text[:200]}" if result.failed else ""
+                if result.receipt or failed:
+                    self._say(result.receipt or failed)
+            case Noticed(text):
+                paper.end()
+                self._say(text)
+            case TurnEnded(stopped_by=reason) if reason:
+                paper.end()
+                self._say(f"the turn was ended: {reason}")
+            case TurnFailed(error):
+                paper.end()
+                if isinstance(error, Cancelled):
+                    self._say("— stopped —")
+                else:
+                    raise error
+
+    async def _ask(self, needed: ApprovalNeeded) -> bool:
+        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
+        call = needed.call
+        self._say(
+            f"The model wants to call {call.name} with {json.dumps(call.arguments, ensure_ascii=False, indent=2)}"
+        )
+        asking: PromptSession[str] = PromptSession()
+        try:
+            answer = await asking.prompt_async(
+                "allow it? y once, a for this session, anything else no: ", handle_sigint=False
+            )
+        except (EOFError, KeyboardInterrupt):
+            return False
+        if answer.strip().lower() == "a":
+            self._talk.allowed.add(call.name)
+        return answer.strip().lower() in ("y", "a")
+
+    def _greet(self) -> None:
+        db, owner = self._app.db, self._app.scope.owner
+        session = self._talk.session
+        if session:
+            self._say(f"{session.handle} “{sessions.name(db, session)}” goes on")
+        elif latest := sessions.latest(db, owner):
+            self._say(f"last: {latest.handle} “{sessions.name(db, latest)}” (agent -c goes on with it) · /help")
+        else:
+            self._say("agent, an assistant that remembers. It talks to the model on this machine.")
+            self._say(f"Everything is kept in one file of yours: {db.path}")
+            self._say("Nothing is remembered without your yes. /help lists the commands.")
+
+    def _leave(self) -> None:
+        """Close the session and say how to come back; waits for nothing longer than two seconds."""
+        if self._runner:
+            self._runner.cancel()
+            self._runner.join(_LAST_WAIT / 2)
+        self._jobs.end(_LAST_WAIT / 2)
+        session = self._talk.leave()
+        if session:
+            self._say(f"resume: agent -r {session.handle}")
+            background(self._app)
+
+    def _heed_signals(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
+        def end(code: int) -> None:
+            self._ended_by = code
+            if task:
+                task.cancel()
+
+        with suppress(NotImplementedError, AttributeError):  # Windows has neither
+            loop.add_signal_handler(signal.SIGTERM, end, 143)
+            loop.add_signal_handler(signal.SIGHUP, end, 129)
+            loop.add_signal_handler(signal.SIGINT, lambda: self._runner.cancel() if self._runner else None)
+
+    def _say(self, text: str) -> None:
+        with suppress(OSError):  # the terminal may be gone already, and leaving must still work
+            print(clean(text), flush=True)
+
+
+class _Keyboard:
+    """The keys during an answer: Ctrl-C and Esc cancel it, the others are typed ahead for the next prompt."""
+
+    def __init__(self, prompt: "PromptSession[str]", cancel: object):
+        self._input = prompt.app.input
+        self._cancel = cancel
+        self._ahead: list[KeyPress] = []
+
+    def __enter__(self) -> "_Keyboard":
+        self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shut()
+        store_typeahead(self._input, self._ahead)
+
+    def paused(self) -> "_Paused":
+        """Give the keyboard to a question; what was typed before it was asked is no answer to it."""
+        return _Paused(self)
+
+    def _open(self) -> None:
+        self._raw, self._attached = self._input.raw_mode(), self._input.attach(self._read)
+        self._raw.__enter__()
+        self._attached.__enter__()
+
+    def _shut(self) -> None:
+        self._attached.__exit__(None, None, None)
+        self._raw.__exit__(None, None, None)
+
+    def _read(self) -> None:
+        pressed = self._input.read_keys()
+        if not pressed:
+            asyncio.get_running_loop().call_later(0.1, self._read_flushed)
+        self._take(pressed)
+
+    def _read_flushed(self) -> None:
+        self._take(self._input.flush_keys())
+
+    def _take(self, pressed: Iterable[KeyPress]) -> None:
+        for key in pressed:
+            if key.key in (Keys.ControlC, Keys.Escape):
+                self._cancel()  # type: ignore[operator]
+            else:
+                self._ahead.append(key)
+
+
+class _Paused:
+    def __init__(self, keyboard: _Keyboard):
+        self._keyboard = keyboard
+
+    def __enter__(self) -> None:
+        self._keyboard._shut()
+
+    def __exit__(self, *_: object) -> None:
+        self._keyboard._open()
+
+
+class _Commands(Completer):
+    """Slash commands, at the start of a line."""
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        told = document.text_before_cursor
+        if told.startswith("/") and " " not in told:
+            for name, each in sorted(commands.COMMANDS.items()):
+                if name.startswith(told):
+                    yield Completion(name, -len(told), display_meta=each.help.splitlines()[0])
+
+
+def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:
+    with suppress(RuntimeError):  # the program has left; the turn ends on its own
+        loop.call_soon_threadsafe(events.put_nowait, event)

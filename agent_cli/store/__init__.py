@@ -1,0 +1,1 @@
+"""The SQLite file. Only this package knows apsw."""

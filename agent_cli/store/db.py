@@ -1,0 +1,168 @@
+"""One connection to the SQLite file.
+
+Reads are plain; every write is inside `with db.write():`. A connection belongs to one thread; another thread opens its
+own with `db.again()`. Writers of one process queue on a lock, writers of several on SQLite's, where they retry with
+1-20 ms of chance for up to 15 s: longer pauses (20-150 ms) were measured to wait four times as long at the 95th
+percentile, shorter ones starve a process among seven others.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from agent_cli.errors import StoreError
+
+Row = tuple[Any, ...]
+PATIENCE = 15.0
+SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
+
+_locks: dict[str, threading.RLock] = {}
+
+
+class Database:
+    """A connection. Everything that SQLite refuses is raised as StoreError, a sentence with the file's name."""
+
+    def __init__(self, path: Path | str = ":memory:", journal: str = "wal"):
+        _refuse_old_sqlite()
+        self.path = str(path)
+        self.journal = journal
+        self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
+        self._waiting_since = 0.0
+        with self._sentences():
+            self._connection = apsw.Connection(self.path)
+            self._connection.set_busy_handler(self._wait)
+            self._connection.transaction_mode = "IMMEDIATE"
+        self._load_vectors()
+
+    def prepare(self) -> None:
+        """Set what every connection that writes relies on, and read each back: SQLite refuses a pragma in silence."""
+        memory = self.path == ":memory:"
+        self._pragma("journal_mode", "memory" if memory else self.journal)
+        self._pragma("synchronous", 2)
+        self._pragma("fullfsync", 1)  # macOS: only this reaches the platter; elsewhere it changes nothing
+        self._pragma("secure_delete", 1)
+        self._pragma("foreign_keys", 1)
+        self._pragma("recursive_triggers", 1)
+
+    def again(self) -> "Database":
+        """Another connection to the same file, for another thread."""
+        other = Database(self.path, self.journal)
+        other.prepare()
+        return other
+
+    def close(self) -> None:
+        with self._sentences():
+            self._connection.close()
+
+    def execute(self, sql: str, values: Any = ()) -> int:
+        """Run one statement and return how many rows it changed."""
+        with self._sentences():
+            self._connection.execute(sql, values).fetchall()
+            return self._connection.changes()
+
+    def many(self, sql: str, rows: Iterable[Any]) -> None:
+        """Run one statement for each row of values."""
+        with self._sentences():
+            self._connection.executemany(sql, rows).fetchall()
+
+    def script(self, sql: str) -> None:
+        """Run several statements to the end; apsw runs them only as far as rows are read."""
+        with self._sentences():
+            self._connection.execute(sql).fetchall()
+
+    def rows(self, sql: str, values: Any = ()) -> list[Row]:
+        with self._sentences():
+            return self._connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Any = ()) -> Row | None:
+        """The first row, or None."""
+        return next(iter(self.rows(sql, values)), None)
+
+    def value(self, sql: str, values: Any = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.row(sql, values)
+        return row[0] if row else None
+
+    def insert(self, sql: str, values: Any = ()) -> int:
+        """Run an insert and return the id of the new row."""
+        with self._sentences():
+            self._connection.execute(sql, values).fetchall()
+            return self._connection.last_insert_rowid()
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """All or nothing. A nested one is a savepoint of the outer."""
+        with self._lock, self._sentences(), self._connection:
+            yield
+
+    def _pragma(self, name: str, wanted: str | int) -> None:
+        with self._sentences():
+            got = self._connection.pragma(name, wanted)
+            if got is None:
+                got = self._connection.pragma(name)
+        if got != wanted:
+            raise StoreError(f"{self.path}: SQLite would not set {name} to {wanted} (it is {got}); nothing was written")
+
+    def _wait(self, attempts: int) -> bool:
+        if attempts == 0:
+            self._waiting_since = time.monotonic()
+        time.sleep(random.uniform(0.001, 0.02))
+        return time.monotonic() - self._waiting_since < PATIENCE
+
+    def _load_vectors(self) -> None:
+        # Importing sqlite_vec imports NumPy when that is there: 80 ms for the path of one file.
+        spec = find_spec("sqlite_vec")
+        if spec is None or spec.origin is None:
+            raise StoreError("the package sqlite-vec is missing: install agent-cli again")
+        with self._sentences():
+            self._connection.enable_load_extension(True)
+            self._connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+            self._connection.enable_load_extension(False)
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            raise StoreError(f"{self.path}: {sentence}") from error
+
+
+def _sentence(error: apsw.Error) -> str | None:
+    """What a failure of the file means for the person; None for a bug of ours."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return "another program kept the database busy for 15 s; nothing was written, try again"
+        case apsw.FullError():
+            return "the disk is full; nothing of this step was written, make room and try again"
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+            return "the database cannot be written; check the permissions of the file and its folder"
+        case apsw.CantOpenError():
+            return "the database cannot be opened; check that its folder exists and may be written"
+        case apsw.NotADBError():
+            return "this is no SQLite database; name another file with --db"
+        case apsw.CorruptError():
+            return "the database is damaged; `agent doctor` says more, a backup brings it back"
+        case apsw.IOError():
+            return f"the disk refused to read or write ({error}); nothing of this step was written"
+        case apsw.ExtensionLoadingError():
+            return f"sqlite-vec cannot be loaded ({error}); install agent-cli again"
+        case _:
+            return None
+
+
+def _refuse_old_sqlite() -> None:
+    found = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if found < SQLITE_NEEDED:
+        raise StoreError(
+            f"SQLite {apsw.sqlite_lib_version()} can lose a commit; update the package apsw to 3.51.3 or newer"
+        )

@@ -1,0 +1,40 @@
+"""The audit log: what was ruled, written, decided. Ids, kinds and hashes, never text: forgetting can be complete."""
+
+import hashlib
+from typing import Any
+
+from agent_cli import clock
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+
+def append(
+    db: Database, time: clock.Clock, kind: str, subject: str, *, actor: str, session: int | None = None, of: str = ""
+) -> None:
+    """Record that something of this kind happened to a subject (a handle or a tool's name).
+
+    `of` is hashed under a key of the file, so that equal things can be told to be equal and nothing can be guessed.
+    """
+    now = time()
+    with db.write():
+        hash = _keyed(db, of) if of else ""
+        db.execute(
+            """insert into event (uid, kind, actor, session_id, subject, hash, at, utc_offset)
+               values (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now)),
+        )
+
+
+def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
+    """The newest events, newest first."""
+    rows = db.rows(
+        "select id, kind, actor, session_id, subject, hash, at from event order by id desc limit ?", (limit,)
+    )
+    names = ("id", "kind", "actor", "session", "subject", "hash", "at")
+    return [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
+
+
+def _keyed(db: Database, text: str) -> str:
+    db.execute("insert into meta values ('hash key', lower(hex(randomblob(32)))) on conflict do nothing")
+    key = db.value("select value from meta where key = 'hash key'")
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()

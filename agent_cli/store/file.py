@@ -1,0 +1,60 @@
+"""The database as a file: where it may be, who may read it, and how it is opened."""
+
+import os
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from agent_cli.errors import StoreError
+from agent_cli.store import schema
+from agent_cli.store.db import Database
+
+MOUNTS = Path("/proc/self/mountinfo")
+_NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|ceph)")
+
+
+def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS) -> Database:
+    """Open the file, making it and its folder when there is none, and bring its schema up to date.
+
+    The folder is made readable by its owner alone, the file always is. A file of another program or of a newer version
+    is refused untouched (StoreError). WAL needs memory that all readers share, which a network file system has not:
+    there the journal is a plain one, and `notice` says so.
+    """
+    _make(path)
+    network = network_file_system(path, mounts)
+    db = Database(path, "delete" if network else "wal")
+    schema.check(db)
+    if network:
+        notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
+    db.prepare()
+    schema.reconcile(db, now)
+    return db
+
+
+def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
+    """The type of the network file system that holds the path, or an empty string."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""  # not Linux: nothing to read it from
+    found, longest = "", -1
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), before.split(" ")[4])
+        if len(point) >= longest and (path == Path(point) or Path(point) in path.parents):
+            found, longest = after.split(" ")[0], len(point)
+    return found if _NETWORK.fullmatch(found) else ""
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+    except PermissionError:
+        if not path.exists():
+            raise StoreError(f"{path}: the file cannot be made; check the permissions of its folder") from None
+    except OSError as error:
+        raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error

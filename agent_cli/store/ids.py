@@ -1,0 +1,44 @@
+"""Identifiers: sortable and unique across machines for rows, short handles for people.
+
+The sortable form is a ULID: 48 bits of milliseconds and 80 of chance in 26 letters of Crockford's base 32, counted up
+by one within a millisecond so that rows made in order sort in order.
+"""
+
+import os
+import re
+import threading
+from datetime import datetime
+
+from agent_cli.errors import UsageError
+
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_CHANCE = 1 << 80
+_lock = threading.Lock()
+_last = 0
+
+KINDS = {"s": "session", "m": "message", "n": "note", "f": "fact", "j": "job", "e": "event", "y": "summary"}
+
+
+def new(moment: datetime) -> str:
+    """A new identifier of 26 characters for a row made at this moment."""
+    global _last
+    fresh = (int(moment.timestamp() * 1000) << 80) | (int.from_bytes(os.urandom(10)) >> 1)
+    with _lock:
+        same_millisecond = fresh >> 80 == _last >> 80
+        _last = _last + 1 if same_millisecond else fresh
+        value = _last
+    return "".join(_LETTERS[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def handle(kind: str, number: int) -> str:
+    """`handle("note", 4)` is n4."""
+    return next(letter for letter, name in KINDS.items() if name == kind) + str(number)
+
+
+def number(kind: str, told: str) -> int:
+    """The number in a handle of this kind; the letter may be left out. Raises UsageError."""
+    letter = handle(kind, 0)[0]
+    match = re.fullmatch(rf"{letter}?(\d{{1,18}})", told.strip().lower())
+    if match is None:
+        raise UsageError(f"{told!r} is no handle of a {kind}: write it like {letter}4")
+    return int(match[1])

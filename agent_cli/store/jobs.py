@@ -1,0 +1,129 @@
+"""Work that may wait: a durable queue in the file.
+
+A job names what it is about and holds no text. It runs at least once; its effect and the record that it is done are
+one transaction, fenced by the number of the attempt, so that the effect happens once however often it was begun. A
+running job is leased to a process and free again when the lease ends or that process has died.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.store import holder, ids
+from agent_cli.store.db import Database
+
+LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
+ATTEMPTS = 5
+_FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
+
+
+@dataclass(frozen=True)
+class Job:
+    id: int
+    kind: str
+    subject: str
+    attempts: int
+
+
+class LeaseLost(Exception):
+    """Somebody else has taken the job over: its effect must not happen here."""
+
+
+def add(db: Database, kind: str, subject: str, now: datetime) -> None:
+    """Queue a job, unless one of this kind and subject is waiting already. Runs inside the caller's transaction."""
+    with db.write():
+        db.execute(
+            """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
+               on conflict do nothing""",
+            (ids.new(now), kind, subject, clock.utc(now), clock.utc(now), clock.offset(now)),
+        )
+
+
+def claim(db: Database, now: datetime) -> Job | None:
+    """Take the job that has waited longest, or None."""
+    with db.write():
+        for id, kind, subject, attempts, state, lease, held_by in db.rows(
+            """select id, kind, subject, attempts, state, lease_until, holder from job
+               where (state = 'ready' and due_at <= ?1) or state = 'running' order by due_at, id""",
+            (clock.utc(now),),
+        ):
+            if state == "running" and holder.lives(held_by) and lease > clock.utc(now):
+                continue
+            if attempts >= ATTEMPTS:
+                _park(db, id, "the process that ran it died, five times")
+                continue
+            db.execute(
+                "update job set state = 'running', attempts = ?, holder = ?, lease_until = ? where id = ?",
+                (attempts + 1, holder.me(), clock.utc(now + LEASE), id),
+            )
+            return Job(id, kind, subject, attempts + 1)
+    return None
+
+
+def finish(db: Database, job: Job, now: datetime) -> None:
+    """Record that the job is done, in the transaction that holds its effect. Raises LeaseLost."""
+    done = db.execute(
+        """update job set state = 'done', finished_at = ?, holder = null, lease_until = null, error = ''
+           where id = ? and attempts = ? and state = 'running'""",
+        (clock.utc(now), job.id, job.attempts),
+    )
+    if not done:
+        raise LeaseLost
+
+
+def put_back(db: Database, job: Job) -> None:
+    """Give the job back untried: the person came first."""
+    with db.write():
+        db.execute(
+            """update job set state = 'ready', attempts = attempts - 1, holder = null, lease_until = null
+               where id = ? and attempts = ? and state = 'running'""",
+            (job.id, job.attempts),
+        )
+
+
+def fail(db: Database, job: Job, error: str, now: datetime) -> None:
+    """Try again later, each time after twice the pause; after five failures park it with the error."""
+    state = "parked" if job.attempts >= ATTEMPTS else "ready"
+    due = now + _FIRST_PAUSE * 2 ** (job.attempts - 1)
+    with db.write():
+        db.execute(
+            """update job set state = ?, error = ?, due_at = ?, holder = null, lease_until = null
+               where id = ? and attempts = ? and state = 'running'""",
+            (state, error, clock.utc(due), job.id, job.attempts),
+        )
+
+
+def _park(db: Database, id: int, error: str) -> None:
+    db.execute(
+        "update job set state = 'parked', error = ?, holder = null, lease_until = null where id = ?", (error, id)
+    )
+
+
+def due(db: Database, now: datetime) -> bool:
+    """Whether something is waiting to be run now."""
+    return bool(db.value("select 1 from job where state = 'ready' and due_at <= ? limit 1", (clock.utc(now),)))
+
+
+def retry(db: Database, id: int, now: datetime) -> None:
+    """Let a job that waits or is parked run now, with all its attempts. Raises UsageError."""
+    with db.write():
+        found = db.execute(
+            """update job set state = 'ready', attempts = 0, error = '', due_at = ?
+               where id = ? and state in ('ready', 'parked')""",
+            (clock.utc(now), id),
+        )
+    if not found:
+        raise UsageError(f"no job j{id} is waiting or parked; `agent jobs list` shows them all")
+
+
+def listing(db: Database, limit: int) -> list[dict[str, Any]]:
+    """The jobs, those not done first, newest first."""
+    rows = db.rows(
+        """select id, kind, subject, state, attempts, due_at, finished_at, error from job
+           order by state = 'done', id desc limit ?""",
+        (limit,),
+    )
+    names = ("id", "kind", "subject", "state", "attempts", "due_at", "finished_at", "error")
+    return [{**dict(zip(names, row, strict=True)), "id": ids.handle("job", row[0])} for row in rows]

@@ -1,0 +1,29 @@
+"""Steps that move data when the schema changes. Each has a name, runs once in a file, and is recorded in it.
+
+A step runs inside the transaction that creates new tables and columns, before indexes and triggers are made, so it
+sees both the old rows and the new columns. A new file has nothing to move: its steps are only recorded.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.store.db import Database
+
+Steps = Mapping[str, Callable[[Database], None]]
+
+STEPS: Steps = {}
+
+
+def waiting(db: Database, steps: Steps) -> list[str]:
+    """The names of steps that this file has not had, in order."""
+    done = {name for (name,) in db.rows("select name from migration")}
+    return [name for name in steps if name not in done]
+
+
+def run(db: Database, now: datetime, steps: Steps, *, fresh: bool) -> None:
+    """Run what waits. Call it inside a transaction."""
+    for name in waiting(db, steps):
+        if not fresh:
+            steps[name](db)
+        db.execute("insert into migration values (?, ?)", (name, clock.utc(now)))

@@ -1,0 +1,100 @@
+"""Bring a file up to `schema.sql`.
+
+The schema is declared once, whole. A file is compared with it and gets what it lacks (tables, columns, indexes,
+triggers, views) in one transaction; what needs data moved is a named step in migrations.py. So there is no ladder of
+versions to climb, and a file that was half-way can always be finished.
+"""
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+
+from agent_cli.errors import StoreError
+from agent_cli.store import migrations
+from agent_cli.store.db import Database
+
+APPLICATION = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
+VERSION = 1  # raised with each change of schema.sql that an older program must not write to
+
+SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+_DIGEST = hashlib.sha256(SCHEMA.encode()).hexdigest()
+_REMADE = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again
+
+
+def check(db: Database) -> None:
+    """Raises StoreError when the file is a newer program's or another program's. Writes nothing."""
+    version, application = db.value("pragma user_version"), db.value("pragma application_id")
+    if application not in (0, APPLICATION) or (application == 0 and db.value("select 1 from sqlite_schema limit 1")):
+        raise StoreError(f"{db.path}: this database belongs to another program; name another file with --db")
+    if version > VERSION:
+        raise StoreError(
+            f"{db.path}: a newer agent wrote this file (format {version}, this program knows {VERSION}); "
+            "update agent-cli, or name another file with --db"
+        )
+
+
+def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> None:
+    """Create what the file lacks and run the data steps it has not had, all in one transaction."""
+    digest = _DIGEST if schema is SCHEMA else hashlib.sha256(schema.encode()).hexdigest()
+    if _current(db, digest, steps):
+        return
+    wanted = Database()
+    wanted.script(schema)
+    with db.write():
+        fresh = not _names(db)
+        db.execute(f"pragma application_id = {APPLICATION}")
+        _create_tables(db, wanted)
+        _create_columns(db, wanted)
+        migrations.run(db, now, steps, fresh=fresh)
+        _create_rest(db, wanted)
+        db.execute("insert into meta values ('schema', ?) on conflict do update set value = excluded.value", (digest,))
+        db.execute(f"pragma user_version = {VERSION}")
+    wanted.close()
+
+
+def _current(db: Database, digest: str, steps: migrations.Steps) -> bool:
+    if not db.value("select 1 from sqlite_schema where name = 'meta'"):
+        return False
+    same = db.value("select value from meta where key = 'schema'") == digest
+    return same and not migrations.waiting(db, steps)
+
+
+def _names(db: Database) -> dict[tuple[str, str], str]:
+    """(type, name) of everything in the schema, with the SQL that made it."""
+    rows = db.rows(
+        "select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite~_%' escape '~'"
+    )
+    return {(kind, name): sql for kind, name, sql in rows}
+
+
+def _create_tables(db: Database, wanted: Database) -> None:
+    there = _names(db)
+    for (kind, name), sql in _names(wanted).items():
+        if kind == "table" and (kind, name) not in there:
+            db.execute(sql)
+
+
+def _create_columns(db: Database, wanted: Database) -> None:
+    for kind, table in _names(wanted):
+        if kind != "table":
+            continue
+        there = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
+        targets = {row[3]: row for row in wanted.rows(f'pragma foreign_key_list("{table}")')}
+        for _, column, type_, needed, default, *_ in wanted.rows(f'pragma table_xinfo("{table}")'):
+            if column in there:
+                continue
+            sql = f'alter table "{table}" add column "{column}" {type_}'
+            sql += f" not null default {default}" if needed else f" default {default}" if default is not None else ""
+            if column in targets:
+                sql += f' references "{targets[column][2]}" ("{targets[column][4]}")'
+            db.execute(sql)
+
+
+def _create_rest(db: Database, wanted: Database) -> None:
+    there = _names(db)
+    for (kind, name), sql in _names(wanted).items():
+        if kind not in _REMADE or there.get((kind, name)) == sql:
+            continue
+        if (kind, name) in there:
+            db.execute(f'drop {kind} "{name}"')
+        db.execute(sql)

@@ -1,0 +1,54 @@
+"""Text from outside, made safe and small enough to show.
+
+Everything a model, a file, a tool or a paste brings passes through `clean` on its way to a terminal, a pipe or JSON:
+a control character in an answer must never drive the person's terminal, and a hidden one must never make them approve
+something other than what they see. What is stored stays as it came.
+"""
+
+import json
+import re
+
+# C0 but newline and tab, DEL, C1; bidi embeddings, overrides and isolates; marks of direction; tag characters.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\s])|(?<=[。！？])|\n+")
+_WORD = re.compile(r"\w+")
+
+
+def clean(text: str) -> str:
+    """Without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
+    return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Clean, on one line, at most `limit` characters with an ellipsis."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, whole ones, without blank ones."""
+    return [piece.strip() for piece in _SENTENCE.split(text) if piece and piece.strip()]
+
+
+def words(text: str) -> list[str]:
+    """Its words, case folded."""
+    return _WORD.findall(text.casefold())
+
+
+def condense(text: str, items: int = 5, characters: int = 2000) -> str:
+    """A tool result as the model sees it: of a long list the first items and a count, of a long text its beginning."""
+    try:
+        rows = json.loads(text) if text.lstrip().startswith("[") else None
+    except ValueError:
+        rows = None
+    if rows is None:
+        lines = [line for line in text.splitlines() if line.strip()]
+    else:
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    if len(lines) > 2 * items:
+        text = "\n".join([*lines[:items], f"… and {len(lines) - items} more of {len(lines)} in all"])
+    if len(text) > characters:
+        text = f"{text[:characters]}\n… {len(text) - characters} more characters"
+    return text

@@ -1,0 +1,8 @@
+"""The tools that come with the program, in the order the model sees them."""
+
+from agent_cli.tools import basics, memory
+from agent_cli.tools.tool import Tool
+
+BUILT_IN: dict[str, Tool] = {
+    tool.name: tool for tool in (basics.now, memory.jot, memory.read_jottings, memory.save_note, memory.search_notes)
+}

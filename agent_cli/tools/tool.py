@@ -1,0 +1,118 @@
+"""What a tool is, and how one is run.
+
+A tool is a function; its name, docstring and annotations are what the model sees. Whatever the model gets wrong comes
+back to it as a failed result in words, and so does whatever a tool does wrong: a turn never ends by one's exception.
+"""
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from agent_cli.clock import Clock
+from agent_cli.errors import StoreError
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.store.db import Database
+
+Risk = Literal["read", "session", "write", "network"]
+"""What a call may do: look, keep something until the session closes, keep something for good, reach out."""
+
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+class ToolFailed(Exception):
+    """Raised by a tool to tell the model, in words, why it could not do it."""
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a tool may reach. Passed as the first argument and hidden from the model."""
+
+    db: Database
+    session: int
+    scope: Scope
+    time: Clock
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    description: str
+    parameters: dict[str, Any]  # JSON Schema
+    risk: Risk
+    run: Callable[..., str | ToolResult]
+
+    def schema(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+def tool(risk: Risk) -> Callable[[Callable[..., str | ToolResult]], Tool]:
+    """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
+
+    def make(function: Callable[..., str | ToolResult]) -> Tool:
+        hints = get_type_hints(function, include_extras=True)
+        _context, *parameters = inspect.signature(function).parameters.values()
+        schema = {
+            "type": "object",
+            "properties": {p.name: _property(hints[p.name]) for p in parameters},
+            "required": [p.name for p in parameters if p.default is p.empty],
+        }
+        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function)
+
+    return make
+
+
+def run(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
+    """Run one call. Raises nothing but StoreError: a database that cannot be written ends the turn."""
+    wrong = _wrong(tool, call.arguments)
+    if wrong:
+        return ToolResult(f"{wrong}; {tool.name} takes {_signature(tool)}", failed=True)
+    try:
+        result = tool.run(context, **call.arguments)
+    except StoreError:
+        raise
+    except ToolFailed as error:
+        return ToolResult(str(error), failed=True)
+    except Exception as error:  # whatever a tool does wrong, the turn goes on
+        return ToolResult(f"{tool.name} failed: {type(error).__name__}: {error}", failed=True)
+    return result if isinstance(result, ToolResult) else ToolResult(result)
+
+
+def _property(hint: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    if get_origin(hint) is Annotated:
+        hint, description = get_args(hint)
+        described = {"description": description}
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = next(kind for kind in get_args(hint) if kind is not type(None))
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint)), **described}
+    return {"type": _JSON_TYPES[hint], **described}
+
+
+def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
+    properties = tool.parameters["properties"]
+    missing = [name for name in tool.parameters["required"] if name not in arguments]
+    unknown = [name for name in arguments if name not in properties]
+    mistyped = [name for name, value in arguments.items() if name in properties and not _fits(properties[name], value)]
+    faults = {"missing": missing, "unknown": unknown, "of the wrong type": mistyped}
+    said = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
+    return f"wrong arguments, {'; '.join(said)}" if said else ""
+
+
+def _fits(schema: dict[str, Any], value: Any) -> bool:
+    kinds: dict[str, Any] = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+    if isinstance(value, bool) and schema["type"] != "boolean":
+        return False
+    return isinstance(value, kinds[schema["type"]]) and value in schema.get("enum", [value])
+
+
+def _signature(tool: Tool) -> str:
+    required = tool.parameters["required"]
+    names = [
+        f"{name} ({schema['type']}{'' if name in required else ', optional'})"
+        for name, schema in tool.parameters["properties"].items()
+    ]
+    return ", ".join(names) or "no arguments"
