@@ -141,7 +141,7 @@ def example() -> str:
             lines += [*_comment(each.metadata["comment"]), f"# {each.name} = {_toml(getattr(defaults, each.name))}", ""]
     for each in tables:
         lines += [*_comment(each.metadata["comment"]), f"# [{each.name}]", ""]
-    return "\n".join(lines)
+    return "\n".join(lines[:-1]) + "\n"
 
 
 def _comment(text: str) -> list[str]:

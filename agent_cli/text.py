@@ -12,7 +12,10 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\s])|(?<=[。！？])|\n+")
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
+_ABBREVIATED = re.compile(
+    r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
+)
 _WORD = re.compile(r"\w+")
 
 
@@ -28,8 +31,14 @@ def one_line(text: str, limit: int = 80) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, whole ones, without blank ones."""
-    return [piece.strip() for piece in _SENTENCE.split(text) if piece and piece.strip()]
+    """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
+    pieces, start = [], 0
+    for end in _END.finditer(text):
+        if not _ABBREVIATED.search(text[start : end.end()]):
+            pieces.append(text[start : end.end()])
+            start = end.end()
+    pieces.append(text[start:])
+    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def words(text: str) -> list[str]:

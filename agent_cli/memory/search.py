@@ -25,7 +25,7 @@ _SOURCES = {
     "message": """select id, at, utc_offset, text from message where owner = :owner and role in ('user', 'assistant')
                     and session_id is not :session
                     and session_id not in (select id from session where hidden_at is not null)""",
-    "note": """select id, at, utc_offset, title || ' ' || text as text from note
+    "note": """select id, at, utc_offset, iif(title = '', '', title || ': ') || text as text from note
                where owner = :owner and hidden_at is null""",
     "summary": "select id, at, utc_offset, text from summary where owner = :owner and hidden_at is null",
 }

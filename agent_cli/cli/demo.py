@@ -1,0 +1,82 @@
+"""`agent demo`: two sessions on a throw-away database, through the real loop. No server and no model are needed.
+
+The first session's model replays a script. In the second the built-in offline one answers, which can only quote what
+memory really holds.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from agent_cli.agent.events import Event, Noticed, TextArrived, ToolFinished
+from agent_cli.app import App, open_app
+from agent_cli.cli import output
+from agent_cli.llm.model import Cancel
+from agent_cli.messages import Part
+from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.stream import Paper
+
+app = typer.Typer(rich_markup_mode=None)
+SCRIPT = Path(__file__).with_name("demo.toml")
+
+
+@app.command()
+def demo() -> None:
+    """Play a short conversation on a throw-away database: memory in ten seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"db": str(Path(folder, "demo.db")), "model": f"scripted:{SCRIPT}"}
+        app_ = open_app(flags, output.note, config_file=Path(folder, "none.toml"), environ={"HOME": folder})
+        try:
+            _first(app_)
+            _second(app_)
+        finally:
+            app_.db.close()
+    output.say("── That was a throw-away database. `agent` starts your own.")
+
+
+def _first(app_: App) -> None:
+    output.say("── Session one\n")
+    talk = Conversation(app_)
+    _say(talk, "I see the dentist on Friday at 3 pm, Dr. Huber in Linz. Note that I must bring the X-rays.")
+    output.say("> /close\n")
+    session = talk.session
+    if session:
+        _draw(talk.closing(session)(Cancel(), lambda call: False))
+
+
+def _second(app_: App) -> None:
+    output.say("── Session two, another day. No model server answers now; memory does.\n")
+    app_.use_model("offline")
+    talk = Conversation(app_)
+    _say(talk, "When is the dentist?")
+    output.say("── What the model was told at the start of this session (/context --full):\n")
+    session = talk.session
+    output.say((session.opening or "") + "\n" if session else "")
+
+
+def _say(talk: Conversation, words: str) -> None:
+    output.say(f"> {words}\n")
+    _draw(talk.turn([Part(words, "typed")])(Cancel(), _approve))
+
+
+def _approve(call: object) -> bool:
+    output.say(f"The model wants to call {getattr(call, 'name', '')}. Allow it? (you would press y)")
+    return True
+
+
+def _draw(events: Iterator[Event]) -> None:
+    paper = Paper(sys.stdout)
+    for event in events:
+        match event:
+            case TextArrived(text):
+                paper.write(text)
+            case ToolFinished(_, result) if result.receipt:
+                output.say(result.receipt)
+            case Noticed(text):
+                paper.end()
+                output.say(text)
+    paper.end()
+    output.say()

@@ -1,0 +1,131 @@
+"""What every test may ask for: a database, a clock, and the program as a real process in an empty home."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_cli.memory import sessions
+from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.store import schema
+from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+HERE = Scope(PERSON, "/home/someone")
+CHAT = Model("qwen3:8b", capabilities=("completion", "tools", "thinking"))
+EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768)
+
+
+def noon() -> datetime:
+    return NOON
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-docs", action="store_true", help="write the generated parts of README and example")
+
+
+@pytest.fixture
+def db():
+    database = Database()
+    database.prepare()
+    schema.reconcile(database, NOON)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def session(db):
+    return sessions.start(db, HERE, NOON)
+
+
+@pytest.fixture
+def context(db, session):
+    return ToolContext(db, session, HERE, noon)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[CHAT, EMBEDDER]) as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A process that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Program:
+    """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given."""
+
+    def __init__(self, home: Path):
+        self.home = home
+        self.work = home / "work"
+        self.work.mkdir()
+        self.db = home / "memory.db"
+        keep = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        self.env = {
+            **keep, "HOME": str(home), "AGENT_DB": str(self.db), "AGENT_BACKGROUND_JOBS": "false",
+            "OLLAMA_HOST": "127.0.0.1:9", "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1",
+        }  # fmt: skip
+        self.command = [sys.executable, "-m", "agent_cli"]
+
+    def use(self, server: OllamaServer) -> "Program":
+        """Let it talk to this server, with the chat model named."""
+        self.env |= {"OLLAMA_HOST": server.host, "AGENT_MODEL": CHAT.name}
+        return self
+
+    def start(self, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
+        """A process that runs on; its streams are pipes unless told otherwise."""
+        streams = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        return subprocess.Popen(
+            [*self.command, *map(str, arguments)], env={**self.env, **(env or {})}, cwd=self.work, text=True,
+            encoding="utf-8", **{**streams, **options},
+        )  # fmt: skip
+
+    def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 30) -> Ran:
+        process = self.start(*arguments, env=env)
+        try:
+            out, err = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            raise
+        return Ran(process.returncode, out, err)
+
+    def script(self, text: str) -> str:
+        """A scripted model to name with -m."""
+        file = self.home / "script.toml"
+        file.write_text(text, encoding="utf-8")
+        return f"scripted:{file}"
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What stands in its database."""
+        database = Database(self.db)
+        try:
+            return database.rows(sql, values)
+        finally:
+            database.close()
+
+
+@pytest.fixture
+def program(tmp_path):
+    return Program(tmp_path)

@@ -1,0 +1,54 @@
+"""POST /api/pull: a download that is only told of. Afterwards the model is there."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.ollama_server import go, registry
+from tests.ollama_server.exchange import Exchange
+from tests.ollama_server.go import Refused
+from tests.ollama_server.registry import Model
+from tests.ollama_server.state import State
+
+STEPS = 4
+"""Lines of progress per download."""
+MISSING = "pull model manifest: file does not exist"
+
+
+def pull(state: State, exchange: Exchange) -> None:
+    """Answer /api/pull. Raises Refused, Gone; what was downloaded until then is kept."""
+    body = go.decode(exchange.request.raw, "PullRequest")
+    name = body.get("model") or body.get("name") or ""
+    registry.check(name)
+    model = state.registry.library.get(registry.with_tag(name).lower()) or state.registry.find(name)
+    if body.get("stream", True) is not False:
+        _stream(model, state, exchange)
+    elif model is None:
+        raise Refused(500, MISSING)
+    else:
+        state.registry.add(model)
+        exchange.json(200, {"status": "success"})
+
+
+def _stream(model: Model | None, state: State, exchange: Exchange) -> None:
+    exchange.line({"status": "pulling manifest"})
+    if model is None:
+        exchange.line({"error": MISSING})
+        exchange.end()
+        return
+    for done, line in _lines(model, state.pulled.get(model.full_name, 0)):
+        exchange.wire.wait(state.pull_delay)
+        exchange.line(line)
+        state.pulled[model.full_name] = done
+    state.registry.add(model)
+    exchange.line({"status": "success"})
+    exchange.end()
+
+
+def _lines(model: Model, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Bytes there so far, and the line that says so. `completed` is absent at 0."""
+    file = {"status": f"pulling {model.digest[:12]}", "digest": f"sha256:{model.digest}", "total": model.size}
+    for step in range(STEPS + 1):
+        done = max(start, model.size * step // STEPS)
+        yield done, file | ({"completed": done} if done else {})
+    yield model.size, {"status": "verifying sha256 digest"}
+    yield model.size, {"status": "writing manifest"}

@@ -1,0 +1,60 @@
+"""What the server writes down: every request, and what its scheduler did."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Request:
+    """One request. Times are time.monotonic(); what is not known yet is None."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    """Names in lower case."""
+    raw: bytes
+    body: Any
+    """The parsed JSON, or None."""
+    connected_at: float
+    disconnected_at: float | None = None
+    lines_sent: int = 0
+    """Lines of a stream that left before it ended or was cut."""
+    received_at: float = 0.0
+    connection: int = 0
+    """Which connection it came on, counted from 1."""
+    status: int | None = None
+    cancelled: bool = False
+    """The client hung up before the answer was whole."""
+    finished: bool = False
+    """The answer left whole."""
+    kept: list[dict[str, Any]] | None = None
+    """Chat: the messages that fitted the context."""
+    prompt_tokens: int | None = None
+    num_ctx: int | None = None
+    """The context the model was loaded with for this request."""
+
+
+@dataclass(frozen=True)
+class EmbedInput:
+    model: str
+    text: str
+    prefix: str
+    """"document", "query" or "none": which of the model's prefixes the caller applied."""
+
+
+@dataclass
+class Counters:
+    loads: Counter[str] = field(default_factory=Counter)
+    """Per model, by its full name, reloads included."""
+    reloads: int = 0
+    """Loads only because the context length changed."""
+    aborted_loads: int = 0
+    evictions: int = 0
+    unloads: int = 0
+    waiting: int = 0
+    running: int = 0
+    peak: int = 0
+    """The most that ever ran at once."""
+    cancelled: int = 0
+    connections: int = 0

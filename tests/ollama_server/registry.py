@@ -1,0 +1,105 @@
+"""The models a server has, and how their names are looked up."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tests.ollama_server.go import Refused
+
+Mode = Literal["parser", "generic", "harmony", "native"]
+_NAME = re.compile(r"[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as it is installed. The mode says who renders the prompt and reads the tool calls."""
+
+    name: str
+    capabilities: tuple[str, ...] = ("completion",)
+    family: str = ""
+    """Taken from the name when empty."""
+    context_length: int = 0
+    """What it was trained with; 0 is 40960, or 2048 for an embedder."""
+    embedding_length: int = 4096
+    num_ctx: int | None = None
+    """PARAMETER num_ctx of its Modelfile."""
+    system: str = ""
+    """SYSTEM of its Modelfile."""
+    mode: Mode = "parser"
+    load_delay: float = 0.0
+    remote_host: str = ""
+    """Set on a stub for a model that runs in the cloud."""
+    strict_template: bool = False
+    """Its template refuses a system message that is not the first, and a prompt without a user."""
+    too_big: bool = False
+    """It cannot be loaded."""
+    parameter_size: str = "8.2B"
+    parameter_count: int = 8190735360
+    quantization: str = "Q4_K_M"
+    size: int = 5225388164
+    modified_at: str = "2026-05-04T17:37:44.706015396-07:00"
+
+    @property
+    def full_name(self) -> str:
+        return with_tag(self.name)
+
+    @property
+    def embeds(self) -> bool:
+        return "embedding" in self.capabilities
+
+    @property
+    def trained(self) -> int:
+        return self.context_length or (2048 if self.embeds else 40960)
+
+    @property
+    def architecture(self) -> str:
+        if self.family or self.embeds:
+            return self.family or "bert"
+        found = re.match(r"[a-z]+\d*", self.name.rsplit("/", 1)[-1].lower())
+        return found[0] if found else "llama"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.full_name.encode()).hexdigest()
+
+
+def with_tag(name: str) -> str:
+    return name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
+
+
+def path(name: str) -> str:
+    """The name in full, as some errors spell it: registry.ollama.ai/library/gemma:2b."""
+    parts = with_tag(name).split("/")
+    return "/".join(["registry.ollama.ai", "library"][: 3 - len(parts)] + parts)
+
+
+def is_cloud(name: str) -> bool:
+    return name.lower().endswith((":cloud", "-cloud"))
+
+
+def check(name: str) -> None:
+    """Raises Refused if the name could not be one."""
+    if not _NAME.fullmatch(name):
+        raise Refused(400, "invalid model name")
+
+
+class Registry:
+    """The installed models and, in `library`, those that can be pulled."""
+
+    def __init__(self, models: Iterable[Model], library: Iterable[Model] = ()):
+        self._models: dict[str, Model] = {}
+        self.library = {model.full_name.lower(): model for model in library}
+        for model in models:
+            self.add(model)
+
+    def add(self, model: Model) -> None:
+        self._models[model.full_name.lower()] = model
+
+    def find(self, name: str) -> Model | None:
+        return self._models.get(with_tag(name).lower())
+
+    def all(self) -> list[Model]:
+        """Newest first, as /api/tags lists them."""
+        return sorted(self._models.values(), key=lambda model: model.modified_at, reverse=True)

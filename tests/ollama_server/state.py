@@ -1,0 +1,187 @@
+"""Everything about a server that is not sockets: what it has, what it will say, what it has seen."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from threading import Condition
+from typing import Any, Literal
+
+from tests.ollama_server import contract, go, registry, script
+from tests.ollama_server.exchange import Exchange
+from tests.ollama_server.go import Clock, Refused
+from tests.ollama_server.profiles import PROFILES
+from tests.ollama_server.record import Counters, EmbedInput, Request
+from tests.ollama_server.registry import Model, Registry
+from tests.ollama_server.scheduler import Scheduler
+from tests.ollama_server.script import Script
+
+Answer = Callable[[dict[str, Any]], Script]
+Embed = Callable[[str, str], list[float]]
+
+BUSY = "server busy, please try again.  maximum pending requests exceeded"
+
+
+def echo(body: dict[str, Any], delay: float = 0.0) -> Script:
+    """What is said when nothing was scripted: the last thing the user said."""
+    said = [message.get("content") or "" for message in body["messages"] if message.get("role") == "user"]
+    return script.reply(f"You said: {said[-1] if said else ''}", delay=delay)
+
+
+class State:
+    """What a test sets before and looks at after. One lock, `changed`, guards it all."""
+
+    def __init__(
+        self,
+        models: Iterable[Model] = (),
+        profile: Literal["modern", "v024", "v012_9"] = "modern",
+        chars_per_token: float = 4,
+        strict: bool = True,
+        *,
+        library: Iterable[Model] = (),
+        default_num_ctx: int = 4096,
+        max_loaded: int = 3,
+        cloud: Literal["disabled", "signed out"] = "disabled",
+        clock: Clock | None = None,
+        ids: Iterator[str] | None = None,
+    ):
+        self.changed = Condition()
+        self.profile = PROFILES[profile]
+        self.chars_per_token = chars_per_token
+        self.strict = strict
+        self.default_num_ctx = default_num_ctx
+        self.cloud = cloud
+        self.clock = clock or Clock()
+        self.ids = ids or go.call_ids()
+        self.registry = Registry(models, library)
+        self.counters = Counters()
+        self.scheduler = Scheduler(self.counters, self.clock, self.changed, max_loaded)
+
+        self.answer: Answer = echo
+        self.embed: Embed | None = None
+        self.busy = 0
+        self.queue_full = False
+        self.embed_delay = 0.0
+        self.pull_delay = 0.0
+        self.pulled: dict[str, int] = {}
+        """Bytes of models whose pull was cut short."""
+        self.expect_stable = True
+        """num_ctx of a model does not change."""
+        self.expect_stable_prompt = False
+        """System message and tools do not change; for one session alone."""
+        self.expect_one_stream = False
+        """No chat begins before the one before it has ended; for one session alone."""
+
+        self.requests: list[Request] = []
+        self._underway: dict[int, Exchange] = {}
+        """What is being answered, by the identity of its request."""
+        self.embedded: list[EmbedInput] = []
+        self.problems: list[str] = []
+        self._scripts: deque[Script] = deque()
+        self._embed_scripts: deque[Script] = deque()
+        self._steady = contract.Steadiness()
+
+    # What it will say.
+
+    def play(self, *scripts: Script) -> None:
+        """Queue scripts for the next chats, in order."""
+        with self.changed:
+            self._scripts.extend(scripts)
+
+    def play_embed(self, *scripts: Script) -> None:
+        """Queue failures or silences for the next embeds; an embed script ends in a failure or a cut."""
+        with self.changed:
+            self._embed_scripts.extend(scripts)
+
+    def next_script(self, body: dict[str, Any]) -> Script:
+        with self.changed:
+            scripted = self._scripts.popleft() if self._scripts else None
+        return scripted or self.answer(body)
+
+    def next_embed_script(self) -> Script | None:
+        with self.changed:
+            return self._embed_scripts.popleft() if self._embed_scripts else None
+
+    @property
+    def unplayed(self) -> int:
+        """Scripts that no chat has asked for yet."""
+        return len(self._scripts)
+
+    # What it has seen.
+
+    @property
+    def chats(self) -> list[dict[str, Any]]:
+        """The bodies of the chat requests, loading ones (without messages) included."""
+        return self._bodies("/api/chat")
+
+    @property
+    def turns(self) -> list[dict[str, Any]]:
+        """The chats that have messages."""
+        return [body for body in self.chats if body.get("messages")]
+
+    @property
+    def embeds(self) -> list[dict[str, Any]]:
+        return self._bodies("/api/embed")
+
+    def _bodies(self, path: str) -> list[dict[str, Any]]:
+        with self.changed:
+            return [r.body for r in self.requests if r.path == path and isinstance(r.body, dict)]
+
+    def wait_until(self, true: Callable[[], bool], timeout: float = 5) -> None:
+        """Block until it is true. Raises AssertionError after the timeout."""
+        with self.changed:
+            assert self.changed.wait_for(true, timeout), f"it did not come true within {timeout} s"
+
+    def wait_for_chats(self, count: int, timeout: float = 5) -> None:
+        """Block until so many chat requests have arrived."""
+        self.wait_until(lambda: len(self.chats) >= count, timeout)
+
+    def wait_until_idle(self, timeout: float = 5) -> None:
+        """Block until every request that arrived is answered or given up."""
+        self.wait_until(lambda: not self._underway, timeout)
+
+    def note(self, request: Request, problems: Iterable[str]) -> None:
+        """Write down what is wrong with a request."""
+        with self.changed:
+            found = [f"{request.method} {request.path}: {problem}" for problem in problems]
+            self.problems += found
+
+    # What its endpoints share.
+
+    def find(self, name: str, missing: str) -> Model:
+        """The model of a request. Raises Refused: cloud, or `missing` with the name put in."""
+        if self.is_cloud(name):
+            self._refuse_cloud()
+        if (model := self.registry.find(name)) is None:
+            raise Refused(404, missing.format(name))
+        return model
+
+    def is_cloud(self, name: str) -> bool:
+        """Whether a request for it would leave the machine."""
+        model = self.registry.find(name)
+        return registry.is_cloud(name) or bool(model and model.remote_host)
+
+    def _refuse_cloud(self) -> None:
+        if self.cloud == "disabled":
+            raise Refused(403, "ollama cloud is disabled: remote model is unavailable")
+        raise Refused(401, "unauthorized", signin_url="https://ollama.com/connect?name=x&key=y")
+
+    def admit(self) -> None:
+        """Raises Refused while the queue is full."""
+        with self.changed:
+            if not self.queue_full and not self.busy:
+                return
+            self.busy = max(0, self.busy - 1)
+        raise Refused(503, BUSY)
+
+    def num_ctx(self, model: Model, options: dict[str, Any]) -> int:
+        """The context the model is loaded with: request, Modelfile, environment; at most what it was trained with."""
+        wanted = options.get("num_ctx")
+        return min(int(wanted or model.num_ctx or self.default_num_ctx), model.trained)
+
+    def note_steadiness(self, request: Request, model: Model, num_ctx: int) -> None:
+        with self.changed:
+            found = list(self._steady.of_num_ctx(model.full_name, num_ctx))
+            if self.expect_stable_prompt and request.path == "/api/chat" and request.body.get("messages"):
+                changed = list(self._steady.of_prompt(model.full_name, request.body))
+            else:
+                changed = []
+            self.note(request, (found if self.expect_stable else []) + changed)

@@ -1,0 +1,195 @@
+"""Models come into memory and leave it; prompts are longer than the context."""
+
+import asyncio
+import contextlib
+import json
+import select
+import threading
+import time
+
+import ollama
+import pytest
+
+from tests.ollama_server import go, script
+from tests.ollama_server.asking import CHAT, HI, MODELS, ask, chat, open_chat
+from tests.ollama_server.registry import Model
+from tests.ollama_server.script import Piece
+from tests.ollama_server.server import OllamaServer
+
+
+def test_other_num_ctx_reloads_the_model():
+    with OllamaServer(MODELS) as server:
+        server.expect_stable = False
+        for size in (8192, 8192, 4096):
+            chat(server, options={"num_ctx": size})
+        chat(server)  # the default is 4096
+        assert (server.counters.loads, server.counters.reloads) == ({"qwen3:8b": 2}, 1)
+
+
+def test_load_only_and_unload_are_plain_json(server):
+    bare = {"model": "qwen3:8b", "created_at": go.Clock().stamp(), "message": {"role": "assistant", "content": ""}}
+
+    assert chat(server, messages=[], stream=True) == (200, bare | {"done": True, "done_reason": "load"})
+    assert chat(server, messages=[], keep_alive=0) == (200, bare | {"done": True, "done_reason": "unload"})
+    assert (server.counters.loads["qwen3:8b"], server.counters.unloads, server.turns) == (1, 1, [])
+
+
+def test_ps_tells_context_and_when_a_model_leaves(server):
+    chat(server, options={"num_ctx": 8192}, keep_alive="1m30s")
+    [running] = json.loads(ask(server, "GET", "/api/ps")[2])["models"]
+
+    assert (running["context_length"], running["size_vram"]) == (8192, 0)
+    assert running["expires_at"] == "2026-01-01T00:01:30.123456789Z"
+    server.clock.advance(91)
+    assert ask(server, "GET", "/api/ps")[2] == b'{"models":[]}'
+
+
+def test_keep_alive_is_read_as_go_reads_it():
+    spans = [90, "1m30s", "1.5h", "-1m", -1, "0", 0]
+
+    assert [go.seconds(span) for span in spans] == [90, 90, 5400, go.FOR_EVER, go.FOR_EVER, 0, 0]
+
+
+def test_fourth_model_evicts_the_longest_unused():
+    with OllamaServer([Model(name) for name in "abcd"]) as server:
+        for name in "abcad":
+            chat(server, name)
+        [*loaded] = server.scheduler.loaded()
+        assert (loaded, server.counters.evictions) == (["a:latest", "c:latest", "d:latest"], 1)
+
+
+def test_one_request_runs_at_a_time_per_model(server):
+    go_on = threading.Event()
+
+    def answer(body):
+        assert body["model"] != CHAT.name or go_on.wait(5)
+        return script.reply("so")
+
+    server.answer = answer
+    with open_chat(server) as first, open_chat(server) as second:
+        server.wait_until(lambda: (server.counters.running, server.counters.waiting) == (1, 1))
+        assert chat(server, "gemma:2b")[0] == 200  # another model is free
+        assert select.select([first, second], [], [], 0) == ([], [], [])  # not even a status line
+        go_on.set()
+        server.wait_until_idle()
+        assert b"so" in first.recv(9999)
+        assert b"so" in second.recv(9999)
+    assert (server.counters.peak, server.counters.cancelled) == (2, 0)
+
+
+def test_hanging_up_stops_the_script_at_once(server):
+    server.play(script.reply("one"), script.silence(60, then=script.reply("late")))
+    chat(server)
+    with open_chat(server):
+        server.wait_for_chats(2)
+    gone = time.monotonic()
+    server.wait_until(lambda: server.counters.cancelled == 1)
+
+    assert time.monotonic() - gone < 0.1
+    assert (server.requests[1].cancelled, server.requests[1].lines_sent, server.counters.running) == (True, 0, 0)
+
+
+def test_closing_the_stream_of_the_client_is_noticed(server):
+    server.play(script.pieces(Piece("one"), Piece("two", delay=60)))
+    with ollama.Client(server.url, trust_env=False, verify=False) as client:
+        stream = client.chat(CHAT.name, HI, stream=True)
+        assert next(stream).message.content == "one"
+        stream.close()
+        server.wait_until(lambda: server.counters.cancelled == 1)
+        assert server.requests[0].lines_sent == 1
+        assert client.chat(CHAT.name, HI).message.content == "You said: hi"
+
+
+def test_cancelling_the_task_of_the_async_client_is_noticed(server):
+    server.play(script.silence(60, then=script.reply("late")))
+
+    async def run():
+        async with ollama.AsyncClient(server.url, trust_env=False, verify=False) as client:
+            task = asyncio.create_task(client.chat(CHAT.name, HI))
+            await asyncio.to_thread(server.wait_for_chats, 1)
+            task.cancel()
+            await asyncio.wait([task])
+            await asyncio.to_thread(server.wait_until, lambda: server.counters.cancelled == 1)
+
+    asyncio.run(run())
+
+
+def test_who_waits_in_line_may_leave(server):
+    server.play(script.silence(60, then=script.reply("late")))
+    with open_chat(server):
+        server.wait_until(lambda: server.counters.running == 1)
+        with open_chat(server):
+            server.wait_until(lambda: server.counters.waiting == 1)
+        server.wait_until(lambda: server.counters.cancelled == 1)
+        assert (server.counters.running, server.counters.waiting) == (1, 0)
+
+
+def test_hanging_up_during_a_load_throws_it_away():
+    slow = Model("slow", load_delay=0.2)
+    with OllamaServer([slow]) as server:
+        with open_chat(server, "slow"):
+            server.wait_for_chats(1)
+        server.wait_until(lambda: server.counters.cancelled == 1)
+        assert (server.counters.loads["slow:latest"], server.counters.aborted_loads) == (0, 1)
+        assert chat(server, "slow")[0] == 200
+        assert server.counters.loads["slow:latest"] == 1
+
+
+def test_busy_server_says_so_and_recovers(server):
+    server.busy = 2
+    busy = {"error": "server busy, please try again.  maximum pending requests exceeded"}
+
+    assert [chat(server) for _ in range(2)] == [(503, busy)] * 2
+    assert chat(server)[0] == 200
+
+
+@pytest.mark.parametrize("delay", [0, 60])
+def test_server_stops_at_once_with_a_client_connected(delay):
+    with contextlib.ExitStack() as clients:
+        with OllamaServer(MODELS) as server:
+            server.play(script.reply("x" * 3_000_000, delay=delay))  # more than the socket holds
+            clients.enter_context(open_chat(server))
+            server.wait_until(lambda: server.counters.running == 1)
+            leaving = time.monotonic()
+        assert time.monotonic() - leaving < 0.2
+    assert not [thread for thread in threading.enumerate() if thread.name == "ollama-server"]
+
+
+# Context.
+
+
+def long_chat(size=400):
+    said = [{"role": "user", "content": "u" * size}, {"role": "assistant", "content": "a" * size}]
+    return [{"role": "system", "content": "s"}, *said, {"role": "user", "content": "last"}]
+
+
+def test_messages_are_dropped_from_the_front_but_not_the_system_message(server):
+    system, _, answer, last = long_chat()
+
+    _, reply = chat(server, messages=long_chat(), options={"num_ctx": 150})
+
+    assert server.requests[0].kept == [system, answer, last]
+    assert reply["prompt_eval_count"] == server.requests[0].prompt_tokens == 106
+
+
+@pytest.mark.parametrize(("profile", "left"), [("modern", 53), ("v024", 100)])
+def test_prompt_that_cannot_be_dropped_is_cut_in_silence(profile, left):
+    with OllamaServer(MODELS, profile=profile) as server:
+        huge = [{"role": "user", "content": "x" * 4000}]
+        assert chat(server, messages=huge, options={"num_ctx": 100})[1]["prompt_eval_count"] == left
+
+
+def test_prompt_that_may_not_be_cut_is_refused(server):
+    huge = {"messages": [{"role": "user", "content": "x" * 3996}], "options": {"num_ctx": 100}}
+
+    status, answer = chat(server, **huge, shift=False)
+    assert (status, answer["error"][:58]) == (400, "the prompt is longer than the context length currently ava")
+    assert chat(server, "own:1b", **huge) == (400, script.context_exceeded(1000, 100).body)
+
+
+def test_strict_template_wants_one_system_message_first_and_a_user():
+    with OllamaServer([Model("strict", strict_template=True)], strict=False) as server:
+        late = chat(server, "strict", [*HI, {"role": "system", "content": "s"}])
+        lost = chat(server, "strict", [{"role": "system", "content": "s"}])
+    assert late == (500, script.template_error().body)
+    assert "No user query found" in lost[1]["error"]
