@@ -20,6 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.terminal import Terminal
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 HERE = Scope(PERSON, "/home/someone")
@@ -95,7 +96,7 @@ class Program:
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
         """A process that runs on; its streams are pipes unless told otherwise."""
-        streams = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [*self.command, *map(str, arguments)], env={**self.env, **(env or {})}, cwd=self.work, text=True,
             encoding="utf-8", **{**streams, **options},
@@ -129,3 +130,17 @@ class Program:
 @pytest.fixture
 def program(tmp_path):
     return Program(tmp_path)
+
+
+@pytest.fixture
+def terminal(program):
+    """Opens the program at a terminal, `terminal("-c")`, and hangs up in the end."""
+    opened: list[Terminal] = []
+
+    def open_terminal(*arguments: str, **env: str) -> Terminal:
+        opened.append(Terminal([*program.command, *arguments], {**program.env, **env}, program.work))
+        return opened[-1]
+
+    yield open_terminal
+    for each in opened:
+        each.close()

@@ -1,6 +1,7 @@
 """The architecture, as a table. A part may import itself and what its row names."""
 
 import ast
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ VENDORS = {
     "apsw": "store",
     "sqlite_vec": "store",
     "ollama": "llm",
+    "httpx": "llm",
     "platformdirs": "config",
     "tomlkit": "cli",
     "typer": "cli",
@@ -106,6 +108,6 @@ def test_each_table_is_written_by_one_module():
 
 def _written(sql):
     words = sql.lower().split()
-    for verb, table in zip(words, words[1:], strict=False):
+    for verb, table in pairwise(words):
         if (verb, words[0]) in {("into", "insert"), ("update", "update"), ("from", "delete")}:
             yield table.strip("(")

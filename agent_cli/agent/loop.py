@@ -46,12 +46,12 @@ class Agent:
 
 def run_turn(
     hire: Callable[[], Agent], here: ToolContext, parts: Sequence[Part], cancel: Cancel | None = None
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Run one turn. Each message is committed before it is sent or given out; raises AgentError.
 
     `hire` finds the model, which may fail, when the person's words are already safe.
     """
-    cancel = cancel or Cancel()
+    cancel = Cancel() if cancel is None else cancel
     begin(here)
     asked = log.say(here.db, here.session, here.scope, parts, here.time())
     yield Asked(ids.handle("message", asked))

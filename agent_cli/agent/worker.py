@@ -51,6 +51,12 @@ def run_one(desk: Desk) -> bool:
     return True
 
 
+def queue_again(desk: Desk) -> None:
+    """Queue what was done without a model, when one answers now."""
+    if desk.model() is not None:
+        summaries.queue_extracted(desk.db, desk.time())
+
+
 def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
     """The model as memory knows it: a question in, words out."""
 
@@ -119,6 +125,7 @@ class IdleWorker:
     def _work(self, cancel: Cancel) -> None:
         desk = self._open_desk(cancel)
         try:
+            queue_again(desk)
             while not cancel and run_one(desk):
                 pass
         except (Cancelled, AgentError):

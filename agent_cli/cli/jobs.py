@@ -10,7 +10,6 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import summaries
 from agent_cli.store import ids, jobs
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
@@ -35,8 +34,7 @@ def run(
     app_ = run.app()
     cancel = Cancel()
     desk = app_.desk(app_.db, cancel)
-    if desk.model() is not None:
-        summaries.queue_extracted(app_.db, app_.time())
+    worker.queue_again(desk)
     done = 0
     while True:
         while worker.run_one(desk):

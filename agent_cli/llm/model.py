@@ -51,7 +51,10 @@ Chunk = Text | Thinking | Rethought | ToolCall | Note | Done
 
 
 class Cancel:
-    """Asks whatever is running to stop, from any thread. Once set it stays set."""
+    """Asks whatever is running to stop, from any thread. Once set it stays set.
+
+    It is false until then: where one may be missing, compare with None and do not write `cancel or Cancel()`.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -120,7 +120,11 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
 
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again."""
-    for (session,) in db.rows("select session_id from summary where method = 'extract'"):
+    rows = db.rows(
+        """select y.session_id from summary y join session s on s.id = y.session_id
+           where y.method = 'extract' and s.closed_at is not null"""
+    )
+    for (session,) in rows:
         jobs.add(db, JOB, ids.handle("session", session), now)
 
 

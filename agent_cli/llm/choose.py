@@ -1,0 +1,79 @@
+"""Which model answers."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.llm import address, faults, scripted
+from agent_cli.llm import tags as tagged
+from agent_cli.llm.model import ChatModel
+from agent_cli.llm.offline import Find, OfflineModel
+from agent_cli.llm.ollama import PATIENCE, OllamaModel
+from agent_cli.llm.tags import Tag
+
+SUGGESTED = "qwen3:4b"
+
+_SCRIPT = "scripted:"
+_EMBEDDERS = ("embed", "bert", "minilm", "bge")
+
+
+def chat_model(
+    name: str,
+    host: str,
+    num_ctx: int,
+    *,
+    keep_alive: str | int | None = None,
+    options: Mapping[str, Any] | None = None,
+    find: Find = lambda question, limit: (),
+    last_used: str = "",
+    patience: float = PATIENCE,
+    role: scripted.Role = "chat",
+) -> tuple[ChatModel, str]:
+    """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
+
+    Raises ModelMissing, ConfigError; a server that does not answer is met by "auto" alone, others meet it at reply.
+    """
+    if name == "offline":
+        return OfflineModel(find), ""
+    if name.startswith(_SCRIPT):
+        return scripted.load(name.removeprefix(_SCRIPT), role), ""
+    notice = ""
+    if name == "auto":
+        url = address.parse(host).url
+        try:
+            name, notice = pick(tagged.tags(host), last_used, url)
+        except ModelUnavailable:
+            told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
+            return OfflineModel(find), told
+    faults.refuse_cloud(name)
+    return OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience), notice
+
+
+def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
+    """The name of the one last used or else the newest, and a notice when it was a choice. Raises ModelMissing."""
+    able = [tag for tag in tags if chats(tag)]
+    if not able:
+        raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
+    known = tagged.find(last_used, able) if last_used else None
+    if known:
+        return known.name, ""
+    newest = max(able, key=lambda tag: _when(tag.modified_at))
+    return newest.name, f"using {newest.name}" if len(able) > 1 else ""
+
+
+def chats(tag: Tag) -> bool:
+    """Whether it runs on the server itself and answers in words; on servers that do not tell, judged by its name."""
+    if tag.remote or faults.is_cloud(tag.name):
+        return False
+    if tag.capabilities:
+        return "completion" in tag.capabilities
+    return not any(word in f"{tag.name} {tag.family}".lower() for word in _EMBEDDERS)
+
+
+def _when(stamp: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,127 @@
+"""A model that replays a script: for tests, for `agent demo` and for showing what went wrong.
+
+A script is a TOML file of replies, each played for one question, in order:
+
+    [[reply]]
+    wait = 0.5               # seconds of silence first
+    think = "They greet me."
+    say = "Hello there."     # streamed by the word
+    pace = 0.05              # seconds between words
+    calls = [{ name = "now", arguments = {} }]
+    fail = "broken"          # how it breaks off: "broken", "unavailable", "missing" or "context"
+    finish = "stop"          # or "length"
+    role = "cheap"           # kept for the cheap model
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm.model import Cancel, Chunk, Done, Thinking
+from agent_cli.llm.speech import spoken
+from agent_cli.messages import Message, ToolCall
+
+Role = Literal["chat", "cheap"]
+
+FAILURES: Mapping[str, AgentError] = {
+    "broken": ModelFailed("the script breaks off here; what arrived is kept"),
+    "unavailable": ModelUnavailable("the script says that no model server answers"),
+    "missing": ModelMissing("the script says that the server has no such model"),
+    "context": ContextExceeded("the script says that the conversation does not fit the model's context"),
+}
+
+_KINDS: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
+
+
+@dataclass(frozen=True)
+class Reply:
+    wait: float = 0.0
+    think: str = ""
+    say: str = ""
+    pace: float = 0.0
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()  # name, arguments
+    fail: str = ""
+    finish: str = "stop"
+    role: Role = "chat"
+
+
+class ScriptedModel:
+    """A ChatModel that gives one reply of its role after another and keeps what it was shown."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Iterable[Reply], role: Role = "chat", source: str = ""):
+        self._replies = iter([reply for reply in replies if reply.role == role])
+        self._source = source
+        self.seen: list[list[Message]] = []
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        *,
+        think: bool | str | None = None,
+        format: Mapping[str, Any] | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Chunk]:
+        """Play the next reply as it stands. Raises AgentError when there is none left."""
+        self.seen.append(list(messages))
+        reply = next(self._replies, None)
+        if reply is None:
+            raise AgentError(f"the script {self._source} has no more replies".replace("  ", " "))
+        taken = {call.id for message in messages for call in message.calls}
+        yield from _played(reply, taken, Cancel() if cancel is None else cancel)
+
+
+def _played(reply: Reply, taken: set[str], cancel: Cancel) -> Iterator[Chunk]:
+    cancel.wait(reply.wait)
+    if reply.think:
+        yield Thinking(reply.think)
+    yield from spoken(reply.say, cancel, reply.pace)
+    for name, arguments in reply.calls:
+        own = next(f"call_{number}" for number in range(1, len(taken) + 2) if f"call_{number}" not in taken)
+        taken.add(own)
+        yield ToolCall(own, name, arguments)
+    if reply.fail:
+        raise type(FAILURES[reply.fail])(str(FAILURES[reply.fail]))
+    yield Done(reply.finish, ScriptedModel.name)
+
+
+def load(path: Path | str, role: Role = "chat") -> ScriptedModel:
+    """A model that plays the replies of the script for that role. Raises ConfigError."""
+    file = Path(path).expanduser()
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the script {file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise ConfigError(f"the script {file} is not TOML: {error}") from error
+    replies = told.get("reply")
+    if set(told) != {"reply"} or not isinstance(replies, list):
+        raise ConfigError(f"the script {file} must be a list of [[reply]] tables and nothing else")
+    return ScriptedModel([_reply(reply, f"{file}, reply {n}") for n, reply in enumerate(replies, 1)], role, str(file))
+
+
+def _reply(told: Any, where: str) -> Reply:
+    if not isinstance(told, dict):
+        raise ConfigError(f"{where}: write it as a [[reply]] table")
+    known = [field.name for field in fields(Reply)]
+    for key, value in told.items():
+        if key not in known:
+            raise ConfigError(f"{where}: there is no {key!r}; a reply has {', '.join(known)}")
+        if not isinstance(value, _KINDS.get(key, (str,))) or isinstance(value, bool):
+            raise ConfigError(f"{where}: {key} = {value!r} has the wrong type")
+    for key, allowed in (("fail", FAILURES), ("finish", ("stop", "length")), ("role", ("chat", "cheap"))):
+        if key in told and told[key] not in allowed:
+            raise ConfigError(f"{where}: {key} = {told[key]!r} must be one of {', '.join(allowed)}")
+    return Reply(**{**told, "calls": tuple(_call(call, where) for call in told.get("calls", ()))})
+
+
+def _call(told: Any, where: str) -> tuple[str, dict[str, Any]]:
+    arguments = told.get("arguments", {}) if isinstance(told, dict) else None
+    if not isinstance(arguments, dict) or not isinstance(told.get("name"), str) or set(told) - {"name", "arguments"}:
+        raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {told!r}')
+    return told["name"], arguments

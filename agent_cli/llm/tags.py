@@ -1,0 +1,79 @@
+"""The models a server has and where they run: read raw, because the official package drops what they can do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent_cli.llm import address, faults, wire
+from agent_cli.llm.address import Address
+from agent_cli.llm.model import Cancel
+
+PROBE = 0.5
+"""Seconds within which a server that is there answers."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    name: str
+    size: int = 0  # bytes
+    digest: str = ""
+    capabilities: tuple[str, ...] = ()  # empty on servers before 0.30
+    remote: str = ""  # the host it really runs on
+    modified_at: str = ""  # RFC 3339 with the server's offset
+    context_length: int = 0  # tokens it was trained with, 0 on servers before 0.30
+    family: str = ""
+
+
+def tags(host: str, timeout: float = PROBE) -> list[Tag]:
+    """The models of the server at `host`. Raises ModelUnavailable when none answers within `timeout` seconds."""
+    place = address.parse(host)
+    try:
+        told = wire.fetch(place, "/api/tags", timeout=timeout)
+    except faults.Fault as fault:
+        raise faults.not_ollama(place.url, fault.words) from fault
+    if not isinstance(told, dict) or not isinstance(told.get("models"), list | None):
+        raise faults.not_ollama(place.url)
+    return [_tag(model) for model in told.get("models") or () if isinstance(model, dict)]
+
+
+def is_local(place: Address, model: str, cancel: Cancel) -> bool:
+    """Asked before the first word is sent. False when the server does not tell: its answer to the words will.
+
+    A cloud model can stand under any name. Raises ModelMissing for one, ModelUnavailable, Cancelled.
+    """
+    faults.refuse_cloud(model)
+    try:
+        shown = wire.fetch(place, "/api/show", {"model": model}, cancel=cancel)
+    except faults.Fault:
+        return False
+    if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
+        raise faults.cloud(model)
+    return True
+
+
+def find(name: str, among: list[Tag]) -> Tag | None:
+    """The model of that name: without a tag it is `:latest`, and case does not count."""
+    return next((tag for tag in among if same(tag.name, name)), None)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names mean the same model."""
+    return _whole(one) == _whole(other)
+
+
+def _whole(name: str) -> str:
+    return (name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower()
+
+
+def _tag(model: Mapping[str, Any]) -> Tag:
+    details = model.get("details") or {}
+    return Tag(
+        name=model.get("name") or model.get("model") or "",
+        size=model.get("size") or 0,
+        digest=model.get("digest") or "",
+        capabilities=tuple(model.get("capabilities") or ()),
+        remote=model.get("remote_host") or "",
+        modified_at=model.get("modified_at") or "",
+        context_length=details.get("context_length") or 0,
+        family=details.get("family") or "",
+    )
