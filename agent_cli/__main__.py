@@ -1,6 +1,26 @@
 """`python -m agent_cli`, and the console scripts."""
 
-from agent_cli.cli.main import main
+import gc
+import os
+import sys
+
+from agent_cli.cli import usage
+
+
+def main() -> None:
+    """Say at once what needs nothing to be loaded, else start."""
+    gc.set_threshold(50_000)  # importing makes no garbage, and looking for it takes a twentieth of the start
+    said = usage.answer(sys.argv[1:])
+    if said:
+        try:
+            os.write(1, f"{said}\n".encode())
+            return
+        except OSError:
+            pass  # the command line below meets it again, and knows what to say
+    from agent_cli.cli.main import main  # not before: Typer takes as long as all the rest
+
+    main()
+
 
 if __name__ == "__main__":
     main()

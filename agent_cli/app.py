@@ -24,6 +24,7 @@ from agent_cli.memory import log, search
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
+from agent_cli.text import whole
 from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 
@@ -132,9 +133,9 @@ def background(app: App) -> None:
 
 
 def _here() -> Path:
-    """The folder the program runs in; home when that folder has been deleted."""
+    """The folder the program runs in, under a name that can be kept; home when that folder has been deleted."""
     try:
-        return Path.cwd()
+        return Path(whole(str(Path.cwd())))
     except FileNotFoundError:
         return Path.home()
 

@@ -44,4 +44,9 @@ def local(stored: str, minutes: int) -> datetime:
 def parse(told: str, default: datetime) -> datetime:
     """An ISO 8601 time from outside; without an offset it takes that of `default`. Raises ValueError."""
     moment = datetime.fromisoformat(told)
-    return moment if moment.tzinfo else moment.replace(tzinfo=default.tzinfo)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=default.tzinfo)
+    try:
+        moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"the time {told!r} is out of range") from error
+    return moment

@@ -4,6 +4,7 @@ A flag beats an environment variable AGENT_<KEY>, which beats the configuration 
 dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
 """
 
+import math
 import os
 import re
 import tomllib
@@ -26,7 +27,12 @@ def setting(comment: str, default: Any, check: Callable[[Any], str] | None = Non
 
 
 def _at_least(least: float) -> Callable[[Any], str]:
-    return lambda value: "" if value >= least else f"must be at least {least}"
+    def check(value: float) -> str:
+        if value == math.inf:
+            return "must be a finite number"
+        return "" if value >= least else f"must be at least {least}"
+
+    return check
 
 
 def _some(value: str) -> str:
@@ -41,7 +47,8 @@ def _prices(table: dict[str, Any]) -> str:
 
 
 def _rules(table: dict[str, Any]) -> str:
-    return "" if set(table.values()) <= {"allow", "ask", "deny"} else 'must be "allow", "ask" or "deny" for each tool'
+    known = all(value in ("allow", "ask", "deny") for value in table.values())
+    return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
 @dataclass(frozen=True)
@@ -165,8 +172,8 @@ def _read(file: Path) -> list[tuple[str, Any, int]]:
         raise ConfigError(f"{file} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
-        where = f", line {line[1]}" if line else ""
-        raise ConfigError(f"{file}{where} is no valid TOML: {error}") from error
+        number = line[1] if line else len(text.splitlines())  # at the end of the document
+        raise ConfigError(f"{file}, line {number} is no valid TOML: {error}") from error
     return [(key, value, _line_of(key, text)) for key, value in table.items()]
 
 

@@ -12,6 +12,7 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = re.compile(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
@@ -24,6 +25,11 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def whole(text: str) -> str:
+    """With replacement characters for lone surrogates, as bytes that are no UTF-8 become: no file can hold them."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def one_line(text: str, limit: int = 80) -> str:
     """Clean, on one line, at most `limit` characters with an ellipsis."""
     line = " ".join(clean(text).split())
@@ -32,13 +38,28 @@ def one_line(text: str, limit: int = 80) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
+    return [piece.strip() for piece in _pieces(text) if piece.strip()]
+
+
+def beginning(text: str, count: int) -> str:
+    """A text up to the end of its `count`-th sentence, as it stands."""
+    kept, found = "", 0
+    for piece in _pieces(text):
+        found += bool(piece.strip())
+        if found > count:
+            break
+        kept += piece
+    return kept.rstrip()
+
+
+def _pieces(text: str) -> list[str]:
+    """A text in sentences, blanks and all, adding up to it."""
     pieces, start = [], 0
     for end in _END.finditer(text):
         if not _ABBREVIATED.search(text[start : end.end()]):
             pieces.append(text[start : end.end()])
             start = end.end()
-    pieces.append(text[start:])
-    return [piece.strip() for piece in pieces if piece.strip()]
+    return [*pieces, text[start:]]
 
 
 def words(text: str) -> list[str]:
@@ -50,12 +71,11 @@ def condense(text: str, items: int = 5, characters: int = 2000) -> str:
     """A tool result as the model sees it: of a long list the first items and a count, of a long text its beginning."""
     try:
         rows = json.loads(text) if text.lstrip().startswith("[") else None
-    except ValueError:
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows or ()]
+    except (ValueError, RecursionError):
         rows = None
     if rows is None:
         lines = [line for line in text.splitlines() if line.strip()]
-    else:
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     if len(lines) > 2 * items:
         text = "\n".join([*lines[:items], f"… and {len(lines) - items} more of {len(lines)} in all"])
     if len(text) > characters:

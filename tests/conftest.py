@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agent_cli.memory import sessions
 from agent_cli.memory.scope import PERSON, Scope
@@ -21,6 +22,9 @@ from agent_cli.tools.tool import ToolContext
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import Terminal
+
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+settings.load_profile("steady")  # on a busy machine, slow is no fault
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 HERE = Scope(PERSON, "/home/someone")

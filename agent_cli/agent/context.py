@@ -1,15 +1,16 @@
 """What the model sees: one system message, what was carried over, the recent window, the question.
 
 What changes stands last, so that a server's prompt cache holds: on a CPU, reading 2,000 tokens again takes most of a
-minute. The system message never changes, what was carried over is fixed when the session begins, and the window grows
-to 22 messages before it falls back to 10 at once. One system message only, and roles that alternate: many templates
-refuse anything else. So what is carried over goes in front of the first words of the person.
+minute. The system message never changes, what was carried over is fixed when the session begins, every question keeps
+the time at which it was asked, and the window grows to 22 messages before it falls back to 10 at once. One system
+message only, and roles that alternate and begin with the person: many templates refuse anything else. So what is
+carried over goes in front of the first words of the person.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
@@ -22,6 +23,7 @@ from agent_cli.store.db import Database
 SUMMARIES = 5
 CARRIED = 20  # messages of the previous session
 _LONGEST_CARRIED = 400  # characters of one of them
+_FENCE = re.compile(r"([\[\]])(?=\1)")
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Context:
 
 
 def build(
-    db: Database, session: sessions.Session, now: datetime, num_ctx: int, tools: Sequence[dict[str, Any]],
-    window: Window, instructions: str, extra: Message | None = None,
+    db: Database, session: sessions.Session, num_ctx: int, tools: Sequence[dict[str, Any]], window: Window,
+    instructions: str, extra: Message | None = None,
 ) -> Context:  # fmt: skip
     """The next request of a session. `extra` is said last and never logged.
 
@@ -55,7 +57,7 @@ def build(
     units = _newest(units, window)
     opening = session.opening or ""
     while True:
-        messages = _alternating([*_shown(units, opening, now), *([extra] if extra else [])])
+        messages = _alternating([*_shown(units, opening), *([extra] if extra else [])])
         said = sum(_size(message) for message in messages)
         if fixed + said <= room:
             carried = tokens(opening)
@@ -101,7 +103,7 @@ def opening(db: Database, scope: Scope, session: int) -> str:
 
 def unfenced(words: str) -> str:
     """Text that cannot end the fence it is put in, nor begin one."""
-    return text.clean(words).replace("[[", "[ [").replace("]]", "] ]")
+    return _FENCE.sub(r"\1 ", text.clean(words))
 
 
 def tokens(words: str) -> int:
@@ -128,9 +130,10 @@ def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
     """Exchanges that must not be torn apart: from one message of the person to the next."""
     units: list[list[log.Entry]] = []
     for entry in entries:
-        if entry.message.role == "user" or not units:
+        if entry.message.role == "user":
             units.append([])
-        units[-1].append(entry)
+        if units:  # what came before the first, in a session from elsewhere, no template would take
+            units[-1].append(entry)
     return units
 
 
@@ -145,17 +148,16 @@ def _newest(units: list[list[log.Entry]], window: Window) -> list[list[log.Entry
     return units
 
 
-def _shown(units: Sequence[Sequence[log.Entry]], opening: str, now: datetime) -> list[Message]:
+def _shown(units: Sequence[Sequence[log.Entry]], opening: str) -> list[Message]:
     messages = [_as_sent(entry) for unit in units for entry in unit]
-    asked = [index for index, message in enumerate(messages) if message.role == "user"]
-    if asked:
-        messages[asked[-1]] = replace(messages[asked[-1]], after=f"[[ Today is {now:%A, %d %B %Y, %H:%M}. ]]")
-        messages[asked[0]] = replace(messages[asked[0]], before=opening)
-    return messages
+    return [replace(messages[0], before=opening), *messages[1:]] if messages else []
 
 
 def _as_sent(entry: log.Entry) -> Message:
     message = entry.message
+    if message.role == "user":
+        asked = clock.local(entry.at, entry.utc_offset)
+        return replace(message, after=f"[[ Today is {asked:%A, %d %B %Y, %H:%M}. ]]")
     if message.role == "tool":
         return replace(message, text=text.condense(message.text))
     if message.role == "assistant" and entry.finish in ("cancelled", "interrupted"):
@@ -180,7 +182,7 @@ def _alternating(messages: Sequence[Message]) -> list[Message]:
 
 
 def _who(entry: log.Entry) -> str:
-    return entry.author or ("person" if entry.message.role == "user" else "you")
+    return unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
 
 
 def _day(stored: str, offset: int) -> str:

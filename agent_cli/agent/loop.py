@@ -85,7 +85,7 @@ def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> co
     """The next request, as the model would get it."""
     session = sessions.get(here.db, here.session, here.scope.owner)
     schemas = [tool.schema() for tool in agent.tools.values()]
-    return context.build(here.db, session, here.time(), agent.num_ctx, schemas, agent.window, agent.instructions, extra)
+    return context.build(here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, extra)
 
 
 def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
@@ -127,7 +127,7 @@ def _reply(
                     done = chunk
         yield from draft.flush()
     except BaseException as error:
-        cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt))
+        cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
         draft.calls.clear()  # a call in a reply that broke off was never meant to run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):

@@ -23,7 +23,6 @@ class Runner:
 
     def __init__(self, work: Work, deliver: Callable[[Event | None], None]):
         self._work, self._deliver = work, deliver
-        self._answers: SimpleQueue[bool] = SimpleQueue()
         self.cancel = Cancel()
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
         self._thread.start()
@@ -41,6 +40,7 @@ class Runner:
             self._deliver(None)
 
     def _approve(self, call: ToolCall) -> bool:
-        with self.cancel.stopping(lambda: self._answers.put(False)):
-            self._deliver(ApprovalNeeded(call, self._answers.put))
-            return self._answers.get()
+        answers: SimpleQueue[bool] = SimpleQueue()  # its own: a second yes must not answer the next question
+        with self.cancel.stopping(lambda: answers.put(False)):
+            self._deliver(ApprovalNeeded(call, answers.put))
+            return answers.get()

@@ -4,17 +4,19 @@ which is written together with the record that the job is done: so it happens on
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import summaries
+from agent_cli.memory import log, summaries
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 Effect = Callable[[], None]
+_LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,26 @@ def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
 def summarise(desk: Desk, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
     session = ids.number("session", job.subject)
-    closed = desk.db.value("select closed_at from session where id = ?", (session,))
+    closed, count = _state(desk, session)
     said = summaries.transcript(desk.db, session, desk.characters)
     if closed is None or not said:
         return lambda: None  # taken up again, or gone: nothing to summarise
     model = desk.model()
     words = "".join(summaries.stream(said, ask_with(model, desk.cancel) if model else None))
     method, name = ("model", model.name) if model else ("extract", "")
-    return lambda: summaries.keep(desk.db, session, words, method, name, desk.time)
+
+    def effect() -> None:
+        if _state(desk, session) == (closed, count):
+            summaries.keep(desk.db, session, words, method, name, desk.time)
+        else:  # it went on meanwhile
+            jobs.add(desk.db, job.kind, job.subject, desk.time())
+
+    return effect
+
+
+def _state(desk: Desk, session: int) -> tuple[str | None, int]:
+    """When a session was closed and how many messages it has."""
+    return desk.db.value("select closed_at from session where id = ?", (session,)), log.count(desk.db, session)
 
 
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise}
@@ -88,7 +102,7 @@ class IdleWorker:
     """Runs jobs on a thread of its own when nobody has typed or read an answer for a while, and stops when they do."""
 
     def __init__(self, open_desk: Callable[[Cancel], Desk], pause: float):
-        self._open_desk, self._pause = open_desk, pause
+        self._open_desk, self._pause = open_desk, max(_LEAST_PAUSE, pause)
         self._touched = threading.Event()
         self._ended = threading.Event()
         self._busy = False
@@ -112,8 +126,10 @@ class IdleWorker:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        while not self._ended.is_set():
+        while True:
             self._touched.clear()
+            if self._ended.is_set():  # looked at after clearing, so that the touch of `end` is never missed
+                return
             if self._touched.wait(self._pause) or self._busy:
                 continue
             with self._lock:
@@ -123,12 +139,11 @@ class IdleWorker:
             self._work(self._cancel)
 
     def _work(self, cancel: Cancel) -> None:
-        desk = self._open_desk(cancel)
-        try:
-            queue_again(desk)
-            while not cancel and run_one(desk):
-                pass
-        except (Cancelled, AgentError):
-            pass  # put back, or kept with its error: `agent jobs list` shows it
-        finally:
-            desk.db.close()
+        with suppress(AgentError):  # the job was put back, or kept with its error: `agent jobs list` shows it
+            desk = self._open_desk(cancel)
+            try:
+                queue_again(desk)
+                while not cancel and run_one(desk):
+                    pass
+            finally:
+                desk.db.close()

@@ -6,7 +6,8 @@ The answer alone goes to standard output and ends with exactly one newline; the 
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing as closed_after
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.agent import loop
-from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, ToolFinished, TurnEnded
+from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
 from agent_cli.app import App, background
 from agent_cli.cli import output
 from agent_cli.cli.run import Run
@@ -104,7 +105,9 @@ def _turn(app: App, run: Run, question: Question, parts: Sequence[Part], session
         timer.start()
     try:
         here = app.here(app.db, session)
-        _print(loop.run_turn(lambda: _agent(app, run, question), here, parts, cancel), run, question, session)
+        # Closed at once when the reader has gone, so that what arrived is kept as cut off.
+        with closed_after(loop.run_turn(lambda: _agent(app, run, question), here, parts, cancel)) as events:
+            _print(events, run, question, session)
     except Cancelled:
         if late.is_set():
             raise TimedOut(f"no whole answer within {question.timeout:g} s; what arrived is kept (--timeout)") from None
@@ -126,32 +129,42 @@ def _agent(app: App, run: Run, question: Question) -> loop.Agent:
     return replace(agent, instructions=f"{agent.instructions}\n\n{question.system}") if question.system else agent
 
 
-def _print(events: Iterator[Event], run: Run, question: Question, session: int) -> None:
+def _print(events: Generator[Event, None, None], run: Run, question: Question, session: int) -> None:
     """Draw a turn: the answer to standard output, everything else to standard error."""
     paper = Paper(sys.stdout)
     turn = ""
-    for event in events:
-        match event:
-            case Asked(handle):
-                turn = handle
-            case TextArrived(text) if question.stream:
-                paper.write(text)
-            case ToolFinished(call, result):
-                if result.receipt:
-                    run.note(result.receipt)
-                elif run.verbose:
-                    run.note(f"{call.name}: {result.text[:200]}")
-                paper.gap()
-            case Noticed(text):
-                run.note(text)
-            case TurnEnded() as ended:
-                if question.as_json:
-                    output.put_line(_as_json(ended, session, turn))
-                elif not question.stream:
-                    paper.write(ended.reply.text)
-                if ended.stopped_by:
-                    run.note(f"the turn was ended: {ended.stopped_by}")
-    paper.end()
+    try:
+        for event in events:
+            match event:
+                case Asked(handle):
+                    turn = handle
+                case TextArrived(text) if question.stream:
+                    paper.write(text)
+                case TextWasThinking() if question.stream:
+                    paper.gap()
+                    run.note("what was printed so far is the model's thinking, not its answer")
+                case ToolFinished(call, result):
+                    paper.gap()
+                    if result.receipt:
+                        run.note(result.receipt)
+                    elif run.verbose:
+                        run.note(f"{call.name}: {result.text[:200]}")
+                case Noticed(text):
+                    run.note(text)
+                case TurnEnded() as ended:
+                    _print_end(ended, paper, run, question, session, turn)
+    finally:
+        paper.end()
+
+
+def _print_end(ended: TurnEnded, paper: Paper, run: Run, question: Question, session: int, turn: str) -> None:
+    if question.as_json:
+        output.put_line(_as_json(ended, session, turn))
+    elif not question.stream:
+        paper.write(ended.reply.text)
+    if ended.stopped_by:
+        paper.end()
+        run.note(f"the turn was ended: {ended.stopped_by}")
 
 
 def _as_json(ended: TurnEnded, session: int, turn: str) -> dict[str, Any]:
@@ -191,8 +204,8 @@ def _parts(question: Question) -> Sequence[Part]:
 def _read(raw: bytes, name: str) -> str:
     if len(raw) > _LARGEST:
         raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
-    if b"\0" in raw[:8192] and name != "standard input":
-        raise UsageError(f"{name} is no text file")
+    if b"\0" in raw[:8192]:
+        raise UsageError(f"{name} is no text")
     return raw.decode("utf-8", "replace").strip("\n")
 
 
@@ -201,7 +214,7 @@ def _stop_on_interrupt(cancel: Cancel) -> None:
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        cancel()
+        threading.Thread(target=cancel).start()  # what the handler interrupts may hold the locks that this needs
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, stop)

@@ -73,7 +73,9 @@ def set_(
         raise ConfigError(f"{file} cannot be read: {error}; mend it with `agent config edit`") from error
     name, _, entry = key.partition(".")
     if entry:
-        table = document.setdefault(name, tomlkit.table())
+        if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
+            document[name] = tomlkit.table()
+        table = document[name]
         config.check(name, {**table.unwrap(), entry: _guess(value)}, key)
         table[entry] = _guess(value)
     else:

@@ -1,38 +1,30 @@
 """`agent`: the options before a command, and the commands, each imported only when it is used.
 
-Start-up time is a feature. `--version` and `--help` import Typer and nothing else of weight, and the help of all
-commands is printed from the table below.
+Start-up time is a feature: no command imports what another needs, and the help is printed from the tables in usage.py.
 """
 
+import errno
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
-from agent_cli import __version__
-from agent_cli.cli import output
+from agent_cli.cli import output, usage
 from agent_cli.cli.run import Run
+from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
-
-COMMANDS = {
-    "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
-    "notes": "Write, find and change notes.",
-    "sessions": "List, show, resume, close, export and import conversations.",
-    "models": "List the models of the server, choose or fetch one.",
-    "config": "Show and change the settings.",
-    "jobs": "See and run queued work.",
-    "doctor": "Check the server, the model, the database and the terminal.",
-    "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
-}
+from agent_cli.text import whole
 
 
 class Commands(TyperGroup):
-    """The commands of the table, imported on demand; and the one place where errors become sentences."""
+    """The commands of the table, imported on demand; the one place where errors become sentences."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -44,22 +36,46 @@ class Commands(TyperGroup):
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(usage.help())
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _reader_may_go():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
+        with _reader_may_go():
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            return super().invoke(ctx)
         except AgentError as error:
             output.fail(error)
         except KeyboardInterrupt:
             output.fail(Cancelled("stopped"))
-        except BrokenPipeError:  # the reader has gone: say nothing, to nobody
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
-        return result
+        finally:
+            sys.stdout.flush()
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    """End with 141 when nobody reads what is printed, with a sentence when there is no room for it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        _drop(sys.stdout)
+        if error.errno == errno.ENOSPC:
+            output.fail(AgentError("the output cannot be written: no space is left where it goes"))
+        _drop(sys.stderr)  # the reader has gone: say nothing, to nobody
+        sys.exit(141)
+
+
+def _drop(stream: TextIO) -> None:
+    """Throw away what the stream still holds and will be given."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 app = typer.Typer(
@@ -70,24 +86,20 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"agent {__version__}")
+        typer.echo(usage.VERSION)
         raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    model: Annotated[str | None, typer.Option("-m", "--model", help="The model for this run.")] = None,
-    continue_: Annotated[bool, typer.Option("-c", "--continue", help="Continue the latest session.")] = False,
-    resume: Annotated[
-        str | None, typer.Option("-r", "--resume", help="Resume a session: its handle, or words in it.")
-    ] = None,
-    db: Annotated[Path | None, typer.Option("--db", help="The database file (AGENT_DB).")] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Fewer lines on standard error.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="More lines on standard error.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    model: Annotated[str | None, typer.Option("-m", "--model")] = None,
+    continue_: Annotated[bool, typer.Option("-c", "--continue")] = False,
+    resume: Annotated[str | None, typer.Option("-r", "--resume")] = None,
+    db: Annotated[Path | None, typer.Option("--db")] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
@@ -118,6 +130,14 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    _open_streams()
+    sys.argv = [whole(word) for word in sys.argv]
     app(prog_name="agent")
+
+
+def _open_streams() -> None:
+    """Standard input, output and error in UTF-8; one that was closed, as by <&-, is nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+        getattr(sys, name).reconfigure(encoding="utf-8", errors="replace")

@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.llm import catalog
+from agent_cli.llm import catalog, faults
 
 app = typer.Typer(
     rich_markup_mode=None, invoke_without_command=True, help="List the models of the server, choose or fetch one."
@@ -45,6 +45,7 @@ def use(name: Annotated[str, typer.Argument(help="The model that answers from no
     """Choose the model: writes it to the settings."""
     from agent_cli.cli.config import set_
 
+    faults.refuse_cloud(name)
     set_("model", name)
 
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from agent_cli import text
 from agent_cli.llm import faults, repair
 from agent_cli.llm.model import Chunk, Done, Rethought, Text, Thinking
 from agent_cli.llm.thoughts import Thoughts, Told
@@ -48,6 +49,8 @@ class Reading:
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
             told = json.loads(line.decode("utf-8", "replace"))
+            if b"\\ud" in line.lower():  # half a character may stand there, which no file can hold
+                told = json.loads(text.whole(json.dumps(told, ensure_ascii=False)))
         except (ValueError, RecursionError) as error:
             raise faults.Fault("unreadable", line[:200].decode("utf-8", "replace")) from error
         if not isinstance(told, dict):

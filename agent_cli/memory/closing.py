@@ -7,7 +7,7 @@ from agent_cli.store.db import Database
 
 
 def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person") -> None:
-    """Close it now and leave the summary to a job. One in which nothing was said is only released."""
+    """Close it now and leave the summary to a job. One in which nothing was said gets none."""
     with db.write():
         _close(db, session, time, actor)
         if log.count(db, session):

@@ -32,7 +32,7 @@ class Note:
 
     @property
     def name(self) -> str:
-        return self.title or text.one_line(self.text, 60)
+        return text.one_line(self.title or self.text, 60)
 
     def described(self) -> dict[str, Any]:
         return {

@@ -1,6 +1,5 @@
 """Whose a row is and where it was said. No owner ever sees another's rows."""
 
-import configparser
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +37,13 @@ def _git_config(git: Path) -> Path | None:
                 git = (git / common.read_text(encoding="utf-8").strip()).resolve()
         config = git / "config"
         return config if config.is_file() else None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):  # not UTF-8, or no path at all
         return None
 
 
 def _remote(config: Path) -> str:
+    import configparser  # 3 ms, and needed only inside a repository
+
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(re.sub(r"(?m)^\s+", "", config.read_text(encoding="utf-8")))

@@ -3,6 +3,7 @@
 The plain one, good for some ten thousand messages; an index will take its place.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,11 +24,12 @@ STOP_WORDS = frozenset(_STOP.split())
 
 _SOURCES = {
     "message": """select id, at, utc_offset, text from message where owner = :owner and role in ('user', 'assistant')
-                    and session_id is not :session
+                    and session_id is not :session and model <> 'offline'  -- which only quotes the others
                     and session_id not in (select id from session where hidden_at is not null)""",
     "note": """select id, at, utc_offset, iif(title = '', '', title || ': ') || text as text from note
                where owner = :owner and hidden_at is null""",
-    "summary": "select id, at, utc_offset, text from summary where owner = :owner and hidden_at is null",
+    "summary": """select id, at, utc_offset, text from summary where owner = :owner and hidden_at is null
+                    and session_id not in (select id from session where hidden_at is not null)""",
 }
 
 
@@ -56,9 +58,13 @@ def find(
     wanted = {word for word in asked if word not in STOP_WORDS and len(word) > 1} or set(asked)
     hits = []
     for kind in kinds:
-        tests = " or ".join(f"instr(lower(text), :w{n})" for n in range(len(wanted))) or "false"
-        values = {"owner": owner, "session": besides, **{f"w{n}": word for n, word in enumerate(sorted(wanted))}}
-        for id, at, offset, body in db.rows(f"select * from ({_SOURCES[kind]}) where {tests}", values):
+        rows = db.rows(
+            f"""with one as ({_SOURCES[kind]}), folded as materialized (select *, fold(text) as low from one)
+                select id, at, utc_offset, text from folded
+                where exists (select 1 from json_each(:words) where instr(low, value))""",
+            {"owner": owner, "session": besides, "words": json.dumps(sorted(wanted))},
+        )
+        for id, at, offset, body in rows:
             score = _score(wanted, body)
             if score:
                 hits.append(Hit(kind, id, at, offset, body, score))

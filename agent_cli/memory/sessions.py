@@ -64,9 +64,10 @@ def known(db: Database, owner: str, source: str, external_id: str) -> int | None
     return None if id is None else int(id)
 
 
-def outer_id(db: Database, id: int) -> str:
-    """Its id as other programs know it."""
-    return str(db.value("select coalesce(external_id, uid) from session where id = ?", (id,)))
+def outer_id(db: Database, id: int) -> tuple[str, str]:
+    """Its id as other programs know it, and where it was imported from or an empty string."""
+    told = db.row("select coalesce(external_id, uid), coalesce(source, '') from session where id = ?", (id,))
+    return told or ("", "")
 
 
 def get(db: Database, id: int, owner: str) -> Session:
@@ -154,10 +155,10 @@ def resolve(db: Database, told: str, owner: str) -> Session:
             raise
     rows = db.rows(
         """select s.id from session s where s.owner = ? and s.hidden_at is null
-             and (instr(lower(s.title), ?2) or exists (
-                  select 1 from message m where m.session_id = s.id and instr(lower(m.text), ?2)))
+             and (instr(fold(s.title), ?2) or exists (
+                  select 1 from message m where m.session_id = s.id and instr(fold(m.text), ?2)))
            order by s.last_at desc limit 6""",
-        (owner, told.lower()),
+        (owner, told.casefold()),
     )
     if not rows:
         raise UsageError(f"no session mentions {told!r}; `agent sessions list` shows them all")

@@ -49,8 +49,7 @@ def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
     for piece in ask(_QUESTION.format(transcript=transcript)):
         before, whole = whole, whole + piece
         if len(text.sentences(whole)) > SENTENCES:
-            kept = cut(whole)
-            yield kept[len(before) :] if kept.startswith(before) else ""
+            yield text.beginning(whole, SENTENCES)[len(before) :]
             return
         yield piece
 
@@ -82,9 +81,7 @@ def transcript(db: Database, session: int, characters: int) -> str:
         room = room // 2
         spoken = [(who, _middle_out(words, room)) for who, words in spoken]
     lines = [f"{who}: {words}" for who, words in spoken]
-    if len("\n".join(lines)) > characters:
-        lines = _spread(lines, characters)
-    return "\n".join(lines)
+    return "\n".join(_spread(lines, characters))[:characters]
 
 
 def keep(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
@@ -133,7 +130,7 @@ _SELECT = """select y.session_id, y.text, y.method, s.started_at, s.utc_offset
 
 
 def _speaker(entry: log.Entry) -> str:
-    return entry.author or ("person" if entry.message.role == "user" else "assistant")
+    return text.one_line(entry.author, 40) or ("person" if entry.message.role == "user" else "assistant")
 
 
 def _said(line: str) -> list[str]:
@@ -158,6 +155,9 @@ def _middle_out(words: str, room: int) -> str:
 
 
 def _spread(lines: list[str], characters: int) -> list[str]:
-    """Lines from the whole length of the conversation, as many as fit: its beginning and end, then every n-th."""
-    step = -(-sum(len(line) + 1 for line in lines) // characters)
-    return [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
+    """Lines from the whole length of the conversation, as many as fit: all, or every n-th and the last."""
+    for step in range(1, len(lines)):
+        kept = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
+        if sum(len(line) + 1 for line in kept) <= characters:
+            return kept
+    return lines[-1:]

@@ -20,6 +20,7 @@ from agent_cli.store.db import Database
 _BATCH = 1000
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 _ROLES = ("user", "assistant", "tool")
+_BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ def read(
         with db.write():
             for number, line in batch:
                 try:
-                    begun, said = _read_session(db, scope, _parsed(line, time()), source)
-                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    with db.write():  # a line whole or not at all
+                        begun, said = _read_session(db, scope, _parsed(line, time()), source)
+                except _BROKEN as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
@@ -59,7 +61,8 @@ def _batches(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
         if size >= _BATCH:
             yield batch
             batch, size = [], 0
-    yield batch
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class _Line:
     """A session as read, checked whole before a row is written."""
 
     id: str
+    source: str
     title: str
     started: datetime
     kind: str
@@ -84,22 +88,33 @@ def _parsed(line: str, now: datetime) -> _Line:
     row = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
-    if "id" not in row:
-        raise ValueError("the session has no id")
-    said = [_said(message, now) for message in row.get("messages") or ()]
+    if "\\u" in line:  # half of a character, as where another program cut a text
+        row = json.loads(text.whole(json.dumps(row, ensure_ascii=False)))
+    id = _id(row, "session")
+    messages = row.get("messages") or []
+    if not isinstance(messages, list):
+        raise ValueError("the messages are no list")
+    said = [_said(message, now) for message in messages]
     started = clock.parse(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
     kind = "ask" if row.get("kind") == "ask" else "chat"
-    return _Line(str(row["id"]), str(row.get("title") or ""), started, kind, said)
+    return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
 
 
-def _said(row: dict[str, Any], now: datetime) -> _Said:
+def _id(row: dict[str, Any], what: str) -> str:
+    told = row.get("id")
+    if isinstance(told, bool) or not isinstance(told, str | int) or told == "":
+        raise ValueError(f"a {what} has no id")
+    return str(told)
+
+
+def _said(row: Any, now: datetime) -> _Said:
+    if not isinstance(row, dict):
+        raise ValueError("a message is no JSON object")
     role, content = row.get("role"), row.get("content")
     if role not in _ROLES:
         raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")
     if not isinstance(content, str):
         raise ValueError("a message has no content")
-    if "id" not in row:
-        raise ValueError("a message has no id")
     calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
     text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
     message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
@@ -110,15 +125,15 @@ def _said(row: dict[str, Any], now: datetime) -> _Said:
         0, "", 0, message, str(row.get("finish") or "stop"), bool(row.get("failed")), text_of["author"],
         _origins(row.get("origin"), content), usage,
     )  # fmt: skip
-    return _Said(str(row["id"]), at, entry)
+    return _Said(_id(row, "message"), at, entry)
 
 
 def _origins(spans: Any, content: str) -> tuple[Part, ...]:
     """The parts of an exported message; words that were typed elsewhere are imported words here."""
     parts, start = [], 0
-    for _, length, *name in spans or [["import", len(content)]]:
-        parts.append(Part(content[start : start + int(length)], "import", *map(str, name)))
-        start += int(length)
+    for _, length, *name in spans or ([["import", len(content)]] if content else []):
+        parts.append(Part(content[start : start + max(0, length)], "import", *map(str, name)))
+        start += max(0, length)
     if start != len(content):
         raise ValueError("the lengths in a message's origin do not add up to its content")
     return tuple(parts)
@@ -126,9 +141,10 @@ def _origins(spans: Any, content: str) -> tuple[Part, ...]:
 
 def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple[int, int]:
     """Add what is new of one session; returns how many sessions and messages."""
+    source = line.source or source
     known = sessions.known(db, scope.owner, source, line.id)
     there = set(log.outer_ids(db, known).values()) if known else set()
-    fresh = [said for said in line.said if said.id not in there]
+    fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
     if known and not fresh:
         return 0, 0
     session = known or sessions.take_in(
@@ -142,8 +158,10 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple
 def exported(db: Database, session: sessions.Session) -> dict[str, Any]:
     """A session as one JSON object, as `read` takes it."""
     names = log.outer_ids(db, session.id)
+    id, source = sessions.outer_id(db, session.id)
     return {
-        "id": sessions.outer_id(db, session.id),
+        "id": id,
+        **({"source": source} if source else {}),
         "title": session.title,
         "kind": session.kind,
         "started_at": clock.local(session.started_at, session.utc_offset).isoformat(),

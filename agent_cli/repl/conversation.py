@@ -28,7 +28,10 @@ class Conversation:
 
     @property
     def session(self) -> Session | None:
-        return None if self.id is None else sessions.get(self.app.db, self.id, self.app.scope.owner)
+        """The session, once something has been said in it."""
+        if self.id is None or not log.count(self.app.db, self.id):
+            return None
+        return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
     def begun(self) -> int:
         """The number of the session, begun now if it has not been."""
@@ -88,7 +91,7 @@ class Conversation:
     def leave(self) -> Session | None:
         """Close it and leave its summary to a job; gives the session that was left."""
         session = self.session
-        if session and log.count(self.app.db, session.id):
+        if session:
             closing.close(self.app.db, session.id, self.app.time)
         self._forget_state()
         return session

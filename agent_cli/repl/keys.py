@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 
 from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import is_searching
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -18,12 +20,20 @@ from agent_cli.text import clean
 
 _TWICE = 2.0  # seconds
 
+# Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter: given to a key that nobody has.
+ANSI_SEQUENCES.update(dict.fromkeys(("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~"), Keys.F24))
+
 
 class Pastes:
     """The pieces of the present line that were pasted."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
+
+    def follow(self, buffer: Buffer) -> None:
+        """Called when the line changes: in an empty one nothing is left of what was pasted."""
+        if not buffer.text:
+            self.pieces.clear()
 
     def parts(self, line: str) -> list[Part]:
         """The line as typed and pasted parts; a paste that was changed since makes all of it count as pasted."""
@@ -54,6 +64,7 @@ def bindings(pastes: Pastes, say: Callable[[str], None]) -> KeyBindings:
 
     @keys.add("escape", "enter")
     @keys.add("c-j")
+    @keys.add(Keys.F24)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
@@ -69,7 +80,7 @@ def bindings(pastes: Pastes, say: Callable[[str], None]) -> KeyBindings:
         if buffer.text:
             buffer.append_to_history()
             buffer.reset()
-            pastes.pieces.clear()
+            pastes.follow(buffer)
         elif time.monotonic() - last_stop[0] < _TWICE:
             event.app.exit(exception=EOFError)
         else:

@@ -5,17 +5,19 @@ is raw: Ctrl-C and Esc stop the answer, every other key waits for the next promp
 """
 
 import asyncio
+import errno
 import json
+import os
 import signal
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
-from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -42,6 +44,7 @@ from agent_cli.repl.stream import Paper
 from agent_cli.text import clean
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
+_HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
 def run(app: App, session: Session | None) -> None:
@@ -62,6 +65,7 @@ class Shell:
             key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",
         )  # fmt: skip
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
+        self._prompt.default_buffer.on_text_changed += self._pastes.follow
         self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
 
@@ -80,6 +84,10 @@ class Shell:
         except asyncio.CancelledError:
             if not self._ended_by:
                 raise
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
             self._leave()
         return self._ended_by
@@ -122,8 +130,10 @@ class Shell:
                     else:
                         self._draw(event, paper)
         finally:
-            self._jobs.touch(busy=False)
+            runner.cancel()  # when a signal ends the program: what has arrived is kept
+            runner.join(_LAST_WAIT / 2)
             self._runner = None
+            self._jobs.touch(busy=False)
             paper.end()
 
     def _draw(self, event: Event, paper: Paper) -> None:
@@ -182,9 +192,6 @@ class Shell:
 
     def _leave(self) -> None:
         """Close the session and say how to come back; waits for nothing longer than two seconds."""
-        if self._runner:
-            self._runner.cancel()
-            self._runner.join(_LAST_WAIT / 2)
         self._jobs.end(_LAST_WAIT / 2)
         session = self._talk.leave()
         if session:
@@ -198,19 +205,21 @@ class Shell:
                 task.cancel()
 
         with suppress(NotImplementedError, AttributeError):  # Windows has neither
-            loop.add_signal_handler(signal.SIGTERM, end, 143)
-            loop.add_signal_handler(signal.SIGHUP, end, 129)
+            loop.add_signal_handler(signal.SIGTERM, end, _TERMINATED)
+            loop.add_signal_handler(signal.SIGHUP, end, _HUNG_UP)
             loop.add_signal_handler(signal.SIGINT, lambda: self._runner.cancel() if self._runner else None)
 
     def _say(self, text: str) -> None:
-        with suppress(OSError):  # the terminal may be gone already, and leaving must still work
+        try:
             print(clean(text), flush=True)
+        except OSError:  # the terminal has gone, and leaving must still work
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Keyboard:
     """The keys during an answer: Ctrl-C and Esc cancel it, the others are typed ahead for the next prompt."""
 
-    def __init__(self, prompt: "PromptSession[str]", cancel: object):
+    def __init__(self, prompt: "PromptSession[str]", cancel: Callable[[], None]):
         self._input = prompt.app.input
         self._cancel = cancel
         self._ahead: list[KeyPress] = []
@@ -223,24 +232,30 @@ class _Keyboard:
         self._shut()
         store_typeahead(self._input, self._ahead)
 
-    def paused(self) -> "_Paused":
+    @contextmanager
+    def paused(self) -> Iterator[None]:
         """Give the keyboard to a question; what was typed before it was asked is no answer to it."""
-        return _Paused(self)
+        self._shut()
+        try:
+            yield
+        finally:
+            self._open()
 
     def _open(self) -> None:
+        self._ahead += get_typeahead(self._input)  # typed behind the last line or answer
         self._raw, self._attached = self._input.raw_mode(), self._input.attach(self._read)
         self._raw.__enter__()
         self._attached.__enter__()
 
     def _shut(self) -> None:
+        self._take(self._input.read_keys() + self._input.flush_keys())
         self._attached.__exit__(None, None, None)
         self._raw.__exit__(None, None, None)
 
     def _read(self) -> None:
-        pressed = self._input.read_keys()
-        if not pressed:
-            asyncio.get_running_loop().call_later(0.1, self._read_flushed)
-        self._take(pressed)
+        self._take(self._input.read_keys())
+        # Esc is also how the code of another key begins: it is one of its own when nothing follows for a moment.
+        asyncio.get_running_loop().call_later(0.1, self._read_flushed)
 
     def _read_flushed(self) -> None:
         self._take(self._input.flush_keys())
@@ -248,20 +263,9 @@ class _Keyboard:
     def _take(self, pressed: Iterable[KeyPress]) -> None:
         for key in pressed:
             if key.key in (Keys.ControlC, Keys.Escape):
-                self._cancel()  # type: ignore[operator]
+                self._cancel()
             else:
                 self._ahead.append(key)
-
-
-class _Paused:
-    def __init__(self, keyboard: _Keyboard):
-        self._keyboard = keyboard
-
-    def __enter__(self) -> None:
-        self._keyboard._shut()
-
-    def __exit__(self, *_: object) -> None:
-        self._keyboard._open()
 
 
 class _Commands(Completer):

@@ -29,22 +29,22 @@ _locks: dict[str, threading.RLock] = {}
 class Database:
     """A connection. Everything that SQLite refuses is raised as StoreError, a sentence with the file's name."""
 
-    def __init__(self, path: Path | str = ":memory:", journal: str = "wal"):
-        _refuse_old_sqlite()
+    def __init__(self, path: Path | str = ":memory:", journal: str = "wal", patience: float = PATIENCE):
+        refuse_old(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
+        self.patience = patience  # seconds to wait while another process writes
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         with self._sentences():
             self._connection = apsw.Connection(self.path)
             self._connection.set_busy_handler(self._wait)
-            self._connection.transaction_mode = "IMMEDIATE"
+            self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
         self._load_vectors()
 
     def prepare(self) -> None:
         """Set what every connection that writes relies on, and read each back: SQLite refuses a pragma in silence."""
-        memory = self.path == ":memory:"
-        self._pragma("journal_mode", "memory" if memory else self.journal)
+        self._set_journal("memory" if self.path == ":memory:" else self.journal)
         self._pragma("synchronous", 2)
         self._pragma("fullfsync", 1)  # macOS: only this reaches the platter; elsewhere it changes nothing
         self._pragma("secure_delete", 1)
@@ -53,7 +53,7 @@ class Database:
 
     def again(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        other = Database(self.path, self.journal)
+        other = Database(self.path, self.journal, self.patience)
         other.prepare()
         return other
 
@@ -99,8 +99,28 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[None]:
         """All or nothing. A nested one is a savepoint of the outer."""
-        with self._lock, self._sentences(), self._connection:
-            yield
+        with self._lock:
+            nested = self._connection.in_transaction
+            self.execute("savepoint step" if nested else "begin immediate")
+            try:
+                yield
+                self.execute("release step" if nested else "commit")
+            except BaseException:
+                if self._connection.in_transaction:  # where the disk was full, SQLite has undone it itself
+                    self.script("rollback to step; release step" if nested else "rollback")
+                raise
+
+    def _set_journal(self, mode: str) -> None:
+        """Two programs may make the same new file at once; SQLite does not wait by itself when the mode changes."""
+        since = time.monotonic()
+        while True:
+            try:
+                return self._pragma("journal_mode", mode)
+            except StoreError as error:
+                busy = isinstance(error.__cause__, apsw.BusyError)
+                if not busy or time.monotonic() - since > self.patience:
+                    raise
+            time.sleep(random.uniform(0.001, 0.02))
 
     def _pragma(self, name: str, wanted: str | int) -> None:
         with self._sentences():
@@ -114,7 +134,7 @@ class Database:
         if attempts == 0:
             self._waiting_since = time.monotonic()
         time.sleep(random.uniform(0.001, 0.02))
-        return time.monotonic() - self._waiting_since < PATIENCE
+        return time.monotonic() - self._waiting_since < self.patience
 
     def _load_vectors(self) -> None:
         # Importing sqlite_vec imports NumPy when that is there: 80 ms for the path of one file.
@@ -137,11 +157,16 @@ class Database:
             raise StoreError(f"{self.path}: {sentence}") from error
 
 
+def _fold(*words: Any) -> str:
+    """Case folded; SQLite's own lower() knows ASCII alone."""
+    return str(words[0]).casefold()
+
+
 def _sentence(error: apsw.Error) -> str | None:
     """What a failure of the file means for the person; None for a bug of ours."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
-            return "another program kept the database busy for 15 s; nothing was written, try again"
+            return "another program keeps the database busy; nothing was written, try again"
         case apsw.FullError():
             return "the disk is full; nothing of this step was written, make room and try again"
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
@@ -160,9 +185,7 @@ def _sentence(error: apsw.Error) -> str | None:
             return None
 
 
-def _refuse_old_sqlite() -> None:
-    found = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
-    if found < SQLITE_NEEDED:
-        raise StoreError(
-            f"SQLite {apsw.sqlite_lib_version()} can lose a commit; update the package apsw to 3.51.3 or newer"
-        )
+def refuse_old(version: str) -> None:
+    """Raises StoreError when this version of SQLite must not write."""
+    if tuple(int(part) for part in version.split(".")) < SQLITE_NEEDED:
+        raise StoreError(f"SQLite {version} can lose a commit; update the package apsw to 3.51.3 or newer")

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -24,11 +25,16 @@ def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: 
     _make(path)
     network = network_file_system(path, mounts)
     db = Database(path, "delete" if network else "wal")
-    schema.check(db)
-    if network:
-        notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
-    db.prepare()
-    schema.reconcile(db, now)
+    try:
+        schema.check(db)
+        _keep_private(path)
+        if network:
+            notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
+        db.prepare()
+        schema.reconcile(db, now)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -38,6 +44,7 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return ""  # not Linux: nothing to read it from
+    path = path.resolve()
     found, longest = "", -1
     for line in lines:
         before, _, after = line.partition(" - ")
@@ -51,10 +58,15 @@ def _make(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
     except PermissionError:
-        if not path.exists():
+        if not os.path.exists(path):  # unlike Path.exists, also false where the folder may not be looked into
             raise StoreError(f"{path}: the file cannot be made; check the permissions of its folder") from None
     except OSError as error:
         raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
+
+
+def _keep_private(path: Path) -> None:
+    """Let nobody else read it; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # another's file, or a file system without modes
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)

@@ -32,11 +32,12 @@ class LeaseLost(Exception):
 
 
 def add(db: Database, kind: str, subject: str, now: datetime) -> None:
-    """Queue a job, unless one of this kind and subject is waiting already. Runs inside the caller's transaction."""
+    """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run."""
     with db.write():
         db.execute(
             """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
-               on conflict do nothing""",
+               on conflict (kind, subject) where state <> 'done' do update
+                  set state = 'ready', attempts = 0, due_at = excluded.due_at, error = '' where state = 'parked'""",
             (ids.new(now), kind, subject, clock.utc(now), clock.utc(now), clock.offset(now)),
         )
 

@@ -23,8 +23,11 @@ _REMADE = ("index", "trigger", "view")  # hold no data of their own: a changed o
 
 def check(db: Database) -> None:
     """Raises StoreError when the file is a newer program's or another program's. Writes nothing."""
-    version, application = db.value("pragma user_version"), db.value("pragma application_id")
-    if application not in (0, APPLICATION) or (application == 0 and db.value("select 1 from sqlite_schema limit 1")):
+    version, application, used = db.rows(  # in one statement: another process may be making the file just now
+        """select user_version, application_id, exists (select 1 from sqlite_schema)
+           from pragma_user_version, pragma_application_id"""
+    )[0]
+    if application not in (0, APPLICATION) or (application == 0 and used):
         raise StoreError(f"{db.path}: this database belongs to another program; name another file with --db")
     if version > VERSION:
         raise StoreError(

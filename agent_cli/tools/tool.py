@@ -7,9 +7,10 @@ back to it as a failed result in words, and so does whatever a tool does wrong: 
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
 from agent_cli.memory.scope import Scope
@@ -66,6 +67,11 @@ def tool(risk: Risk) -> Callable[[Callable[..., str | ToolResult]], Tool]:
 
 def run(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     """Run one call. Raises nothing but StoreError: a database that cannot be written ends the turn."""
+    result = _result(tool, call, context)
+    return replace(result, text=text.whole(result.text))
+
+
+def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     wrong = _wrong(tool, call.arguments)
     if wrong:
         return ToolResult(f"{wrong}; {tool.name} takes {_signature(tool)}", failed=True)

@@ -1,0 +1,65 @@
+"""What `agent --help` and `agent --version` say.
+
+Start-up time is a feature, and importing Typer is most of it. So these two are answered from the tables below before
+anything is imported; Typer shows the same text.
+"""
+
+from agent_cli import __version__
+
+OPTIONS = {
+    "-m, --model NAME": "The model for this run.",
+    "-c, --continue": "Continue the latest session.",
+    "-r, --resume SESSION": "Resume a session: its handle, or words in it.",
+    "--db FILE": "The database file (AGENT_DB).",
+    "-q, --quiet": "Fewer lines on standard error.",
+    "-v, --verbose": "More lines on standard error.",
+    "--version": "Show the version.",
+    "-h, --help": "Show this message and exit.",
+}
+
+COMMANDS = {
+    "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
+    "notes": "Write, find and change notes.",
+    "sessions": "List, show, resume, close, export and import conversations.",
+    "models": "List the models of the server, choose or fetch one.",
+    "config": "Show and change the settings.",
+    "jobs": "See and run queued work.",
+    "doctor": "Check the server, the model, the database and the terminal.",
+    "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
+}
+
+VERSION = f"agent {__version__}"
+_WIDTH = 80
+
+
+def help() -> str:
+    """The help, in lines of at most 80 characters."""
+    about = ["A terminal assistant that remembers. Without a command it starts a conversation."]
+    lines = ["Usage: agent [OPTIONS] [COMMAND ...]", "", *about, "", "Options:", *_rows(OPTIONS)]
+    return "\n".join([*lines, "", "Commands:", *_rows(COMMANDS), "", "agent COMMAND --help tells more of each."])
+
+
+def answer(arguments: list[str]) -> str:
+    """What is said when nothing but the help or the version is asked for, else nothing."""
+    match arguments:
+        case ["--version"]:
+            return VERSION
+        case ["-h" | "--help"]:
+            return help()
+        case _:
+            return ""
+
+
+def _rows(table: dict[str, str]) -> list[str]:
+    """Names on the left, what they mean beside them."""
+    margin = max(map(len, table)) + 4
+    rows = []
+    for name, meaning in table.items():
+        row = f"  {name}".ljust(margin)
+        for word in meaning.split():
+            if len(row) + len(word) > _WIDTH:
+                rows.append(row.rstrip())
+                row = " " * margin
+            row += f"{word} "
+        rows.append(row.rstrip())
+    return rows

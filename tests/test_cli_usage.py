@@ -1,0 +1,25 @@
+"""The help, which is printed before anything is loaded."""
+
+import typer
+
+from agent_cli import __version__
+from agent_cli.cli import usage
+from agent_cli.cli.main import app
+
+
+def test_help_lists_every_option_there_is():
+    options = [param.opts for param in typer.main.get_command(app).params]
+    told = [[word.strip(",") for word in name.split() if word.startswith("-")] for name in usage.OPTIONS]
+    assert told == [*options, ["-h", "--help"]]
+
+
+def test_help_is_the_same_however_it_is_asked_for(program):
+    said = program("--help").out
+    assert said == f"{usage.help()}\n"
+    assert [program(*words).out for words in (["-h"], ["--db", "x", "--help"])] == [said, said]
+    assert said.isascii()
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_version_is_the_same_however_it_is_asked_for(program):
+    assert program("--version").out == program("-q", "--version").out == f"agent {__version__}\n"

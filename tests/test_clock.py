@@ -1,0 +1,86 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from agent_cli import clock
+from agent_cli.errors import ConfigError
+
+OSLO = timezone(timedelta(hours=1))
+EVENING = datetime(2026, 11, 20, 18, 30, tzinfo=OSLO)
+
+
+def test_the_clock_can_be_stopped(monkeypatch):
+    monkeypatch.setenv("AGENT_NOW", "2026-11-20T18:30:00+01:00")
+
+    assert clock.now() == EVENING
+    assert clock.now().utcoffset() == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("told", ["", None])
+def test_otherwise_it_is_now_with_the_local_offset(monkeypatch, told):
+    if told is None:
+        monkeypatch.delenv("AGENT_NOW", raising=False)
+    else:
+        monkeypatch.setenv("AGENT_NOW", told)
+    before = datetime.now(UTC)
+
+    moment = clock.now()
+
+    assert before <= moment <= datetime.now(UTC)
+    assert moment.utcoffset() is not None
+
+
+def test_a_stopped_time_without_offset_is_local(monkeypatch):
+    monkeypatch.setenv("AGENT_NOW", "2026-11-20T18:30")
+
+    assert clock.now() == datetime(2026, 11, 20, 18, 30).astimezone()
+
+
+@pytest.mark.parametrize("told", ["tomorrow", "18:30", "2026-13-01", "2026-11-20T25:00"])
+def test_a_time_that_cannot_be_read_is_told(monkeypatch, told):
+    monkeypatch.setenv("AGENT_NOW", told)
+
+    with pytest.raises(ConfigError, match=rf"AGENT_NOW is '{told}': write it like 2026-11-20T18:30:00\+01:00"):
+        clock.now()
+
+
+@pytest.mark.parametrize(
+    ("moment", "stored", "minutes"),
+    [
+        (EVENING, "2026-11-20T17:30:00.000Z", 60),
+        (EVENING.replace(microsecond=123_999), "2026-11-20T17:30:00.123Z", 60),
+        (datetime(2026, 1, 1, tzinfo=timezone(-timedelta(hours=3, minutes=30))), "2026-01-01T03:30:00.000Z", -210),
+        (datetime(999, 1, 1, tzinfo=UTC), "0999-01-01T00:00:00.000Z", 0),
+    ],
+)
+def test_a_moment_is_stored_as_utc_with_its_offset_and_comes_back_as_it_was(moment, stored, minutes):
+    assert (clock.utc(moment), clock.offset(moment)) == (stored, minutes)
+    back = clock.local(stored, minutes)
+    assert back == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    assert back.utcoffset() == moment.utcoffset()
+
+
+def test_stored_times_sort_as_they_follow():
+    moments = [EVENING + timedelta(milliseconds=7 * number) for number in range(300)]
+
+    assert sorted(map(clock.utc, moments)) == [clock.utc(moment) for moment in moments]
+
+
+@pytest.mark.parametrize(
+    ("told", "moment"),
+    [
+        ("2026-11-20T18:30:00+01:00", EVENING),
+        ("2026-11-20T17:30:00Z", EVENING),
+        ("2026-11-20T18:30", EVENING),
+        ("2026-11-20", EVENING.replace(hour=0, minute=0)),
+        ("20261120T183000", EVENING),
+    ],
+)
+def test_a_time_from_outside_takes_the_offset_it_lacks(told, moment):
+    assert clock.parse(told, EVENING) == moment
+
+
+@pytest.mark.parametrize("told", ["", "soon", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+def test_a_time_from_outside_that_cannot_be_kept_is_refused(told):
+    with pytest.raises(ValueError, match=r"Invalid isoformat string|is out of range"):
+        clock.parse(told, EVENING)

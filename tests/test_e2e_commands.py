@@ -1,0 +1,267 @@
+"""The other commands: models, jobs, doctor, help and demo; and a database or a command that cannot be used."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from agent_cli.cli.usage import COMMANDS
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
+from agent_cli.store.schema import VERSION
+from tests.conftest import CHAT, EMBEDDER, NOON, Ran
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+STUB = Model("big:cloud", remote_host="https://ollama.com")
+TINY = Model("tiny:1b", size=400)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[CHAT, EMBEDDER, STUB], library=[TINY]) as running:
+        yield running
+
+
+def test_models_are_listed_with_what_they_can_and_clouds_are_marked(program, server):
+    program.use(server)("ask", "hi")
+    row = {"size": 5225388164, "context": 40960, "capabilities": ["completion", "tools", "thinking"]}
+    assert program("models", "list", "--json").json == [
+        {"id": "qwen3:8b", **row, "loaded": True, "cloud": False},
+        {"id": "nomic-embed-text:latest", **row, "context": 2048, "capabilities": ["embedding"], "loaded": False,
+         "cloud": False},
+        {"id": "big:cloud", **row, "capabilities": ["completion"], "loaded": False, "cloud": True},
+    ]  # fmt: skip
+    assert program("models").out == program("models", "list").out
+    assert [line.split()[0] for line in program("models").out.splitlines() if "cloud, not used" in line] == [
+        "big:cloud"
+    ]
+
+
+def test_a_model_is_fetched_and_used(program, server):
+    program.use(server).env["AGENT_CONFIG"] = str(program.home / "config.toml")
+    ran = program("models", "pull", "tiny:1b")
+    assert (ran.code, ran.out) == (0, "tiny:1b is here; `agent models use tiny:1b` makes it the one that answers\n")
+    steps = ran.err.splitlines()
+    assert steps[0] == "agent: pulling manifest"
+    assert steps[-1] == "agent: success"
+    assert any(step.endswith(" 50 %") for step in steps)
+    assert len(steps) == len(set(steps))
+    assert program("models", "use", "tiny:1b").code == 0
+    del program.env["AGENT_MODEL"]
+    assert program("ask", "--json", "hi").json["model"] == "tiny:1b"
+
+
+def test_a_model_that_cannot_be_fetched_is_said(program, server):
+    program.use(server)
+    ran = program("models", "pull", "nope:1b")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.splitlines()[-1] == "agent: there is no model 'nope:1b' to fetch: see https://ollama.com/library"
+    assert program("models", "pull", "big:cloud").code == 4
+    assert not any(request.path == "/api/pull" and "cloud" in str(request.body) for request in server.requests)
+
+
+def test_a_model_in_the_cloud_cannot_be_chosen(program, server):
+    program.use(server).env["AGENT_CONFIG"] = str(program.home / "config.toml")
+    ran = program("models", "use", "big:cloud")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.startswith("agent: the model 'big:cloud' runs on somebody else's machine")
+    assert not (program.home / "config.toml").exists()
+
+
+@pytest.mark.parametrize("arguments", [["models"], ["models", "list", "--json"], ["models", "pull", "tiny:1b"]])
+def test_without_a_server_models_say_so(program, arguments):
+    ran = program(*arguments)
+    assert ran.code == 3
+    assert "no model server answers at http://127.0.0.1:9" in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.fixture
+def queued(program, server):
+    """A summary waits to be written."""
+    server.play(script.reply("At 2 bar."))
+    program.use(server)("ask", "the boiler pressure?")
+    db = Database(program.db)
+    db.prepare()
+    jobs.add(db, "summary", "s1", NOON)
+    db.close()
+
+
+def test_jobs_are_listed_and_run(program, server, queued):
+    listed = program("jobs", "list", "--json").json
+    assert [(job["id"], job["kind"], job["subject"], job["state"]) for job in listed] == [
+        ("j1", "summary", "s1", "ready")
+    ]
+    server.play(script.reply("The boiler is at 2 bar."))
+    assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 1 jobs were run\n")
+    assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 0 jobs were run\n")
+    assert program("jobs", "list").out.split()[:4] == ["j1", "summary", "s1", "done"]
+    assert program.rows("select text, method from summary") == [("The boiler is at 2 bar.", "model")]
+
+
+def test_a_job_that_fails_waits_and_can_be_tried_at_once(program, server, queued):
+    failure = script.template_error()
+    server.play(failure)
+    assert program("jobs", "run", "--until-idle").code == 0
+    ((state, attempts, error),) = program.rows("select state, attempts, error from job")
+    assert (state, attempts, "refuses the conversation" in error) == ("ready", 1, True)
+    assert program("jobs", "run", "--until-idle").err == "agent: 0 jobs were run\n"
+    assert program("jobs", "retry", "j1") == Ran(0, "j1 will run next\n", "")
+    server.play(script.reply("The boiler is at 2 bar."))
+    assert program("jobs", "run", "--until-idle").err == "agent: 1 jobs were run\n"
+    assert program("jobs", "retry", "j1").code == 2  # it is done
+
+
+def test_doctor_finds_everything_in_order(program, server):
+    program.use(server)("ask", "hi")
+    ran = program("doctor", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    found = {row["id"]: row for row in ran.json}
+    assert list(found) == ["settings", "server", "model", "embedder", "database", "command", "terminal"]
+    assert all(set(row) == {"id", "ok", "found", "fix"} and row["ok"] for row in ran.json)
+    assert found["server"]["found"] == f"{server.url}, 3 models"
+    assert found["model"]["found"] == "qwen3:8b, context 8192 tokens"
+    assert "2 messages" in found["database"]["found"]
+    assert [line[:3] for line in program("doctor").out.splitlines()] == ["ok "] * 7
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(program, server):
+    ran = program("doctor")
+    assert (ran.code, ran.err) == (1, "")
+    assert "NOT  server     no model server answers at http://127.0.0.1:9" in ran.out
+    program.use(server).env["AGENT_MODEL"] = "nope:1b"
+    ran = program("doctor")
+    assert ran.code == 1
+    assert "NOT  model      nope:1b is not on the server\n                → ollama pull nope:1b\n" in ran.out
+    ran = program("doctor", "--json", env={"AGENT_NUM_CTX": "many"})
+    assert [row["id"] for row in ran.json if not row["ok"]] == ["settings", "server", "database"]
+
+
+def test_version(program):
+    ran = program("--version")
+    assert (ran.code, ran.out.split()[0], ran.err) == (0, "agent", "")
+    assert not program.db.exists()
+
+
+GROUPS = {
+    "notes": ["add", "list", "show", "edit", "search", "rm", "restore"],
+    "sessions": ["list", "show", "resume", "close", "rename", "rm", "restore", "export", "import"],
+    "models": ["list", "use", "pull"],
+    "config": ["path", "show", "edit", "set"],
+    "jobs": ["list", "run", "retry"],
+}
+HELPED = [[], *[[name] for name in COMMANDS], *[[group, name] for group, names in GROUPS.items() for name in names]]
+
+
+ONE_AFTER_THE_OTHER = """
+import contextlib, json, sys
+from agent_cli.cli.main import app
+for command in json.loads(sys.argv[1]):
+    with contextlib.suppress(SystemExit):
+        app([*command, "--help"], prog_name="agent")
+    print("\\f", end="")
+"""
+
+
+def test_every_command_has_help(program):
+    program.command = [*program.command[:1], "-c", ONE_AFTER_THE_OTHER]  # forty processes would take ten seconds
+    program.env["PYTHONPATH"] = ":".join(sys.path)
+    ran = program(json.dumps(HELPED))
+    assert (ran.code, ran.err) == (0, "")
+    pages = ran.out.split("\f")[:-1]
+    for command, page in zip(HELPED, pages, strict=True):
+        assert page.startswith(f"Usage: {' '.join(['agent', *command])} ")
+        assert len(page.split("\n\n")[1].strip()) > 10  # a sentence on what it does
+    assert all(f"  {name}" in pages[0] for name in COMMANDS)
+    assert not program.db.exists()
+
+
+@pytest.mark.parametrize("command", [["nope"], ["notes", "nope"], ["ask", "--nope"], ["notes", "show"]], ids=" ".join)
+def test_a_command_that_does_not_exist_is_said(program, command):
+    ran = program(*command)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: agent")
+    assert "Traceback" not in ran.err
+
+
+def test_a_demonstration_needs_neither_server_nor_file(program):
+    ran = program("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "saved n1 “Dentist”" in ran.out
+    assert not program.db.exists()
+
+
+EVERY = [["ask", "hi"], ["notes", "list"], ["sessions", "list"], ["jobs", "list"], ["notes", "add", "x"]]
+
+
+@pytest.mark.parametrize("command", EVERY[:3], ids=" ".join)
+def test_a_newer_database_is_refused_untouched(program, command):
+    db = Database(program.db, "delete")
+    db.script(f"pragma application_id = {0x41474E54}; pragma user_version = {VERSION + 1}; create table a (b)")
+    db.close()
+    before = program.db.read_bytes()
+    said = (
+        f"agent: {program.db}: a newer agent wrote this file (format {VERSION + 1}, this program knows {VERSION}); "
+        "update agent-cli, or name another file with --db\n"
+    )
+    assert program(*command) == Ran(6, "", said)
+    assert program.db.read_bytes() == before
+    assert sorted(file.name for file in program.home.iterdir()) == ["memory.db", "work"]
+
+
+NO_FILE = {
+    "another program's": lambda path: _other(path),
+    "no database": lambda path: path.write_text("not a database " * 1000),
+    "a folder": lambda path: path.mkdir(),
+    "in a file": None,
+}
+
+
+def _other(path):
+    db = Database(path, "delete")
+    db.script("create table theirs (a)")
+    db.close()
+
+
+@pytest.mark.parametrize("kind", NO_FILE)
+def test_a_database_that_cannot_be_used_is_said(program, kind):
+    if NO_FILE[kind]:
+        NO_FILE[kind](program.db)
+    else:
+        (program.home / "file").touch()
+        program.env["AGENT_DB"] = str(program.home / "file" / "memory.db")
+    for command in EVERY[:2]:
+        ran = program(*command)
+        assert (ran.code, ran.out) == (6, "")
+        assert ran.err.startswith(f"agent: {program.env['AGENT_DB']}: ")
+        assert ran.err.count("\n") == 1
+    ran = program("notes", "list", "--json")
+    assert (ran.code, ran.json["error"]["code"], ran.err) == (6, "database", "")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_database_folder_without_permission_is_said(program):
+    closed = program.home / "closed"
+    closed.mkdir(mode=0o000)
+    ran = program("--db", str(closed / "deep" / "memory.db"), "ask", "hi")
+    assert (ran.code, ran.out, "Traceback" in ran.err) == (6, "", False)
+
+
+def test_a_damaged_database_is_said_and_doctor_knows(program):
+    program("notes", "add", "x" * 100_000)
+    db = Database(program.db)
+    db.script("pragma wal_checkpoint(truncate)")
+    db.close()
+    raw = bytearray(program.db.read_bytes())
+    raw[4096 * 2 : -4096] = b"\xff" * (len(raw) - 4096 * 3)
+    program.db.write_bytes(raw)
+    for command in EVERY:
+        ran = program(*command)
+        assert ran.code in (0, 6)
+        assert "Traceback" not in ran.err
+    ran = program("doctor", "--json")
+    assert ran.code == 1
+    assert "database" in [row["id"] for row in json.loads(ran.out) if not row["ok"]]

@@ -1,0 +1,168 @@
+"""`agent config` and bad settings: every mistake is a sentence with file, line and key, and exit code 2."""
+
+import pytest
+
+from tests.conftest import Ran
+
+
+@pytest.fixture
+def file(program):
+    """The settings file that the program reads; not made yet."""
+    for name in ("AGENT_BACKGROUND_JOBS", "OLLAMA_HOST"):
+        del program.env[name]
+    path = program.home / "settings" / "config.toml"
+    program.env["AGENT_CONFIG"] = str(path)
+    return path
+
+
+def write(file, text):
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+
+
+def test_path_says_where_settings_and_database_are(program, file):
+    assert program("config", "path") == Ran(0, f"config    {file}\ndatabase  {program.db}\n", "")
+    del program.env["AGENT_CONFIG"], program.env["AGENT_DB"]
+    program.env |= {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}
+    assert program("config", "path").out == "config    /c/agent-cli/config.toml\ndatabase  /d/agent-cli/memory.db\n"
+    assert not file.parent.exists()
+
+
+def test_show_tells_where_each_value_came_from(program, file):
+    write(file, '# mine\n\nnum_ctx = 4096\n[rules]\nsave_note = "allow"\n')
+    program.env |= {"AGENT_THINK": "off", "OLLAMA_HOST": "127.0.0.1:9"}
+    rows = {row["id"]: row for row in program("-m", "qwen3:8b", "config", "show", "--json").json}
+    assert rows["num_ctx"] == {"id": "num_ctx", "value": 4096, "origin": f"{file}:3"}
+    assert rows["rules"] == {"id": "rules", "value": {"save_note": "allow"}, "origin": f"{file}:4"}
+    assert rows["think"] == {"id": "think", "value": "off", "origin": "environment AGENT_THINK"}
+    assert rows["host"] == {"id": "host", "value": "127.0.0.1:9", "origin": "environment OLLAMA_HOST"}
+    assert rows["model"] == {"id": "model", "value": "qwen3:8b", "origin": "flag"}
+    assert rows["patience"] == {"id": "patience", "value": 30.0, "origin": "default"}
+    lines = program("config", "show", "--origin").out.splitlines()
+    assert [line.split() for line in lines if line.startswith("num_ctx")] == [["num_ctx", "4096", f"{file}:3"]]
+    assert [line.split() for line in program("config", "show").out.splitlines()][4] == ["num_ctx", "4096"]
+
+
+def test_flag_beats_environment_beats_file_beats_default(program, file):
+    def model(*flags):
+        return next(row["value"] for row in program(*flags, "config", "show", "--json").json if row["id"] == "model")
+
+    assert model() == "auto"
+    write(file, 'model = "from-file"\n')
+    assert model() == "from-file"
+    program.env["AGENT_MODEL"] = "from-environment"
+    assert model() == "from-environment"
+    assert model("-m", "from-flag") == "from-flag"
+
+
+def test_set_changes_one_value_and_keeps_comments_and_order(program, file):
+    write(file, '# my settings\nmodel = "a"  # the fast one\n\n[options]\ntemperature = 0.5 # calm\n')
+    assert program("config", "set", "model", "b") == Ran(0, f"model = b (in {file})\n", "")
+    assert program("config", "set", "num_ctx", "4096").code == 0
+    assert program("config", "set", "options.top_k", "20").code == 0
+    assert program("config", "set", "rules.save_note", "allow").code == 0
+    assert file.read_text() == (
+        '# my settings\nmodel = "b"  # the fast one\nnum_ctx = 4096\n\n'
+        '[options]\ntemperature = 0.5 # calm\ntop_k = 20\n\n[rules]\nsave_note = "allow"\n'
+    )
+    assert program("config", "show").code == 0
+
+
+def test_set_makes_the_file_when_there_is_none(program, file):
+    assert program("config", "set", "background_jobs", "off").code == 0
+    assert file.read_text() == "background_jobs = false\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("colour", "red", "colour: there is no setting 'colour'; `agent config show` lists them all"),
+        ("modle", "x", "modle: there is no setting 'modle'; did you mean model?"),
+        ("num_ctx", "many", "num_ctx: num_ctx = 'many' must be a whole number"),
+        ("background_jobs", "perhaps", "background_jobs: background_jobs = 'perhaps' must be true or false"),
+        ("model", "", "model: model = '' must not be empty"),
+        ("model.name", "x", "model.name: model = {'name': 'x'} must be a text"),
+        (
+            "rules.save_note",
+            "perhaps",
+            'rules.save_note: rules = {\'save_note\': \'perhaps\'} must be "allow", "ask" or "deny" for each tool',
+        ),
+        ("rules", "[1", "rules: rules = '[1' must be a table"),
+    ],
+)
+def test_set_refuses_what_cannot_be_and_leaves_the_file_as_it_was(program, file, key, value, said):
+    write(file, 'model = "a"\n')
+    assert program("config", "set", key, value) == Ran(2, "", f"agent: {said}\n")
+    assert file.read_text() == 'model = "a"\n'
+
+
+def test_set_in_a_file_that_cannot_be_read_says_so(program, file):
+    write(file, "model = \n")
+    ran = program("config", "set", "model", "b")
+    assert ran.code == 2
+    assert ran.err.startswith(f"agent: {file} cannot be read: ")
+    assert ran.err.endswith("; mend it with `agent config edit`\n")
+
+
+def test_set_mends_a_table_that_was_none(program, file):
+    write(file, "rules = 3\nnum_ctx = 4096\n")
+    assert program("config", "set", "rules.save_note", "allow").code == 0
+    rows = {row["id"]: row["value"] for row in program("config", "show", "--json").json}
+    assert (rows["rules"], rows["num_ctx"]) == ({"save_note": "allow"}, 4096)
+
+
+BAD = {
+    'modle = "x"': ", line 1: there is no setting 'modle'; did you mean model?",
+    "# one\n\nnum_ctx = 'x'": ", line 3: num_ctx = 'x' must be a whole number",
+    "patience = -1": ", line 1: patience = -1.0 must be at least 0",
+    "options = 3": ", line 1: options = 3 must be a table",
+    "[rules]\nnow = [1]": ', line 1: rules = {\'now\': [1]} must be "allow", "ask" or "deny" for each tool',
+    "model = \n": ", line 1 is no valid TOML: Invalid value (at line 1, column 9)",
+    "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is no valid TOML: Cannot overwrite a value (at end of document)",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_mistake_in_the_file_is_said_with_its_line(program, file, text):
+    write(file, text)
+    assert program("ask", "hi") == Ran(2, "", f"agent: {file}{BAD[text]}\n")
+    assert not program.db.exists()
+
+
+def test_a_file_that_is_no_text_or_no_file_is_said(program, file):
+    file.parent.mkdir()
+    file.write_bytes(b"model = '\xff'")
+    ran = program("ask", "hi")
+    assert (ran.code, ran.err.startswith(f"agent: {file} cannot be read: ")) == (2, True)
+    file.unlink()
+    file.mkdir()
+    for arguments in (["ask", "hi"], ["config", "show"], ["config", "set", "model", "x"]):
+        ran = program(*arguments)
+        assert (ran.code, ran.out) == (2, ""), arguments
+        assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AGENT_NUM_CTX", "many", "AGENT_NUM_CTX: num_ctx = 'many' must be a whole number"),
+        ("AGENT_OPTIONS", "{", "AGENT_OPTIONS: options = '{' must be a table"),
+        ("AGENT_NOW", "soon", "AGENT_NOW is 'soon': write it like 2026-11-20T18:30:00+01:00"),
+    ],
+)
+def test_a_mistake_in_the_environment_is_said_with_its_name(program, file, name, value, said):
+    assert program("ask", "hi", env={name: value}) == Ran(2, "", f"agent: {said}\n")
+
+
+def editor(program, script):
+    program.env["EDITOR"] = f"sh -c '{script}' sh"
+
+
+def test_edit_opens_the_file_and_checks_it_after(program, file):
+    editor(program, 'echo "num_ctx = 4096" > "$1"')
+    assert program("config", "edit") == Ran(0, "", "agent: the settings are in order\n")
+    editor(program, 'echo "num_ctx = 1" > "$1"')
+    said = f"agent: {file}, line 1: num_ctx = 1 must be at least 1024\n"
+    assert program("config", "edit") == Ran(2, "", said)
+    editor(program, 'echo > "$1"')
+    assert program("config", "edit").code == 0  # the mistake can be mended with it

@@ -1,0 +1,187 @@
+"""What `agent ask` is given: words, standard input and files, and what it makes of them."""
+
+import json
+import os
+import pty
+
+import pytest
+
+from tests.conftest import Ran
+from tests.ollama_server import script
+
+SAID = "select text, parts from message where role = 'user' order by id"
+
+
+@pytest.fixture
+def program(program, server):
+    return program.use(server)
+
+
+def sent(server):
+    """What the model was last asked, without the date that stands below it."""
+    return server.turns[-1]["messages"][-1]["content"].partition("\n\n[[ Today is")[0]
+
+
+def told(program):
+    """The last words of the person: the text, and the parts it is made of."""
+    text, spans = program.rows(SAID)[-1]
+    pieces, start = [], 0
+    for origin, length, *name in json.loads(spans):
+        pieces.append((origin, *name, text[start : start + length]))
+        start += length
+    assert start == len(text)
+    return pieces
+
+
+def test_words_are_joined(program, server):
+    assert program("ask", "what", "is", "up?").code == 0
+    assert sent(server) == "what is up?"
+    assert told(program) == [("typed", "what is up?")]
+
+
+def test_standard_input_comes_first_then_files_then_words(program, server):
+    (program.work / "a.txt").write_text("in a\n")
+    (program.work / "b.txt").write_text("in b")
+    program("ask", "-f", "a.txt", "compare", "-f", "b.txt", stdin="piped\n\n")
+    assert sent(server) == "piped\n\nin a\n\nin b\n\ncompare"
+    assert told(program) == [
+        ("piped", "piped\n\n"),
+        ("file", "a.txt", "in a\n\n"),
+        ("file", "b.txt", "in b\n\n"),
+        ("typed", "compare"),
+    ]
+
+
+def test_a_dash_among_the_files_puts_standard_input_there(program, server):
+    (program.work / "a.txt").write_text("in a")
+    program("ask", "-f", "a.txt", "-f", "-", "compare", stdin="piped")
+    assert sent(server) == "in a\n\npiped\n\ncompare"
+    assert told(program) == [("file", "a.txt", "in a\n\n"), ("piped", "piped\n\n"), ("typed", "compare")]
+
+
+def test_without_a_command_a_pipe_is_a_question(program, server):
+    server.play(script.reply("Hello"))
+    assert program(stdin="from a pipe") == Ran(0, "Hello\n", "")
+    assert told(program) == [("piped", "from a pipe")]
+    assert program.rows("select kind, closed_at is not null from session") == [("ask", 1)]
+
+
+def test_empty_parts_are_left_out(program, server):
+    (program.work / "empty.txt").write_text(" \n")
+    program("ask", "-f", "empty.txt", "hi", stdin="\n\n")
+    assert told(program) == [("typed", "hi")]
+
+
+NOTHING = Ran(2, "", 'agent: nothing was asked: `agent ask "your question"`, or pipe some words in\n')
+
+
+@pytest.mark.parametrize("arguments", [(), ("ask",), ("ask", ""), ("ask", " ", "-f", "-")], ids=str)
+def test_asking_nothing_is_said(program, server, arguments):
+    assert program(*arguments) == NOTHING
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda file: None, "nope.txt cannot be read: No such file or directory"),
+        (lambda file: file.mkdir(), "nope.txt cannot be read: Is a directory"),
+        (lambda file: file.write_bytes(b"\x7fELF\0\0"), "nope.txt is no text"),
+        (
+            lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_RDWR), 20_000_001),
+            "nope.txt is larger than 20 MB: no model can read that at once",
+        ),
+    ],
+    ids=["missing", "a folder", "binary", "huge"],
+)
+def test_a_file_that_cannot_be_asked_about_is_said_and_nothing_is_sent_or_kept(program, server, make, why):
+    make(program.work / "nope.txt")
+    assert program("ask", "-f", "nope.txt", "what is this?") == Ran(2, "", f"agent: {why}\n")
+    assert server.requests == []
+    assert not program.db.exists()
+
+
+def ask_from(program, raw, *arguments):
+    """Ask with these bytes as standard input."""
+    file = program.home / "stdin"
+    file.write_bytes(raw)
+    with file.open("rb") as stdin, program.start("ask", *arguments, stdin=stdin) as process:
+        out, err = process.communicate(timeout=20)
+    return Ran(process.returncode, out, err)
+
+
+def test_binary_standard_input_is_said(program):
+    assert ask_from(program, b"\x89PNG\0", "what is this?") == Ran(2, "", "agent: standard input is no text\n")
+
+
+def test_bytes_that_are_no_utf8_become_replacement_characters(program, server):
+    assert ask_from(program, b"caf\xe9").code == 0
+    assert told(program) == [("piped", "caf\ufffd")]
+    assert program("ask", "caf\udce9").code == 0  # as the shell hands over a byte
+    assert told(program) == [("typed", "caf\ufffd")]
+    assert sent(server) == "caf\ufffd"
+
+
+def test_a_folder_whose_name_is_no_utf8_is_a_place_like_any_other(program):
+    folder = os.fsencode(program.work) + b"/caf\xe9"
+    os.mkdir(folder)
+    program.work = folder
+    assert program("ask", "hi").code == 0
+    ((place,),) = program.rows("select place from session")
+    assert place.endswith("/caf\ufffd")
+
+
+def test_many_words_of_many_scripts_arrive_as_they_are(program, server):
+    words = "naïve 日本語 🎉 עברית\ttab 'quotes' \"double\" [[ brackets ]]"
+    program("ask", words)
+    assert sent(server) == words
+    assert told(program) == [("typed", words)]
+
+
+def test_instructions_of_a_run_are_added_to_the_system_message_and_not_kept(program, server):
+    program("ask", "-s", "Answer in Latin.", "hi")
+    program("ask", "hi")
+    with_them, without = (turn["messages"][0]["content"] for turn in server.turns)
+    assert with_them == f"{without}\n\nAnswer in Latin."
+    assert "Latin" not in str(program.rows("select * from message"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["ask", "--nope"], 2, "No such option: --nope"),
+        (["ask", "hi", "--timeout", "0"], 2, "Invalid value for '--timeout'"),
+        (["ask", "-c", "--session", "s1", "hi"], 2, "-c and --session exclude each other"),
+        (["-c", "-r", "s1"], 2, "-c and -r exclude each other"),
+        (["nope"], 2, "No such command 'nope'"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_meant_are_said(program, server, arguments, code, words):
+    ran = program(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+    assert server.requests == []
+
+
+def test_at_a_keyboard_with_the_output_in_a_pipe_it_says_what_to_do(program):
+    keyboard, stdin = pty.openpty()
+    try:
+        with program.start(stdin=stdin) as process:
+            out, err = process.communicate(timeout=20)
+    finally:
+        os.close(keyboard)
+        os.close(stdin)
+    said = "agent: no prompt is given and the output is no terminal; use `agent ask`\n"
+    assert (process.returncode, out, err) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("closed", "out"), [("<&-", "Hello\n"), (">&-", ""), ("2>&-", "Hello\n"), ("<&- >&- 2>&-", "")]
+)
+def test_streams_that_are_closed_do_no_harm(program, server, closed, out):
+    server.play(script.reply("Hello"))
+    program.command = ["sh", "-c", f'exec "$@" {closed}', "sh", *program.command]
+    assert program("ask", "hi") == Ran(0, out, "")
+    assert program.rows("select text from message order by id") == [("hi",), ("Hello",)]

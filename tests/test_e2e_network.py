@@ -1,0 +1,135 @@
+"""Where requests go and what stands in each: no server, a proxy in the way, and the promises kept on the wire."""
+
+import pytest
+
+from tests.conftest import CHAT, EMBEDDER, Ran
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+LOG = "select role, text, finish, model from message order by id"
+NOBODY = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
+DEAD = "http://127.0.0.1:9"
+
+
+def test_without_a_server_a_named_model_is_an_error_that_says_what_was_tried(program):
+    said = (
+        "agent: no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`, "
+        "or set OLLAMA_HOST to where it runs\n"
+    )
+    assert program("-m", "qwen3:8b", "ask", "hi") == Ran(3, "", said)
+    assert program("ask", "hi", env={"AGENT_MODEL": "qwen3:8b"}) == Ran(3, "", said)
+    assert program.rows(LOG) == [("user", "hi", "stop", "")] * 2
+
+
+def test_without_a_server_memory_answers_and_one_line_says_so(program):
+    nothing = "No model server answers, and nothing in memory matches your question."
+    assert program("ask", "where", "is", "the", "key") == Ran(0, f"{nothing}\n", f"agent: {NOBODY}\n")
+    assert program.rows(LOG) == [
+        ("user", "where is the key", "stop", ""),
+        ("assistant", nothing, "stop", "offline"),
+    ]
+
+
+def test_without_a_server_memory_quotes_what_it_holds(program):
+    program("notes", "add", "The key is under the pot", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"})
+    quoted = "No model server answers; these are the words in memory that match your question:\n\n"
+    answer = f"{quoted}- 02 Jan 2026 (n1): “The key is under the pot”"
+    assert program("ask", "where is the key").out == f"{answer}\n"
+    assert program("-q", "ask", "where is the pot") == Ran(0, f"{answer}\n", "")
+
+
+def test_without_a_server_json_names_the_offline_model(program):
+    ran = program("ask", "--json", "hi")
+    assert (ran.code, ran.json["model"], ran.json["finish"]) == (0, "offline", "stop")
+    assert ran.err == f"agent: {NOBODY}\n"
+
+
+def test_a_host_that_does_not_exist_is_said(program):
+    program.env["OLLAMA_HOST"] = "no-such-host.invalid:11434"
+    ran = program("-m", "qwen3:8b", "ask", "hi")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("agent: no model server answers at http://no-such-host.invalid:11434 (")
+    assert ran.err.endswith("): start it with `ollama serve`, or set OLLAMA_HOST to where it runs\n")
+    auto = program("ask", "hi")
+    assert auto.code == 0
+    assert auto.err == f"agent: {NOBODY.replace('127.0.0.1:9', 'no-such-host.invalid:11434')}\n"
+
+
+@pytest.mark.parametrize("told", ["a b", "127.0.0.1:99999", "ftp://x", "http://x/?a"])
+def test_an_address_that_cannot_be_one_is_said_before_anything_is_sent(program, told):
+    ran = program("-m", "qwen3:8b", "ask", "hi", env={"OLLAMA_HOST": told})
+    said = (
+        f"agent: the address of the model server is {told!r}: write it like 127.0.0.1:11434 or http://my-server:11434 "
+        "(in OLLAMA_HOST, or as the host in the config)\n"
+    )
+    assert ran == Ran(2, "", said)
+
+
+PROXIES = dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"), DEAD)
+
+
+@pytest.mark.parametrize("proxies", [PROXIES, {**PROXIES, "ALL_PROXY": "socks5://127.0.0.1:9"}], ids=["http", "socks"])
+def test_a_proxy_in_the_environment_never_gets_a_request(program, proxies):
+    with OllamaServer(models=[CHAT, EMBEDDER], library=[Model("tiny:1b")]) as server:
+        program.env |= {"OLLAMA_HOST": server.host, "OLLAMA_API_KEY": "secret", **proxies}
+        server.play(script.reply("Hello"))
+        assert program("ask", "hi") == Ran(0, "Hello\n", "")
+        assert program("models", "list").code == 0
+        assert program("models", "pull", "tiny:1b").code == 0
+        assert program("doctor").code == 0
+        assert not any("authorization" in request.headers for request in server.requests)
+
+
+def test_every_request_has_the_same_context_one_system_message_and_forgets_nothing_in_silence(program, server):
+    program.use(server)
+    server.play(script.reply("Saved.", calls=[("search_notes", {"query": "tea"})]), script.reply("None."))
+    assert program("ask", "any notes on tea?").code == 0
+    assert program("ask", "--session", "s1", "-s", "Be brief.", "and on milk?").code == 0
+    assert program("sessions", "close", "s1").code == 0
+    assert len(server.turns) == 4
+    for body in server.turns:
+        assert {key: body[key] for key in ("model", "stream", "truncate", "shift")} == {
+            "model": "qwen3:8b", "stream": True, "truncate": False, "shift": False,
+        }  # fmt: skip
+        assert body["options"] == {"num_ctx": 8192}
+    roles = [[message["role"] for message in body["messages"]] for body in server.turns]
+    assert roles == [
+        ["system", "user"],
+        ["system", "user", "assistant", "tool"],
+        ["system", "user", "assistant", "tool", "assistant", "user"],
+        ["user"],  # the summary
+    ]
+    assert server.problems == []
+
+
+def test_settings_reach_the_server(program, server):
+    program.use(server).env |= {
+        "AGENT_NUM_CTX": "4096", "AGENT_KEEP_ALIVE": "10m", "AGENT_THINK": "off",
+        "AGENT_OPTIONS": "{temperature = 0.5}",
+    }  # fmt: skip
+    program("ask", "hi")
+    (body,) = server.turns
+    assert {key: body[key] for key in ("keep_alive", "think", "options")} == {
+        "keep_alive": "10m", "think": False, "options": {"temperature": 0.5, "num_ctx": 4096},
+    }  # fmt: skip
+
+
+def test_auto_takes_the_model_used_last_and_else_the_newest(program):
+    older = Model("older:1b", modified_at="2026-01-01T00:00:00Z")
+    newer = Model("newer:1b", modified_at="2026-02-01T00:00:00Z")
+    with OllamaServer(models=[older, newer, EMBEDDER]) as server:
+        program.env["OLLAMA_HOST"] = server.host
+        assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b\n")
+        assert program("-m", "older:1b", "ask", "hi").code == 0
+        assert program("ask", "--json", "hi").json["model"] == "older:1b"
+
+
+@pytest.mark.parametrize("profile", ["v024", "v012_9"])
+def test_older_servers_answer_and_call_tools_as_well(program, profile):
+    with OllamaServer(models=[CHAT], profile=profile) as server:
+        program.use(server)
+        calls = [("search_notes", {"query": "tea"}), ("search_notes", {"query": "milk"})]
+        server.play(script.reply(calls=calls), script.reply("None."))
+        assert program("ask", "any notes?") == Ran(0, "None.\n", "")
+        assert program.rows("select count(*), count(distinct answers) from message where role = 'tool'") == [(2, 2)]

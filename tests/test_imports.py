@@ -1,0 +1,70 @@
+"""What a command may load. Start-up time is a feature: each of these modules would cost what a person can feel.
+
+Typer itself loads difflib, inspect and subprocess: there is nothing to be had there.
+"""
+
+import sys
+
+import pytest
+
+from tests.ollama_server import script
+
+HEAVY = {"prompt_toolkit", "rich", "httpx", "pydantic", "asyncio", "ollama", "numpy", "wordllama"}
+ASKING = HEAVY | {"sqlite_vec", "sqlite3", "tomlkit"}
+NETWORK = {"http.client", "ssl"}
+NOTHING = ASKING | NETWORK | {"apsw", "socket", "platformdirs", "tempfile", "typer", "inspect", "dataclasses"}
+PROBE = """
+import atexit, os, sys
+atexit.register(lambda: open(os.environ["LOADED"], "w").write("\\n".join(sys.modules)))
+sys.argv[0] = "agent"
+from agent_cli.__main__ import main
+main()
+"""
+
+
+@pytest.fixture
+def loaded(program, tmp_path):
+    """Run a command in a fresh process; the modules that are loaded when it ends."""
+    file = tmp_path / "loaded"
+    program.command = [sys.executable, "-c", PROBE]
+    program.env |= {"LOADED": str(file), "PYTHONPATH": ":".join(sys.path)}
+
+    def run(*arguments):
+        ran = program(*arguments)
+        assert (ran.code, "Traceback" in ran.err) == (0, False), ran.err
+        return set(file.read_text().split())
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"]], ids=str)
+def test_version_and_help_load_nothing_heavy(loaded, arguments):
+    assert loaded(*arguments) & NOTHING == set()
+
+
+def test_help_loads_no_command(loaded):
+    def parts(*arguments):
+        return {name.removeprefix("agent_cli.cli.") for name in loaded(*arguments) if name.startswith("agent_cli.cli.")}
+
+    assert parts("--help") == {"usage"}
+    assert parts("-q", "--help") == {"usage", "main", "output", "run"}
+
+
+def test_asking_a_server_loads_nothing_heavy(loaded, program, server):
+    program.use(server)
+    server.play(script.reply("Hello", calls=[("now", {})]), script.reply("Hello"))
+    assert loaded("ask", "hi") & ASKING == set()
+
+
+def test_asking_a_script_loads_nothing_for_the_network(loaded, program):
+    model = program.script('[[reply]]\nsay = "Hello"\n')
+    assert loaded("-m", model, "ask", "hi") & (ASKING | NETWORK) == set()
+
+
+def test_asking_without_a_server_loads_nothing_heavy(loaded):
+    assert loaded("ask", "hi") & ASKING == set()
+
+
+@pytest.mark.parametrize("command", [["notes", "list"], ["sessions", "list"], ["jobs", "list"], ["config", "show"]])
+def test_lists_load_nothing_heavy(loaded, command):
+    assert loaded(*command) & (ASKING | NETWORK) == set()

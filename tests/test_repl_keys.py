@@ -1,0 +1,113 @@
+"""The keys of the prompt, one by one, without a terminal."""
+
+import pytest
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agent_cli.messages import Part
+from agent_cli.repl import keys
+
+
+class Typist:
+    """Types at a prompt with our keys; `said` is what stood above it."""
+
+    def __init__(self):
+        self.said = []
+        self.pastes = keys.Pastes()
+
+    def __call__(self, *typed):
+        """What was sent in the end. Each text arrives at once, the next when the prompt has taken it in."""
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            prompt = PromptSession(multiline=True, key_bindings=keys.bindings(self.pastes, self.said.append))
+            prompt.default_buffer.on_text_changed += self.pastes.follow
+            rest = iter(typed)
+
+            def more(_=None):
+                if piece := next(rest, ""):
+                    pipe.send_text(piece)
+                    prompt.app.loop.call_later(0.02, more)
+
+            return prompt.prompt("> ", handle_sigint=False, pre_run=more)
+
+    def parts(self, *typed):
+        return self.pastes.parts(self(*typed))
+
+
+@pytest.fixture
+def typist():
+    return Typist()
+
+
+def test_enter_sends(typist):
+    assert typist("hello", "\r") == "hello"
+
+
+@pytest.mark.parametrize(
+    "newline",
+    ["\x1b\r", "\n", "\\\r", "\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~"],
+    ids=["Alt-Enter", "Ctrl-J", "backslash Enter", "Shift-Enter", "Shift-Enter", "Ctrl-Enter", "Ctrl-Enter"],
+)
+def test_newline_without_sending(typist, newline):
+    assert typist("one", newline, "two", "\r") == "one\ntwo"
+
+
+def test_lines_that_arrive_at_once_are_a_paste_and_send_nothing(typist):
+    assert typist("one\rtwo\rthree", " four", "\r") == "one\ntwo\nthree four"
+
+
+def test_bracketed_paste_sends_nothing(typist):
+    assert typist("see ", "\x1b[200~one\r\ntwo\rthree\x1b[201~", "\r") == "see one\ntwo\nthree"
+
+
+def test_pasted_text_is_cleaned_of_control_characters(typist):
+    assert typist("\x1b[200~a\x07b\x1b[31mc\x00d\te\u202ef\x1b[201~", "\r") == "ab[31mcd\tef"
+
+
+def test_pasted_text_is_known_as_pasted(typist):
+    said = typist.parts("look at ", "\x1b[200~this text\x1b[201~", " please", "\r")
+    assert said == [Part("look at ", "typed"), Part("this text", "pasted"), Part(" please", "typed")]
+
+
+def test_pasted_text_that_was_changed_makes_all_of_it_pasted(typist):
+    assert typist.parts("see ", "\x1b[200~this\x1b[201~", "\x7f", "\r") == [Part("see thi", "pasted")]
+
+
+def test_pasted_text_that_was_taken_out_leaves_what_is_typed_after_it_typed(typist):
+    assert typist.parts("\x1b[200~this\x1b[201~", "\x15", "/help", "\r") == [Part("/help", "typed")]
+
+
+def test_two_pastes_of_which_one_holds_the_other(typist):
+    said = typist.parts("\x1b[200~ab\x1b[201~", "-", "\x1b[200~xaby\x1b[201~", "\r")
+    assert said == [Part("ab", "pasted"), Part("-", "typed"), Part("xaby", "pasted")]
+
+
+def test_ctrl_c_clears_the_line_and_keeps_it_in_the_history(typist):
+    assert typist("draft", "\x03", "sent", "\r") == "sent"
+    assert typist("draft", "\x03", "\x1b[A", "\r") == "draft"
+    assert typist.said == []
+
+
+def test_ctrl_c_forgets_the_paste_it_cleared(typist):
+    assert typist.parts("\x1b[200~pasted\x1b[201~", "\x03", "pasted", "\r") == [Part("pasted", "typed")]
+
+
+def test_ctrl_c_twice_on_an_empty_prompt_leaves(typist):
+    with pytest.raises(EOFError):
+        typist("draft", "\x03", "\x03", "\x03")
+    assert typist.said == ["press Ctrl-C again to leave, or Ctrl-D"]
+
+
+def test_ctrl_c_once_does_not_leave(typist):
+    assert typist("\x03", "still here", "\r") == "still here"
+    assert typist.said == ["press Ctrl-C again to leave, or Ctrl-D"]
+
+
+def test_ctrl_d_leaves_an_empty_prompt(typist):
+    with pytest.raises(EOFError):
+        typist("\x04")
+
+
+def test_ctrl_d_deletes_when_something_is_written(typist):
+    assert typist("ab", "\x01", "\x04", "\r") == "b"

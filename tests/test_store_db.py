@@ -1,0 +1,204 @@
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from agent_cli.errors import StoreError
+from agent_cli.store import db as store
+from agent_cli.store.db import Database
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def file(path):
+    database = Database(path, patience=0.1)
+    database.prepare()
+    database.execute("create table word (text text not null unique)")
+    yield database
+    database.close()
+
+
+def words(database):
+    return [text for (text,) in database.rows("select text from word order by rowid")]
+
+
+def test_every_pragma_is_really_set_on_every_connection(file):
+    other = file.again()
+
+    names = ("journal_mode", "synchronous", "fullfsync", "secure_delete", "foreign_keys", "recursive_triggers")
+    for database in (file, other):
+        got = {name: database.value(f"pragma {name}") for name in names}
+        assert got == dict(zip(names, ("wal", 2, 1, 1, 1, 1), strict=True))
+    other.close()
+
+
+def test_a_plain_journal_is_kept_where_it_is_asked_for(path):
+    database = Database(path, "delete")
+    database.prepare()
+
+    assert (database.value("pragma journal_mode"), database.again().value("pragma journal_mode")) == ("delete",) * 2
+
+
+def test_a_pragma_that_is_not_taken_is_told(path):
+    database = Database(path, "memory")
+    database.prepare()
+    with database.write(), pytest.raises(StoreError, match="SQLite would not set journal_mode to wal"):
+        Database._pragma(database, "journal_mode", "wal")
+
+
+def test_deleted_words_leave_no_trace_in_any_file_after_a_truncating_checkpoint(file, path):
+    with file.write():
+        file.execute("insert into word values (?)", ("Schwarzwaldklinik" * 500,))
+    with file.write():
+        file.execute("delete from word")
+    file.execute("pragma wal_checkpoint(truncate)")
+
+    left = [each.name for each in path.parent.iterdir() if b"Schwarzwald" in each.read_bytes()]
+    assert left == []
+
+
+def break_off(database):
+    with database.write():
+        with database.write():
+            database.execute("insert into word values ('undone')")
+        raise ZeroDivisionError
+
+
+def test_a_nested_write_is_a_savepoint_of_the_outer(file):
+    with file.write():
+        file.execute("insert into word values ('kept')")
+        with pytest.raises(ZeroDivisionError):
+            break_off(file)
+        with file.write():
+            file.execute("insert into word values ('kept too')")
+
+    assert words(file) == ["kept", "kept too"]
+
+
+def test_a_failed_write_leaves_nothing_not_even_of_its_nested_ones(file):
+    with pytest.raises(ZeroDivisionError):
+        break_off(file)
+
+    assert words(file) == []
+
+
+def test_two_threads_write_into_one_file(file):
+    def write(name):
+        mine = file.again()
+        for number in range(50):
+            with mine.write():
+                mine.execute("insert into word values (?)", (f"{name}{number}",))
+        mine.close()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(words(file)) == sorted(f"{name}{number}" for name in "ab" for number in range(50))
+
+
+HOLD = """
+import sys
+from agent_cli.store.db import Database
+db = Database(sys.argv[1])
+with db.write():
+    db.execute("insert into word values ('theirs')")
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_file_that_another_program_keeps_busy_is_a_sentence_and_then_free_again(file, path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        other.stdout.readline()
+        with pytest.raises(StoreError) as told, file.write():
+            file.execute("insert into word values ('mine')")
+        other.communicate("\n")
+
+    assert str(told.value) == f"{path}: another program keeps the database busy; nothing was written, try again"
+    with file.write():
+        file.execute("insert into word values ('mine')")
+    assert words(file) == ["theirs", "mine"]
+
+
+FILL = """
+import resource, signal, sys
+from agent_cli.errors import StoreError
+from agent_cli.store.db import Database
+db = Database(sys.argv[1])
+db.prepare()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+try:
+    with db.write():
+        for number in range(1000):
+            db.execute("insert into word values (?)", (str(number) * 2000,))
+except StoreError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+with db.write():
+    db.execute("insert into word values ('after')")
+"""
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_file_whole(file, path):
+    with file.write():
+        file.execute("insert into word values ('before')")
+
+    ran = subprocess.run([sys.executable, "-c", FILL, str(path)], capture_output=True, text=True, timeout=30)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"{path}: the disk ")
+    assert "nothing of this step was written" in ran.stdout
+    assert words(file) == ["before", "after"]
+    assert file.value("pragma integrity_check") == "ok"
+
+
+def test_a_file_that_is_no_database_is_a_sentence(path):
+    path.write_text("Dear diary, this is no database at all. " * 100)
+
+    with pytest.raises(StoreError, match=r"memory\.db: this is no SQLite database; name another file with --db"):
+        Database(path).rows("select * from sqlite_schema")
+
+
+def test_a_damaged_file_is_a_sentence(file, path):
+    with file.write():
+        file.many("insert into word values (?)", [(str(number) * 50,) for number in range(1000)])
+    file.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+    with pytest.raises(StoreError, match="the database is damaged; `agent doctor` says more"):
+        words(Database(path))
+
+
+def test_a_folder_in_place_of_the_file_is_a_sentence(tmp_path):
+    with pytest.raises(StoreError, match="the database cannot be opened; check that its folder exists"):
+        Database(tmp_path).rows("select 1 from sqlite_schema")
+
+
+def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
+    with pytest.raises(Exception, match="no such table: nowhere") as raised:
+        file.rows("select * from nowhere")
+
+    assert not isinstance(raised.value, StoreError)
+
+
+@pytest.mark.parametrize("version", ["3.51.2", "3.50.99", "2.8.17"])
+def test_a_sqlite_that_can_lose_a_commit_is_refused(version):
+    with pytest.raises(StoreError, match=f"SQLite {version} can lose a commit; update the package apsw"):
+        store.refuse_old(version)
+
+
+@pytest.mark.parametrize("version", ["3.51.3", "3.53.0", "3.100.1", "4.0.0"])
+def test_a_later_sqlite_is_taken(version):
+    store.refuse_old(version)

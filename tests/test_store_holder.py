@@ -1,0 +1,50 @@
+import os
+import socket
+import subprocess
+import sys
+
+from agent_cli.store import holder
+
+ME = "from agent_cli.store import holder; print(holder.me(), flush=True); input()"
+
+
+def started():
+    return subprocess.Popen([sys.executable, "-c", ME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_this_process_lives():
+    host, pid, _ = holder.me().rsplit("/", 2)
+
+    assert (host, int(pid)) == (socket.gethostname(), os.getpid())
+    assert holder.lives(holder.me())
+
+
+def test_a_process_lives_until_it_is_killed_and_a_zombie_does_not():
+    process = started()
+    name = process.stdout.readline().strip()
+    assert holder.lives(name)
+
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has fetched it
+    assert not holder.lives(name)
+
+    process.communicate()
+    assert not holder.lives(name)
+
+
+def test_another_process_with_the_same_number_is_not_the_holder():
+    host, pid, ticks = holder.me().rsplit("/", 2)
+
+    assert not holder.lives(f"{host}/{pid}/{int(ticks) - 1}")
+
+
+def test_a_process_of_another_machine_is_taken_to_live():
+    assert holder.lives("elsewhere/1/2")
+
+
+def test_a_child_is_not_taken_for_its_parent():
+    script = "import os; from agent_cli.store import holder; holder.me(); os.fork(); print(holder.me(), flush=True)"
+
+    names = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+
+    assert len(set(names)) == 2

@@ -1,0 +1,119 @@
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as some
+
+from agent_cli import text
+
+UNSAFE = some.sampled_from(
+    "\x00\x07\x08\x0b\x0c\r\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\U000e0041\ud800"
+)
+HOSTILE = some.text(some.one_of(UNSAFE, some.characters(), some.sampled_from("a\r\n\t [2J")))
+
+
+@given(HOSTILE)
+@example("\r\r\n\x1b\r")
+def test_no_control_bidi_or_tag_character_survives(words):
+    for character in text.clean(words):
+        assert character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs")
+        assert unicodedata.bidirectional(character) not in (
+            "LRE",
+            "RLE",
+            "LRO",
+            "RLO",
+            "PDF",
+            "LRI",
+            "RLI",
+            "FSI",
+            "PDI",
+        )
+        assert character not in "\u200e\u200f\u061c"
+        assert not 0xE0000 <= ord(character) <= 0xE007F
+
+
+@given(HOSTILE)
+def test_cleaning_twice_is_cleaning_once(words):
+    assert text.clean(text.clean(words)) == text.clean(words)
+
+
+@given(some.text(some.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"))))
+def test_what_people_write_is_left_as_it_is(words):
+    assert text.clean(words) == words == text.whole(words)
+
+
+def test_ends_of_lines_become_newlines_and_families_stay_together():
+    assert text.clean("a\r\nb\rc\n\td") == "a\nb\nc\n\td"
+    assert text.clean("👨\u200d👩\u200d👧 ❤\ufe0f") == "👨\u200d👩\u200d👧 ❤\ufe0f"
+
+
+@given(HOSTILE, some.integers(1, 30))
+def test_one_line_is_one_line_and_no_longer_than_told(words, limit):
+    line = text.one_line(words, limit)
+
+    assert len(line) <= limit
+    assert len(line.splitlines()) <= 1
+
+
+def test_one_line_is_cut_with_an_ellipsis():
+    assert text.one_line("  The quick\n\tbrown fox ", 10) == "The quick…"
+    assert text.one_line("The quick", 9) == "The quick"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        ("", []),
+        (" \n ", []),
+        ("One. Two! Three? Four… Five", ["One.", "Two!", "Three?", "Four…", "Five"]),
+        ("It costs 3.5 or 1.000,50 euros. Fine.", ["It costs 3.5 or 1.000,50 euros.", "Fine."]),
+        ("See example.com/a.b?c=d now. Good.", ["See example.com/a.b?c=d now.", "Good."]),
+        ("She said “no.” He left.", ["She said “no.”", "He left."]),
+        ("(Really?) Yes.", ["(Really?)", "Yes."]),
+        ("What?! No... Oh.", ["What?!", "No...", "Oh."]),
+        ("Dr. Smith met J. Doe, e.g. at noon. They left.", ["Dr. Smith met J. Doe, e.g. at noon.", "They left."]),
+        ("Am 3. Mai, z. B. mit Kaffee. Gut.", ["Am 3. Mai, z. B. mit Kaffee.", "Gut."]),
+        ("No stop\nbut a line", ["No stop", "but a line"]),
+        ("你好。我是猫！你呢？「好。」他说", ["你好。", "我是猫！", "你呢？", "「好。」", "他说"]),
+    ],
+)
+def test_a_text_falls_into_its_sentences(words, sentences):
+    assert text.sentences(words) == sentences
+
+
+@given(some.text(some.sampled_from("aB1.!?…。\n \"')”")))
+def test_sentences_lose_nothing_but_blanks(words):
+    assert "".join("".join(text.sentences(words)).split()) == "".join(words.split())
+
+
+def test_words_are_case_folded():
+    assert text.words("Straße, ÜBUNG no. 5!") == ["strasse", "übung", "no", "5"]
+
+
+def test_of_fifty_items_five_are_shown_and_the_rest_counted():
+    lines = [f"item {number}" for number in range(50)]
+    rows = [{"ä": number} for number in range(50)]
+    more = "… and 45 more of 50 in all"
+
+    assert text.condense("\n".join(lines)) == "\n".join([*lines[:5], more])
+    assert text.condense("\n\n".join(lines)) == "\n".join([*lines[:5], more])
+    assert text.condense(json.dumps(rows)) == "\n".join([*(f'{{"ä": {number}}}' for number in range(5)), more])
+
+
+def test_ten_items_are_shown_whole():
+    lines = "\n".join(f"item {number}" for number in range(10))
+
+    assert (text.condense(lines), text.condense("[1, 2]")) == (lines, "[1, 2]")
+
+
+def test_of_a_long_text_the_beginning_is_shown_and_the_rest_counted():
+    assert text.condense("x" * 2100) == "x" * 2000 + "\n… 100 more characters"
+
+
+@given(some.text(some.sampled_from('[]{},"1a\n :.e-'), max_size=60))
+@example("[" * 5000)
+@example("[NaN, Infinity]")
+@example("[" + "9" * 5000 + "]")
+def test_any_result_can_be_condensed(words):
+    assert len(text.condense(words)) <= 2100

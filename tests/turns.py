@@ -1,0 +1,71 @@
+"""Turns with a scripted model, for the tests of the agent."""
+
+from agent_cli.agent.events import TextArrived
+from agent_cli.agent.loop import Agent, run_turn
+from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.memory import log
+from agent_cli.messages import Part
+from agent_cli.tools.registry import BUILT_IN
+
+
+class Chunks:
+    """A model that gives these chunks, a list for each request; an exception among them is raised."""
+
+    name = "chunks"
+
+    def __init__(self, *replies):
+        self._replies = iter(replies)
+        self.seen = []
+        self.thinking = []
+
+    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        self.seen.append(list(messages))
+        self.thinking.append(think)
+        for chunk in next(self._replies):
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield chunk
+
+
+def agent(*replies, approve=lambda call: True, tools=BUILT_IN, **settings):
+    """An agent whose model plays these replies: a text is said, anything else is a Reply."""
+    told = [Reply(say=reply) if isinstance(reply, str) else reply for reply in replies]
+    return Agent(ScriptedModel(told), tools, approve, **settings)
+
+
+def chunks(*replies, **settings):
+    """An agent whose model gives these chunks."""
+    return Agent(Chunks(*replies), BUILT_IN, lambda call: True, **settings)
+
+
+def calls(*names, **options):
+    """A reply that calls tools by name, or by (name, arguments)."""
+    return Reply(calls=tuple(name if isinstance(name, tuple) else (name, {}) for name in names), **options)
+
+
+def turn(agent, here, words="hello", cancel=None):
+    """The events of one turn, as an iterator."""
+    return run_turn(lambda: agent, here, [Part(words, "typed")], cancel)
+
+
+def run(agent, here, words="hello"):
+    """The events of one turn, all of them."""
+    return list(turn(agent, here, words))
+
+
+def text_of(events):
+    """The words that were shown."""
+    return "".join(event.text for event in events if isinstance(event, TextArrived))
+
+
+def logged(here):
+    """What the log has of the session: role, text, and how it ended."""
+    return [(entry.message.role, entry.message.text, entry.finish) for entry in log.history(here.db, here.session)]
+
+
+def unanswered(here):
+    """Calls that no tool message answers."""
+    return here.db.rows(
+        """select c.call_id from tool_call c join message m on m.id = c.message_id
+           where not exists (select 1 from message a where a.session_id = m.session_id and a.answers = c.call_id)"""
+    )
