@@ -1,0 +1,126 @@
+"""What a crash, a crowd or a full disk must not take away: everything that was acknowledged."""
+
+import json
+import signal
+import sys
+from copy import copy
+from itertools import chain
+
+import pytest
+
+from tests import crash
+from tests.conftest import Ran
+from tests.ollama_server import script
+
+WORDS = " ".join(f"word {number}." for number in range(400))
+
+
+@pytest.fixture
+def talked(program, server):
+    """The program with a session to go on with, and a server."""
+    session = {"id": "1", "messages": [{"id": "1", "role": "user", "content": "hello"}]}
+    program("sessions", "import", "-", stdin=json.dumps(session))
+    return program.use(server)
+
+
+def integrity(program):
+    return program.rows("pragma integrity_check")
+
+
+def roles(program):
+    return program.rows("select role, finish, failed from message where id > 1 order by id")
+
+
+def test_nothing_acknowledged_is_lost_when_the_program_is_killed(tmp_path):
+    outcome = crash.kill_rounds(tmp_path, 20, seed=1)
+    assert (outcome.rounds, outcome.lost, outcome.broken) == (20, [], [])
+    assert min(outcome.questions, outcome.words, outcome.cut) > 0, "no kill came while something was going on"
+
+
+def test_a_call_that_was_killed_is_answered_interrupted(talked, server, terminal):
+    server.play(script.reply("I save it.", calls=[("save_note", {"text": "milk"})]))
+    shell = terminal("-c").wait_prompt().enter("save it").wait("allow it?")
+    shell.signal(signal.SIGKILL)
+    assert shell.ended() == -signal.SIGKILL
+    server.play(script.reply("It was not saved."))
+    assert talked("ask", "-c", "did you?").out == "It was not saved.\n"
+    sent = [(message["role"], message["content"]) for message in server.turns[-1]["messages"][2:]]
+    assert sent[:2] == [("assistant", "I save it."), ("tool", "interrupted")]
+    assert roles(talked)[2] == ("tool", "stop", 1)
+    assert talked.rows("select count(*) from note") == [(0,)]
+
+
+def test_eight_processes_write_into_one_file(program):
+    numbers = crash.write_together(program.db, 8, 200)
+    assert [len(each) for each in numbers] == [200] * 8
+    kept = program.rows("select id, uid, text from message order by id")
+    assert sorted(chain(*numbers)) == [id for id, _, _ in kept]
+    assert {text for _, _, text in kept} == {f"writer {who} {number}" for who in range(8) for number in range(200)}
+    assert len({uid for _, uid, _ in kept}) == 1600
+    assert integrity(program) == [("ok",)]
+
+
+LIMITED = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({0}, {0}))"
+POWERLESS = """
+import ctypes
+if os.geteuid() == 0 and ctypes.CDLL(None).prctl(24, 1, 0, 0, 0):  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+    sys.exit(99)"""
+
+
+def run_under(program, restriction, *words):
+    """Run the program in a process that first restricts itself."""
+    prelude = f"import os, sys\n{restriction}\nos.execv(sys.argv[1], sys.argv[1:])"
+    restricted = copy(program)
+    restricted.command = [sys.executable, "-c", prelude, *program.command]
+    return restricted(*words)
+
+
+@pytest.mark.parametrize("room", [20_000, 40_000, 60_000, 80_000, 120_000, 200_000])
+def test_a_disk_that_fills_up_during_a_turn_leaves_the_file_whole(talked, server, room):
+    """So many bytes are left for SQLite's log of writes, which begins empty: enough to open the file, or to begin."""
+    server.answer = lambda body: script.reply(WORDS, delay=0.0005)
+    ran = run_under(talked, LIMITED.format(room), "ask", "-c", "go on")
+    assert (ran.code, ran.err.count("\n")) == (6, 1), ran.err
+    assert ran.err.startswith(f"agent: {talked.db}: the disk")
+    assert integrity(talked) == [("ok",)]
+    replied = talked.rows("select group_concat(text) from message where role = 'assistant'")[0][0] or ""
+    assert ran.out.strip() in replied
+    server.play(script.reply("Here I am."))
+    assert talked("ask", "-c", "are you there?").out == "Here I am.\n"
+    assert talked.rows("select count(*) from message where finish is null") == [(0,)]
+
+
+@pytest.fixture
+def read_only(talked):
+    """Runs the program with a file that may be read and no more."""
+    talked("notes", "add", "milk")
+    talked.db.chmod(0o400)
+
+    def run(*words):
+        ran = run_under(talked, POWERLESS, *words)
+        if ran.code == 99:
+            pytest.skip("root cannot give up its rights here")
+        return ran
+
+    yield run
+    talked.db.chmod(0o600)
+
+
+def test_a_file_that_may_not_be_written_can_be_read(read_only):
+    listed = read_only("notes", "list")
+    assert (listed.code, listed.out.split()[-1], listed.err) == (0, "milk", "")
+    assert read_only("sessions", "list").code == 0
+
+
+@pytest.mark.parametrize("words", [("ask", "-c", "hello"), ("ask", "hello"), ("notes", "add", "bread")])
+def test_a_file_that_may_not_be_written_is_told_in_a_sentence(read_only, talked, words):
+    sentence = f"agent: {talked.db}: the database cannot be written; check the permissions of the file and its folder\n"
+    assert read_only(*words) == Ran(6, "", sentence)
+
+
+def test_a_folder_that_may_not_be_written_is_told_in_a_sentence(read_only, talked):
+    talked.home.chmod(0o500)
+    ran = read_only("notes", "list")
+    talked.home.chmod(0o700)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
+    assert str(talked.db) in ran.err
