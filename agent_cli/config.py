@@ -7,7 +7,6 @@ dataclass below is the only list of settings; config.example.toml and the README
 import math
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -132,9 +131,11 @@ def parse(key: str, told: str, where: str) -> Any:
         if kind in (int, float):
             return kind(told)
         if get_origin(kind) is dict:
+            import tomllib  # 3 ms, and few tables stand in the environment
+
             return tomllib.loads(f"x = {told}")["x"]
-    except (ValueError, tomllib.TOMLDecodeError):
-        pass
+    except ValueError:
+        pass  # told as it is, for the check to name what is wrong with it
     return told
 
 
@@ -165,11 +166,14 @@ def _read(file: Path) -> list[tuple[str, Any, int]]:
     """(key, value, line) of each setting in the file; none when there is no file."""
     try:
         text = file.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
+    import tomllib  # 3 ms, and most people have no file
+
+    try:
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document

@@ -1,6 +1,5 @@
 """When a turn has gone on long enough."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ class Limits:
 
 def fingerprint(call: ToolCall) -> str:
     """SHA-256 of the name and the arguments in canonical form."""
+    import hashlib  # 3 ms, for the turns in which a tool is called
+
     canonical = json.dumps([call.name, call.arguments], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -13,7 +13,6 @@ A script is a TOML file of replies, each played for one question, in order:
     role = "cheap"           # kept for the cheap model
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -92,6 +91,8 @@ def _played(reply: Reply, taken: set[str], cancel: Cancel) -> Iterator[Chunk]:
 
 def load(path: Path | str, role: Role = "chat") -> ScriptedModel:
     """A model that plays the replies of the script for that role. Raises ConfigError."""
+    import tomllib  # 3 ms, and few runs play a script
+
     file = Path(path).expanduser()
     try:
         told = tomllib.loads(file.read_text(encoding="utf-8"))

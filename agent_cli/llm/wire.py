@@ -10,10 +10,12 @@ loading. What ends the waiting is the person, through `Cancel`.
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
+from types import ModuleType
 from typing import Any
 
 from agent_cli.llm import faults
@@ -73,18 +75,34 @@ def _split(read: Callable[[], bytes]) -> Iterator[bytes]:
         yield rest
 
 
+def _http(scheme: str) -> ModuleType:
+    """http.client: 30 ms, and nothing that a scripted or an offline model would need.
+
+    It imports ssl whether that is needed or not, a third of its time: for a plain address it is kept from doing so, as
+    on a Python that was built without.
+    """
+    if scheme == "http" and "ssl" not in sys.modules:
+        sys.modules["ssl"] = None  # type: ignore[assignment]
+        try:
+            import http.client
+        finally:
+            del sys.modules["ssl"]
+    else:
+        import http.client
+    return http
+
+
 class _Link:
     """A connection that carries one request."""
 
     def __init__(self, address: Address, sock: socket.socket, timeout: float | None, cancel: Cancel):
-        import http.client  # 30 ms, and nothing a scripted or an offline model would need
-
+        http = _http(address.scheme)
         self._address, self._sock, self._cancel, self._timeout = address, sock, cancel, timeout
         self._strange = (OSError, ValueError, http.client.HTTPException)
         sock.settimeout(timeout)
         self._connection = http.client.HTTPConnection(address.host, address.port)
         self._connection.sock = sock
-        self._response: http.client.HTTPResponse | None = None
+        self._response: Any = None
 
     def ask(self, path: str, body: Mapping[str, Any] | None) -> int:
         """Send the request; the status of the answer, once its first event has come."""
@@ -93,7 +111,7 @@ class _Link:
             self._connection.request("GET" if told is None else "POST", self._address.path + path, told, _HEADERS)
             self._response = self._connection.getresponse()
         self._cancel.check()
-        return self._response.status
+        return int(self._response.status)
 
     def read(self) -> bytes:
         """What has arrived, or nothing at the end."""
@@ -101,7 +119,7 @@ class _Link:
         with self._translated():
             piece = self._response.read1(65536)
         self._cancel.check()
-        return piece
+        return bytes(piece)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -1,6 +1,5 @@
 """The audit log: what was ruled, written, decided. Ids, kinds and hashes, never text: forgetting can be complete."""
 
-import hashlib
 from typing import Any
 
 from agent_cli import clock
@@ -35,6 +34,8 @@ def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
 
 
 def _keyed(db: Database, text: str) -> str:
+    import hashlib  # 3 ms, and most commands write no event
+
     db.execute("insert into meta values ('hash key', lower(hex(randomblob(32)))) on conflict do nothing")
     key = db.value("select value from meta where key = 'hash key'")
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()

@@ -5,7 +5,6 @@ triggers, views) in one transaction; what needs data moved is a named step in mi
 versions to climb, and a file that was half-way can always be finished.
 """
 
-import hashlib
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +16,6 @@ APPLICATION = 0x41474E54  # "AGNT" in the file's header: this program's file, an
 VERSION = 1  # raised with each change of schema.sql that an older program must not write to
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-_DIGEST = hashlib.sha256(SCHEMA.encode()).hexdigest()
 _REMADE = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again
 
 
@@ -38,8 +36,7 @@ def check(db: Database) -> None:
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> None:
     """Create what the file lacks and run the data steps it has not had, all in one transaction."""
-    digest = _DIGEST if schema is SCHEMA else hashlib.sha256(schema.encode()).hexdigest()
-    if _current(db, digest, steps):
+    if _current(db, schema, steps):
         return
     wanted = Database()
     wanted.script(schema)
@@ -50,15 +47,15 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
         _create_columns(db, wanted)
         migrations.run(db, now, steps, fresh=fresh)
         _create_rest(db, wanted)
-        db.execute("insert into meta values ('schema', ?) on conflict do update set value = excluded.value", (digest,))
+        db.execute("insert into meta values ('schema', ?) on conflict do update set value = excluded.value", (schema,))
         db.execute(f"pragma user_version = {VERSION}")
     wanted.close()
 
 
-def _current(db: Database, digest: str, steps: migrations.Steps) -> bool:
+def _current(db: Database, schema: str, steps: migrations.Steps) -> bool:
     if not db.value("select 1 from sqlite_schema where name = 'meta'"):
         return False
-    same = db.value("select value from meta where key = 'schema'") == digest
+    same = db.value("select value from meta where key = 'schema'") == schema
     return same and not migrations.waiting(db, steps)
 
 
