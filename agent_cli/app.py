@@ -18,6 +18,7 @@ from agent_cli.agent.loop import Agent
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
+from agent_cli.errors import ConfigError
 from agent_cli.llm import choose, scripted
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import log, search
@@ -40,7 +41,6 @@ class App:
     time: clock.Clock
     scope: Scope
     notice: Callable[[str], None]
-    named: bool  # whether the person named a model, by flag, environment or file
     _model: ChatModel | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -69,9 +69,7 @@ class App:
     def cheap_model(self, db: Database) -> ChatModel | None:
         """The model for summaries; None when none answers, and words are extracted instead."""
         name = self.config.cheap_model or self.config.model
-        if name.startswith("scripted:"):
-            return self._chosen(name, "cheap", db)[0]
-        model = self._chosen(name, "cheap", db)[0] if self.config.cheap_model else self.chat_model(db)[0]
+        model = self._chosen(name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
         return None if model.name == "offline" else model
 
     def _chosen(self, name: str, role: scripted.Role, db: Database) -> tuple[ChatModel, str]:
@@ -115,9 +113,10 @@ def open_app(
 ) -> App:  # fmt: skip
     """Read the settings and open the database. Raises ConfigError and StoreError."""
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
+    _refuse_unknown_tools(loaded)
     db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
     scope = Scope(PERSON, place_of(_here()))
-    return App(loaded, db, clock.now, scope, notice, loaded.config.model != "auto")
+    return App(loaded, db, clock.now, scope, notice)
 
 
 def background(app: App) -> None:
@@ -142,3 +141,11 @@ def _here() -> Path:
 
 def _rules(rules: Mapping[str, str]) -> Mapping[str, Any]:
     return rules  # checked by the configuration
+
+
+def _refuse_unknown_tools(loaded: Loaded) -> None:
+    """A rule for a tool that is not there bans nothing: its name is a slip of the pen."""
+    for name in loaded.config.rules:
+        if name not in registry.BUILT_IN:
+            where = loaded.origins["rules"].replace(":", ", line ")
+            raise ConfigError(f"{where}: rules.{name}: there is no such tool; there are {', '.join(registry.BUILT_IN)}")

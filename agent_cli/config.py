@@ -45,6 +45,10 @@ def _prices(table: dict[str, Any]) -> str:
     return "" if all(map(pair, table.values())) else "must be pairs of prices, as in [0.15, 0.60]"
 
 
+def _options(table: dict[str, Any]) -> str:
+    return "must not hold num_ctx: that is a setting of its own" if "num_ctx" in table else ""
+
+
 def _rules(table: dict[str, Any]) -> str:
     known = all(value in ("allow", "ask", "deny") for value in table.values())
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
@@ -76,7 +80,7 @@ class Config:
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
     background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
-    options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {})
+    options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
         'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
     )

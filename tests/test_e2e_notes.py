@@ -1,6 +1,7 @@
 """`agent notes` and the lists: written, found, changed, hidden and brought back, each in a process of its own."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,11 @@ def test_a_note_is_changed_in_the_editor(program):
 def test_an_editor_that_fails_changes_nothing(program):
     program("notes", "add", "Buy milk")
     editor(program, 'echo gone > "$1"; exit 3')
-    assert program("notes", "edit", "n1") == Ran(1, "", "agent: the editor ended with 3; nothing was changed\n")
+    failed = program("notes", "edit", "n1")
+    assert (failed.code, failed.out) == (1, "")
+    said, kept = failed.err.strip().split("; your text is kept in ")
+    assert said == "agent: the editor ended with 3; nothing was changed"
+    assert Path(kept).read_text() == "gone\n"
     editor(program, ': > "$1"')
     emptied = "agent: n1 was left as it is: an empty note says nothing (`agent notes rm` hides one)\n"
     assert program("notes", "edit", "n1") == Ran(2, "", emptied)

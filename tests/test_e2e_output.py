@@ -85,10 +85,10 @@ def test_a_call_that_needs_a_yes_is_refused_and_said(program, server):
     refused = "agent: the model wanted to call save_note; that needs your yes, so it was refused here\n"
     assert program("ask", "note: milk") == Ran(0, "Let me note that.\n\nI could not save it.\n", refused)
     assert program.rows("select text, failed from message where role = 'tool'") == [
-        ("refused: the person did not allow this call", 1)
+        ("refused: nobody can be asked here", 1)
     ]
     assert program.rows("select * from note") == []
-    assert ("call refused", "person", "save_note") in program.rows("select kind, actor, subject from event")
+    assert ("call refused", "program", "save_note") in program.rows("select kind, actor, subject from event")
 
 
 def test_a_rule_of_the_person_allows_the_call(program, server):

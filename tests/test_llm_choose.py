@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from agent_cli.errors import ConfigError, ModelMissing
+from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
 from agent_cli.llm import choose
-from agent_cli.llm.model import Done, Text
+from agent_cli.llm.model import Done, Note, Text
 from agent_cli.llm.offline import OfflineModel
-from agent_cli.llm.ollama import OllamaModel
 from agent_cli.llm.tags import Tag
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
@@ -25,7 +24,7 @@ HELLO = [Message("user", "hello")]
 def auto(*models, profile="modern", **settings):
     with OllamaServer(models=models, profile=profile) as server:
         model, notice = choose.chat_model("auto", server.host, 4096, **settings)
-        assert isinstance(model, OllamaModel)
+        assert not isinstance(model, OfflineModel)
         return model.name, notice
 
 
@@ -132,3 +131,22 @@ def test_missing_script_and_bad_host_are_wrong_settings():
 def test_model_without_a_date_is_the_oldest():
     tags = [Tag("a", modified_at=""), Tag("b", modified_at="2026-01-01T00:00:00"), Tag("c", modified_at="rubbish")]
     assert choose.pick(tags, "", "")[0] == "b"
+
+
+def test_a_server_that_goes_away_leaves_memory_to_answer():
+    with OllamaServer(models=[NEW]) as server:
+        model, _ = choose.chat_model("auto", server.host, 4096, find=lambda question, limit: [("n1", "2 Jan", "tea")])
+
+    chunks = list(model.reply(HELLO))
+
+    assert isinstance(chunks[0], Note)
+    assert "tea" in "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+    assert chunks[-1] == Done(model="offline")
+
+
+def test_the_model_for_summaries_never_answers_from_memory():
+    with OllamaServer(models=[NEW]) as server:
+        model, _ = choose.chat_model("auto", server.host, 4096, role="cheap")
+
+    with pytest.raises(ModelUnavailable):
+        list(model.reply(HELLO))

@@ -1,7 +1,9 @@
+import socket
+
 import pytest
 
 from agent_cli.memory import closing, jottings, log, sessions, summaries
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.store import events, jobs
 from tests.conftest import HERE, NOON, noon
 
@@ -64,3 +66,51 @@ def test_a_session_that_is_closed_taken_up_and_closed_again_waits_once(db, spoke
     closing.close(db, spoken, noon)
 
     assert after(db, spoken)[2] == [("summary", "s1")]
+
+
+def killed(db, kind):
+    """A session whose process did not live to close it, in the middle of an answer."""
+    id = sessions.start(db, HERE, NOON, kind)
+    log.say(db, id, HERE, [Part("I like tea", "typed")], NOON)
+    log.open_reply(db, id, HERE, "m", NOON)
+    db.execute("update session set holder = 'gone/1/1' where id = ?", (id,))
+    db.execute("update session set holder = ? where id = ?", (f"{socket.gethostname()}/999999999/1", id))
+    return id
+
+
+def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
+    chat, once = killed(db, "chat"), killed(db, "ask")
+
+    closing.sweep(db, noon)
+
+    assert [sessions.get(db, id, HERE.owner).closed_at is not None for id in (chat, once)] == [True, True]
+    assert [entry.finish for entry in log.history(db, chat)] == ["stop", "interrupted"]
+    assert [(row["kind"], row["subject"]) for row in jobs.listing(db, 9)] == [("summary", f"s{chat}")]
+
+
+def test_a_session_that_lives_is_not_swept(db, session):
+    log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
+
+    closing.sweep(db, noon)
+
+    assert sessions.get(db, session, HERE.owner).closed_at is None
+
+
+def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, session):
+    log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
+    closing.close_with(db, session, "They like tea.", "model", "m", noon)
+    sessions.reopen(db, session, HERE.owner)
+
+    closing.close(db, session, noon)
+
+    assert jobs.listing(db, 9) == []
+
+
+def test_what_the_offline_model_quoted_is_not_summarised(db, session):
+    log.say(db, session, HERE, [Part("When is tea", "typed")], NOON)
+    reply = log.open_reply(db, session, HERE, "offline", NOON)
+    log.close_reply(db, reply, Message("assistant", "No server answers"), "stop", log.Usage("offline"), NOON)
+
+    closing.close_with(db, session, "", "model", "m", noon)
+
+    assert summaries.of(db, session).text == "person: When is tea."

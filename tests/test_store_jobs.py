@@ -1,3 +1,4 @@
+import socket
 import subprocess
 import sys
 from datetime import timedelta
@@ -225,3 +226,11 @@ def test_the_list_has_what_is_not_done_first(db):
         "id": "j1", "kind": "summary", "subject": "s1", "state": "done", "attempts": 1,
         "due_at": "2026-01-02T12:00:00.000Z", "finished_at": "2026-01-02T12:01:00.000Z", "error": "",
     }  # fmt: skip
+
+
+def test_work_of_a_process_that_died_counts_as_due(db):
+    jobs.add(db, "summary", "s1", NOON)
+    jobs.claim(db, NOON)
+    assert not jobs.due(db, NOON)
+    db.execute("update job set holder = ?", (f"{socket.gethostname()}/999999999/1",))
+    assert jobs.due(db, NOON)

@@ -88,7 +88,7 @@ def opening(db: Database, scope: Scope, session: int) -> str:
         lines.insert(0, "Summaries of earlier sessions:")
     previous = sessions.latest(db, scope.owner, scope.place, before=session)
     if previous:
-        said = [entry for entry in log.history(db, previous.id) if entry.message.role != "tool" and entry.message.text]
+        said = [entry for entry in log.history(db, previous.id) if log.is_said(entry) and entry.message.text]
         lines.append(
             f"The end of the previous session ({previous.handle}, {_day(previous.last_at, previous.utc_offset)}):"
         )

@@ -66,7 +66,7 @@ def run_turn(
         for call in reply.calls:
             made.append(call)
             stop = stop or reason_to_stop(made, agent.limits)
-            yield from _run(agent, here, call, stop)
+            yield from _run(agent, here, call, stop, cancel)
         if stop:
             break
     stop = stop or f"{agent.limits.rounds} rounds of tool calls were made"
@@ -137,27 +137,32 @@ def _reply(
     return reply, done
 
 
-def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str) -> Iterator[Event]:
+def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Cancel) -> Iterator[Event]:
     """Answer one call, whatever comes: run it, or log why it was not."""
     yield ToolStarted(call)
-    result = ToolResult(f"not run: {stop}", failed=True) if stop else _permitted(agent, here, call)
+    result = ToolResult(f"not run: {stop}", failed=True) if stop else _permitted(agent, here, call, cancel)
     if isinstance(result, Tool):
         result = tools.run(result, call, here)
     log.answer(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
 
 
-def _permitted(agent: Agent, here: ToolContext, call: ToolCall) -> Tool | ToolResult:
+def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) -> Tool | ToolResult:
     """The tool, when it may run, else what the model is told."""
     tool = agent.tools.get(call.name)
     if tool is None:
         return ToolResult(f"there is no tool {call.name!r}; there are {', '.join(agent.tools)}", failed=True)
     ruling = policy.rule(tool, agent.rules)
-    allowed = ruling == "allow" or (ruling == "ask" and agent.approve(call))
-    actor = "person" if ruling == "ask" else "program"
+    answer = agent.approve(call) if ruling == "ask" else None
+    cancel.check()  # a turn that ends while it asks was answered by nobody
+    allowed = ruling == "allow" or bool(answer)
+    actor = "program" if answer is None else "person"
     kind = f"call {'allowed' if allowed else 'refused'}"
     events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, of=str(call.arguments))
-    return tool if allowed else ToolResult("refused: the person did not allow this call", failed=True)
+    if allowed:
+        return tool
+    why = "nobody can be asked here" if answer is None and ruling == "ask" else "the person did not allow this call"
+    return ToolResult(f"refused: {why}", failed=True)
 
 
 def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
@@ -165,7 +170,7 @@ def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> I
     extra = Message("user", after=prompt.ENOUGH.format(reason=stop.capitalize()))
     reply, done = yield from _reply(agent, here, cancel, agent.think, extra)
     for call in reply.calls:
-        yield from _run(agent, here, call, stop)
+        yield from _run(agent, here, call, stop, cancel)
     if not reply.text.strip() or reply.calls:
         sentence = f"I stopped here: {stop}, and no answer came of it."
         draft = Draft(here, "")

@@ -7,8 +7,8 @@ from agent_cli.messages import ToolCall
 from agent_cli.tools.tool import Tool
 
 Ruling = Literal["allow", "ask", "deny"]
-Approve = Callable[[ToolCall], bool]
-"""Asks the person about one call, with its real arguments."""
+Approve = Callable[[ToolCall], bool | None]
+"""Asks the person about one call, with its real arguments; None where there is nobody to ask."""
 
 BY_RISK: Mapping[str, Ruling] = {"read": "allow", "session": "allow", "write": "ask", "network": "ask"}
 

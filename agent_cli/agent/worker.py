@@ -16,6 +16,7 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 Effect = Callable[[], None]
+LONGEST = 25 * 60  # seconds of one job, less than its lease: a server that says nothing must not hold it for ever
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
 
@@ -35,6 +36,15 @@ def run_one(desk: Desk) -> bool:
     job = jobs.claim(desk.db, desk.time())
     if job is None:
         return False
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        desk.cancel()
+
+    timer = threading.Timer(LONGEST, give_up)
+    timer.daemon = True
+    timer.start()
     try:
         effect = HANDLERS[job.kind](desk, job)
         with desk.db.write():
@@ -43,13 +53,18 @@ def run_one(desk: Desk) -> bool:
     except jobs.LeaseLost:
         pass  # somebody else does it
     except (Cancelled, KeyboardInterrupt, SystemExit):
-        jobs.put_back(desk.db, job)
+        if late.is_set():
+            jobs.fail(desk.db, job, f"not done within {LONGEST // 60} minutes", desk.time())
+        else:
+            jobs.put_back(desk.db, job)
         raise
     except AgentError as error:
         jobs.fail(desk.db, job, str(error), desk.time())
     except Exception as error:
         jobs.fail(desk.db, job, f"{type(error).__name__}: {error}", desk.time())
         raise
+    finally:
+        timer.cancel()
     return True
 
 

@@ -87,6 +87,8 @@ def answer(run: Run, question: Question) -> None:
     finally:
         if chosen is None:
             closing.end_one_shot(app.db, session, app.time)
+        elif chosen.closed_at:
+            closing.close(app.db, session, app.time)
         sessions.release(app.db, session)
     background(app)
 
@@ -121,9 +123,8 @@ def _agent(app: App, run: Run, question: Question) -> loop.Agent:
     if notice and (model.name == "offline" or run.verbose):
         run.note(notice)
 
-    def refuse(call: ToolCall) -> bool:
+    def refuse(call: ToolCall) -> None:
         run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
-        return False
 
     agent = app.agent(model, refuse)
     return replace(agent, instructions=f"{agent.instructions}\n\n{question.system}") if question.system else agent

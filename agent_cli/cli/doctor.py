@@ -14,7 +14,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
-from agent_cli.llm import address, choose, tags
+from agent_cli.llm import address, choose, faults, tags
 from agent_cli.store import file, jobs
 
 app = typer.Typer(rich_markup_mode=None)
@@ -66,6 +66,7 @@ def _server(run: Run) -> Iterator[Finding]:
     yield Finding("server", True, f"{url}, {len(found)} models")
     try:
         name = settings.model
+        faults.refuse_cloud(name)
         if name == "auto":
             name, _ = choose.pick(found, "", url)
         elif not name.startswith("scripted:") and name != "offline" and tags.find(name, found) is None:

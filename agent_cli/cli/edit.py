@@ -2,21 +2,32 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from agent_cli.errors import AgentError, UsageError
 
 
-def edit_text(text: str, setting: str) -> str:
-    """The text as the person leaves it in their editor. Raises AgentError when the editor fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "agent.md")  # .md, so that editors highlight it
-        file.touch(0o600)
-        file.write_text(text, encoding="utf-8", errors="replace")
+@contextmanager
+def edited(text: str, setting: str) -> Iterator[str]:
+    """The text as the person leaves it in their editor. When that or the block fails, the error says where it is."""
+    folder = Path(tempfile.mkdtemp(prefix="agent-"))
+    file = folder / "agent.md"  # .md, so that editors highlight it
+    file.touch(0o600)
+    file.write_text(text, encoding="utf-8", errors="replace")
+    try:
         open_editor(file, setting)
-        return file.read_text(encoding="utf-8", errors="replace")
+        yield file.read_text(encoding="utf-8", errors="replace")
+    except AgentError as error:
+        if file.read_text(encoding="utf-8", errors="replace").strip() not in ("", text.strip()):
+            raise type(error)(f"{error}; your text is kept in {file}") from error
+        shutil.rmtree(folder)
+        raise
+    shutil.rmtree(folder)
 
 
 def open_editor(file: Path, setting: str) -> None:

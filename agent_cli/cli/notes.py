@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from agent_cli.app import App
 from agent_cli.cli import output
-from agent_cli.cli.edit import edit_text
+from agent_cli.cli.edit import edited
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.run import Run
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory import notes
@@ -30,15 +30,17 @@ def add(
     title: Annotated[str, typer.Option("-t", "--title", help="A short title.")] = "",
 ) -> None:
     """Write a note."""
-    run: Run = context.obj
-    origin: Origin = "typed"
+    app_ = context.obj.app()
     if words:
-        text = " ".join(words)
+        _add(app_, " ".join(words), title, "typed")
     elif sys.stdin.isatty():
-        text = edit_text("", run.app().config.editor)
+        with edited("", app_.config.editor) as text:
+            _add(app_, text, title, "typed")
     else:
-        text, origin = sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), "piped"
-    app_ = run.app()
+        _add(app_, sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), title, "piped")
+
+
+def _add(app_: App, text: str, title: str, origin: Origin) -> None:
     note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin=origin)
     output.say(f"saved {note.handle} “{note.name}”")
 
@@ -67,11 +69,12 @@ def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> Non
 def edit(context: typer.Context, handle: Handle) -> None:
     """Change a note in your editor."""
     note = _note(context, handle)
-    text = edit_text(note.text, context.obj.app().config.editor)
-    if text.strip() == note.text.strip():
-        output.note(f"{note.handle} was left as it is")
-        return
-    notes.edit(context.obj.app().db, note, text, note.title, context.obj.app().time)
+    app_ = context.obj.app()
+    with edited(note.text, app_.config.editor) as text:
+        if text.strip() == note.text.strip():
+            output.note(f"{note.handle} was left as it is")
+            return
+        notes.edit(app_.db, note, text, note.title, app_.time)
     output.say(f"changed {note.handle}")
 
 

@@ -13,7 +13,7 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, sessions, summaries, transfer
+from agent_cli.memory import closing, log, sessions, summaries, transfer
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
 from agent_cli.text import clean
@@ -34,7 +34,7 @@ def list_(
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
     if not as_json:
-        rows = [{**row, "day": row["last_at"][:10], "turns": f"{row['turns']} turns"} for row in rows]
+        rows = [{**row, "turns": f"{row['turns']} turns"} for row in rows]
     output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)
 
 
@@ -74,6 +74,7 @@ def close(context: typer.Context, told: Told) -> None:
     app_, session = _found(context, told)
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
+    log.heal(app_.db, session.id, app_.scope, app_.time())
     cancel = Cancel()
     said = summaries.transcript(app_.db, session.id, app_.desk(app_.db, cancel).characters)
     model = app_.cheap_model(app_.db)

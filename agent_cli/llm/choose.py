@@ -1,13 +1,13 @@
 """Which model answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import address, faults, scripted
 from agent_cli.llm import tags as tagged
-from agent_cli.llm.model import ChatModel
+from agent_cli.llm.model import ChatModel, Chunk, Note
 from agent_cli.llm.offline import Find, OfflineModel
 from agent_cli.llm.ollama import PATIENCE, OllamaModel
 from agent_cli.llm.tags import Tag
@@ -38,8 +38,8 @@ def chat_model(
         return OfflineModel(find), ""
     if name.startswith(_SCRIPT):
         return scripted.load(name.removeprefix(_SCRIPT), role), ""
-    notice = ""
-    if name == "auto":
+    notice, auto = "", name == "auto"
+    if auto:
         url = address.parse(host).url
         try:
             name, notice = pick(tagged.tags(host), last_used, url)
@@ -47,7 +47,28 @@ def chat_model(
             told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
             return OfflineModel(find), told
     faults.refuse_cloud(name)
-    return OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience), notice
+    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience)
+    return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
+
+
+class _Auto:
+    """The model of a server for as long as that answers; else memory alone."""
+
+    def __init__(self, model: OllamaModel, offline: OfflineModel):
+        self._model, self._offline = model, offline
+        self.name = model.name
+
+    def reply(self, *args: Any, **kwargs: Any) -> Iterator[Chunk]:
+        begun = False
+        try:
+            for chunk in self._model.reply(*args, **kwargs):
+                begun = True
+                yield chunk
+        except ModelUnavailable as error:
+            if begun:
+                raise
+            yield Note(f"{error}; answering from memory only")
+            yield from self._offline.reply(*args, **kwargs)
 
 
 def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
     """Close it now and leave the summary to a job. One in which nothing was said gets none."""
     with db.write():
         _close(db, session, time, actor)
-        if log.count(db, session):
+        if log.count(db, session) and not summaries.is_current(db, session):
             jobs.add(db, summaries.JOB, ids.handle("session", session), time())
 
 
@@ -19,6 +19,16 @@ def close_with(db: Database, session: int, words: str, method: str, model: str, 
     with db.write():
         _close(db, session, time, "person")
         summaries.keep(db, session, words, method, model, time)
+
+
+def sweep(db: Database, time: clock.Clock) -> None:
+    """Close what processes that were killed left open, as they would have done."""
+    for session, kind, scope in sessions.abandoned(db):
+        log.heal(db, session, scope, time())
+        if kind == "ask":
+            end_one_shot(db, session, time)
+        else:
+            close(db, session, time, actor="program")
 
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:

@@ -134,15 +134,23 @@ def history(db: Database, session: int, last: int | None = None) -> list[Entry]:
     return [_entry(row, calls.get(row[0], ())) for row in rows]
 
 
+def is_said(entry: Entry) -> bool:
+    """Whether a person or a model said it: no tool, and not the offline model, which only quotes."""
+    return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
+
+
 def count(db: Database, session: int) -> int:
     return int(db.value("select count(*) from message where session_id = ?", (session,)))
 
 
 def last_model(db: Database, owner: str) -> str:
     """The model that answered last, or an empty string."""
-    return str(
-        db.value("select model from message where owner = ? and model <> '' order by id desc limit 1", (owner,)) or ""
+    last = db.value(
+        """select model from message where owner = ? and model not in ('', 'offline', 'scripted')
+           order by id desc limit 1""",
+        (owner,),
     )
+    return str(last or "")
 
 
 def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:

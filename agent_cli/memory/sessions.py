@@ -99,6 +99,12 @@ def reopen(db: Database, id: int, owner: str) -> Session:
     return get(db, id, owner)
 
 
+def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
+    """Number, kind and scope of each session that a process had open and did not live to close."""
+    rows = db.rows("select id, kind, owner, place, holder from session where holder is not null")
+    return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.lives(held)]
+
+
 def release(db: Database, id: int) -> None:
     """Let another process take it up."""
     with db.write():
@@ -207,6 +213,7 @@ def _described(db: Database, session: Session, turns: int, model: str | None) ->
         "place": session.place,
         "started_at": session.started_at,
         "last_at": session.last_at,
+        "day": f"{clock.local(session.last_at, session.utc_offset):%Y-%m-%d}",
         "closed_at": session.closed_at,
         "turns": turns,
         "model": model or "",

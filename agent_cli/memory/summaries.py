@@ -4,6 +4,7 @@ With a model they are its words, cut after the fifth sentence by the program. Wi
 of the transcript that say most, marked as extracted, and made again when a model answers.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 SENTENCES = 5
+_EXTRACTED = 20_000  # characters of a transcript
 JOB = "summary"
 
 Ask = Callable[[str], Iterator[str]]
@@ -69,12 +71,12 @@ def extract(transcript: str) -> str:
     frequency = Counter(word for _, piece in said for word in _content(piece))
     scored = [(_weight(speaker, piece, frequency), index) for index, (speaker, piece) in enumerate(said)]
     best = sorted(index for _, index in sorted(scored, key=lambda item: (-item[0], item[1]))[:SENTENCES])
-    return " ".join(f"{speaker}: {piece}" for speaker, piece in (said[index] for index in best))
+    return " ".join(f"{speaker}: {_stopped(piece)}" for speaker, piece in (said[index] for index in best))
 
 
 def transcript(db: Database, session: int, characters: int) -> str:
     """What person and assistant said, a line each, at most this long: of long messages the middle is left out first."""
-    entries = [entry for entry in log.history(db, session) if entry.message.role in ("user", "assistant")]
+    entries = [entry for entry in log.history(db, session) if log.is_said(entry)]
     spoken = [(_speaker(entry), " ".join(entry.message.text.split())) for entry in entries if entry.message.text]
     room = characters
     while sum(len(words) + 12 for _, words in spoken) > characters and room > 80:
@@ -88,8 +90,12 @@ def keep(db: Database, session: int, words: str, method: str, model: str, time: 
     """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
     now = time()
     about = db.row("select owner, place from session where id = ?", (session,))
-    if about is None or not words.strip():
+    if about is None:
         return
+    if not words.strip():  # the model had nothing to say
+        if of(db, session):
+            return
+        words, method, model = extract(transcript(db, session, _EXTRACTED)), "extract", ""
     db.execute(
         """insert into summary (uid, owner, place, session_id, text, method, model, at, utc_offset)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -102,6 +108,16 @@ def keep(db: Database, session: int, words: str, method: str, model: str, time: 
 def of(db: Database, session: int) -> Summary | None:
     row = db.row(_SELECT + "where y.session_id = ?", (session,))
     return Summary(*row) if row else None
+
+
+def is_current(db: Database, session: int) -> bool:
+    """Whether nothing has been said since its summary was made, by a model."""
+    row = db.row(
+        """select y.method, y.at >= s.last_at from summary y join session s on s.id = y.session_id
+           where s.id = ?""",
+        (session,),
+    )
+    return row == ("model", 1)
 
 
 def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -> list[Summary]:
@@ -148,6 +164,10 @@ def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
     weight = sum(frequency[word] for word in words) / len(words)
     weight *= 1.0 if speaker == "assistant" else 1.5
     return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
+
+
+def _stopped(piece: str) -> str:
+    return piece if re.search(r"[.!?…。！？][\"'”’»)\]]*$", piece) else f"{piece}."
 
 
 def _middle_out(words: str, room: int) -> str:

@@ -178,7 +178,7 @@ def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
         "content": message.text,
         "at": clock.local(entry.at, entry.utc_offset).isoformat(),
         "origin": [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in entry.parts],
-        "finish": entry.finish,
+        "finish": entry.finish or "interrupted",
         "model": entry.usage.model,
         "tokens": {"in": entry.usage.tokens_in, "out": entry.usage.tokens_out} if entry.usage.tokens_out else None,
         "thinking": message.thinking,
@@ -203,7 +203,7 @@ def markdown(db: Database, session: sessions.Session) -> str:
     for entry in log.history(db, session.id):
         message, at = entry.message, clock.local(entry.at, entry.utc_offset)
         who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool}"}[message.role]
-        cut = "" if entry.finish in ("stop", None) else f" ({entry.finish})"
+        cut = "" if entry.finish == "stop" else f" ({entry.finish or 'unfinished'})"
         lines += [f"## {who}, {at:%H:%M}{cut}", ""]
         lines += [message.text, ""] if message.text else []
         lines += [f"    {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in message.calls]

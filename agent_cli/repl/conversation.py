@@ -25,6 +25,7 @@ class Conversation:
         self.allowed: set[str] = set()  # tools the person allowed until the session ends
         if session:
             self.resume(session)
+        closing.sweep(app.db, app.time)
 
     @property
     def session(self) -> Session | None:

@@ -50,7 +50,7 @@ def claim(db: Database, now: datetime) -> Job | None:
                where (state = 'ready' and due_at <= ?1) or state = 'running' order by due_at, id""",
             (clock.utc(now),),
         ):
-            if state == "running" and holder.lives(held_by) and lease > clock.utc(now):
+            if state == "running" and not _free(held_by, lease, now):
                 continue
             if attempts >= ATTEMPTS:
                 _park(db, id, "the process that ran it died, five times")
@@ -96,6 +96,11 @@ def fail(db: Database, job: Job, error: str, now: datetime) -> None:
         )
 
 
+def _free(held_by: str, lease: str, now: datetime) -> bool:
+    """Whether a running job may be taken over."""
+    return lease <= clock.utc(now) or not holder.lives(held_by)
+
+
 def _park(db: Database, id: int, error: str) -> None:
     db.execute(
         "update job set state = 'parked', error = ?, holder = null, lease_until = null where id = ?", (error, id)
@@ -103,8 +108,12 @@ def _park(db: Database, id: int, error: str) -> None:
 
 
 def due(db: Database, now: datetime) -> bool:
-    """Whether something is waiting to be run now."""
-    return bool(db.value("select 1 from job where state = 'ready' and due_at <= ? limit 1", (clock.utc(now),)))
+    """Whether something is waiting to be run now, or was begun by a process that has died."""
+    rows = db.rows(
+        "select state, holder, lease_until from job where (state = 'ready' and due_at <= ?) or state = 'running'",
+        (clock.utc(now),),
+    )
+    return any(state == "ready" or _free(held_by, lease, now) for state, held_by, lease in rows)
 
 
 def retry(db: Database, id: int, now: datetime) -> None:

@@ -132,6 +132,7 @@ create table event (                            -- append-only audit: ids, kinds
     at text not null,
     utc_offset integer not null
 ) strict;
+create trigger event_is_kept before delete on event begin select raise(abort, 'the event log is append-only'); end;
 create trigger event_is_append_only before update on event begin select raise(abort, 'the event log is append-only'); end;
 
 -- About the file itself.
