@@ -18,9 +18,10 @@ from agent_cli.agent.loop import Agent
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
-from agent_cli.errors import ConfigError
-from agent_cli.llm import choose, scripted
+from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.llm.ollama import OllamaModel
 from agent_cli.memory import log, search
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
@@ -48,10 +49,30 @@ class App:
     def config(self) -> Config:
         return self.loaded.config
 
-    def use_model(self, name: str) -> None:
-        """Answer with another model from now on."""
-        self.loaded = replace(self.loaded, config=replace(self.config, model=name))
-        self._model = None
+    def use_model(self, name: str) -> tuple[ChatModel, str]:
+        """Answer with another model from now on, like `chat_model`. Raises AgentError, and the former one stays."""
+        with self._lock:
+            model, notice = self._chosen(name, "chat", self.db)
+            if isinstance(model, OllamaModel):
+                notice = self._vouched(name)
+            self.loaded = replace(self.loaded, config=replace(self.config, model=name))
+            self._model = model if model.name != "offline" or name == "offline" else None
+            return model, notice
+
+    def _vouched(self, name: str) -> str:
+        """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
+        url = address.parse(self.config.host).url
+        try:
+            found = tags.find(name, tags.tags(self.config.host))
+        except ModelUnavailable:
+            return f"no model server answers at {url}; {name} is used when one does"
+        if found is None:
+            raise faults.missing(name, url)
+        if found.remote:
+            raise faults.cloud(name)
+        if not choose.chats(found):
+            raise ModelMissing(f"the model {name!r} cannot chat: choose another with --model")
+        return ""
 
     def chat_model(self, db: Database) -> tuple[ChatModel, str]:
         """The model that answers, and a notice when the person should know which. Raises AgentError.

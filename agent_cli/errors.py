@@ -7,6 +7,7 @@ AgentError                 1
     ModelMissing           4
     ContextExceeded        5
     StoreError             6
+        StoreBusy          6
     TimedOut               7
     ModelFailed            1
     Cancelled            130
@@ -59,6 +60,10 @@ class StoreError(AgentError):
 
     exit_code = 6
     code = "database"
+
+
+class StoreBusy(StoreError):
+    """Another program keeps the file locked; trying again will do."""
 
 
 class TimedOut(AgentError):

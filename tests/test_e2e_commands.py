@@ -187,6 +187,16 @@ def test_a_command_that_does_not_exist_is_said(program, command):
     assert "Traceback" not in ran.err
 
 
+def test_resume_without_a_session_lists_the_latest(program, server):
+    assert program("-r").err == "agent: there is no session to resume yet; start one without -r\n"
+    program.use(server)("ask", "one")
+    program("ask", "two")
+    for words in (["-r"], ["-q", "--resume"], ["-r", ""]):
+        ran = program(*words)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == "agent: -r needs a session; name one by its handle:\n  s2  two\n  s1  one\n"
+
+
 def test_a_demonstration_needs_neither_server_nor_file(program):
     ran = program("demo")
     assert (ran.code, ran.err) == (0, "")

@@ -1,9 +1,11 @@
 """The slash commands: what is one, what is not, and what each does."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent_cli.app import open_app
-from agent_cli.errors import UsageError
+from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import closing, log, notes, sessions
 from agent_cli.messages import Part
 from agent_cli.repl import commands
@@ -188,9 +190,39 @@ def test_context_shows_what_the_model_sees(conversation):
     assert "── user\nhello" in full
 
 
-def test_model_is_said_and_changed(conversation):
+@pytest.mark.parametrize("line", ["/new and on", "/close it", "/exit now", "/context /exit"])
+def test_words_that_a_command_does_not_take_are_refused(conversation, line):
+    name, _, rest = line.partition(" ")
+    with pytest.raises(UsageError, match=f"{name} takes no '{rest}'; it was not run"):
+        run(conversation, line)
+
+
+def test_note_of_a_pasted_line_is_pasted(conversation):
+    conversation.origin = "pasted"
+    run(conversation, "/note buy milk")
+    assert [note.origin for note in notes.listing(conversation.app.db, "person", 5)] == ["pasted"]
+
+
+def test_model_is_said_and_changed(conversation, server):
+    conversation.app.loaded = replace(
+        conversation.app.loaded, config=replace(conversation.app.config, host=server.host)
+    )
     assert run(conversation, "/model") == "offline answers"
     assert run(conversation, "/model qwen3:8b") == "qwen3:8b answers"
+    for name in ("nosuch", "x:cloud", "scripted:/nope", "nomic-embed-text"):
+        with pytest.raises(AgentError):
+            run(conversation, f"/model {name}")
+        assert run(conversation, "/model") == "qwen3:8b answers"
+
+
+def test_model_of_a_server_that_does_not_answer_is_used_when_it_does(conversation):
+    conversation.app.loaded = replace(
+        conversation.app.loaded, config=replace(conversation.app.config, host="127.0.0.1:9")
+    )
+    assert run(conversation, "/model qwen3:8b") == (
+        "no model server answers at http://127.0.0.1:9; qwen3:8b is used when one does"
+    )
+    assert run(conversation, "/model") == "qwen3:8b answers"
 
 
 def test_a_session_that_was_closed_can_be_left_again(conversation):

@@ -93,6 +93,16 @@ def test_ctrl_c_forgets_the_paste_it_cleared(typist):
     assert typist.parts("\x1b[200~pasted\x1b[201~", "\x03", "pasted", "\r") == [Part("pasted", "typed")]
 
 
+def test_a_pasted_line_that_is_recalled_is_still_pasted(typist):
+    pasted = typist.parts("\x1b[200~/notes\x1b[201~", "\x03", "\x1b[A", "\r")
+    assert pasted == [Part("/notes", "pasted")]
+
+
+def test_a_typed_line_that_is_recalled_past_a_pasted_one_is_typed(typist):
+    said = typist.parts("/help", "\x03", "\x1b[200~/notes\x1b[201~", "\x03", "\x1b[A", "\x1b[A", "\r")
+    assert said == [Part("/help", "typed")]
+
+
 def test_ctrl_c_twice_on_an_empty_prompt_leaves(typist):
     with pytest.raises(EOFError):
         typist("draft", "\x03", "\x03", "\x03")

@@ -1,10 +1,17 @@
 """A person at the prompt: what they see, on a real terminal."""
 
+import asyncio
 import signal
 import time
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
+from agent_cli.app import open_app
+from agent_cli.repl.shell import Shell
+from agent_cli.store.db import Database
 from tests.ollama_server import script
 from tests.terminal import CTRL_C, CTRL_D, ENTER, ESC
 
@@ -89,6 +96,23 @@ def test_a_line_and_enter_typed_during_an_answer_are_sent_after_it(talked, serve
     assert asked(server) == ["count", "and then?"]
 
 
+def test_two_lines_typed_during_an_answer_are_two_messages(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    server.play(script.reply("Eleven."), script.reply("Twelve."))
+    shell = terminal().wait_prompt().enter("count").wait("one two")
+    shell.type("more" + ENTER).type("and more" + ENTER + "/exit" + ENTER).wait("resume: agent -r s1")
+    assert shell.ended() == 0
+    assert asked(server) == ["count", "more", "and more"]
+
+
+def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    server.play(script.reply("Eleven."))
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("a" + ESC + ENTER + "b" + ENTER)
+    shell.wait("Eleven.").wait_prompt()
+    assert asked(server) == ["count", "a\nb"]
+
+
 @pytest.mark.parametrize(
     ("answer", "saved"),
     [("y" + ENTER, 1), ("n" + ENTER, 0), (ENTER, 0), (CTRL_C, 0), (CTRL_D, 0), ("yes please" + ENTER, 0)],
@@ -102,6 +126,7 @@ def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
     assert talked.rows("select count(*) from note") == [(saved,)]
     assert server.turns[-1]["messages"][-1]["role"] == "tool"
     assert ("refused" in server.turns[-1]["messages"][-1]["content"]) is not saved
+    assert ("save_note was not allowed" in shell.text, "refused" in shell.text) == (not saved, False)
 
 
 def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server, terminal):
@@ -124,9 +149,9 @@ def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, term
     shell.wait("anything else no:")
     assert talked.rows("select count(*) from note") == [(0,)]
     shell.type(f"n{ENTER}y{ENTER}").wait("anything else no:", times=2)  # the second y came before its question
-    server.play(script.reply("You said y."))
-    shell.type(ENTER).wait("Well then.").wait("You said y.")
-    assert asked(server)[-1] == "y\ny"
+    server.play(script.reply("The first y."), script.reply("The second y."))
+    shell.type(ENTER).wait("Well then.").wait("The second y.")
+    assert asked(server)[-2:] == ["y", "y"]
     assert talked.rows("select count(*) from note") == [(0,)]
 
 
@@ -136,6 +161,60 @@ def test_pasted_slash_is_text_and_an_unknown_one_goes_nowhere(talked, server, te
     shell.type("\x1b[200~/notes\x1b[201~").wait_for_line("> /notes").type(ENTER).wait("You said: /notes")
     shell.wait_prompt()
     assert talked.rows("select text, parts from message where role = 'user'") == [("/notes", '[["pasted", 6]]')]
+
+
+def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, terminal):
+    shell = terminal().wait_prompt().type("\x1b[200~exit\x1b[201~").wait_for_line("> exit").type(ENTER)
+    shell.wait("You said: exit").wait_prompt()
+    shell.type("/note ").wait_for_line("> /note").type("\x1b[200~buy milk\x1b[201~").wait_for_line("> /note buy milk")
+    shell.type(ENTER).wait("saved n1").wait_prompt()
+    assert talked.rows("select text, origin from note") == [("buy milk", "pasted")]
+
+
+def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    app.db.patience = 0.1
+    other = app.db.again()
+
+    async def until(true):
+        for _ in range(500):
+            if true():
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError
+
+    async def person(keyboard):
+        shell = Shell(app, None)
+        talk, buffer = asyncio.create_task(shell.talk()), shell._prompt.default_buffer
+        with other.write():
+            for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
+                keyboard.send_text(key)
+                await until(lambda key=key: key == "\r" or buffer.text.startswith("/note"))
+                await asyncio.sleep(0.05)
+            await until(lambda: "keeps the database busy" in capsys.readouterr().out)
+            await until(lambda: buffer.text == "/note milk")
+        keyboard.send_text("\r")
+        await until(lambda: app.db.value("select count(*) from note"))
+        keyboard.send_text("\x04")
+        assert await talk == 0
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(person(keyboard))
+    assert app.db.rows("select text, origin from note") == [("milk", "pasted")]
+    other.close()
+    app.db.close()
+
+
+def test_a_busy_file_does_not_keep_anybody_from_leaving(talked, terminal):
+    shell = terminal().wait_prompt().enter("hello").wait("You said: hello").wait_prompt()
+    other = Database(talked.db)
+    with other.write():
+        begun = time.monotonic()
+        shell.enter("/exit").wait("what was said is kept, and agent -c goes on with it")
+        assert shell.ended() == 0
+        assert time.monotonic() - begun < 8  # 1 s, and what a busy machine adds; not the 15 s of a write
+    other.close()
 
 
 def test_killed_in_the_middle_of_an_answer_it_goes_on_later(talked, server, terminal):
@@ -189,8 +268,15 @@ def test_a_terminal_that_is_closed_ends_the_program_in_order(talked, server, ter
 def test_without_a_server_it_says_so_and_goes_on(program, terminal):
     shell = terminal().wait_prompt().enter("/note the NAS is at 192.168.1.20").wait("saved n1").wait_prompt()
     shell.enter("where is the NAS?").wait("no model server at").wait("n1").wait_prompt()
+    shell.enter("and the router?").wait("No model server answers", times=2).wait_prompt()
+    assert shell.text.count("no model server at") == 1
     shell.enter("/exit")
     assert shell.ended() == 0
+
+
+def test_a_model_that_is_not_there_is_told_with_the_way_to_another(talked, terminal):
+    shell = terminal(AGENT_MODEL="nosuch").wait_prompt().enter("hello").wait("NAME chooses another")
+    shell.wait_prompt().enter("/model x:cloud").wait("with /model NAME").wait_prompt()
 
 
 def test_a_server_that_was_named_and_is_gone_is_told_in_a_sentence(program, terminal):

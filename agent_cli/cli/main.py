@@ -43,6 +43,11 @@ class Commands(TyperGroup):
         with _reader_may_go():
             return super().make_context(*args, **kwargs)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[-1] in ("-r", "--resume") and not set(args) & set(COMMANDS):
+            args = [*args, ""]  # `start` says what could stand there
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         with _reader_may_go():
             return self._invoke(ctx)
@@ -106,9 +111,22 @@ def start(
     run.resume, run.latest = resume, continue_
     if resume and continue_:
         raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
+    if resume is not None and not resume.strip():
+        raise _unnamed(run)
     context.obj = run
     if context.invoked_subcommand is None:
         _without_command(run)
+
+
+def _unnamed(run: Run) -> UsageError:
+    """What is said to -r alone: the sessions it could mean."""
+    from agent_cli.memory import sessions  # opens the file, which is rarely needed here
+
+    rows = sessions.listing(run.app().db, run.app().scope.owner, 5)
+    if not rows:
+        return UsageError("there is no session to resume yet; start one without -r")
+    lines = "\n".join(f"  {row['id']}  {row['title']}" for row in rows)
+    return UsageError(f"-r needs a session; name one by its handle:\n{lines}")
 
 
 def _without_command(run: Run) -> None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from inspect import getdoc
 from pathlib import Path
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.memory import notes, sessions, transfer
@@ -48,7 +48,7 @@ def find(line: str) -> tuple[Command, str] | None:
     """The command of a line and its argument; None when the line is meant for the model.
 
     A command is a slash and a word: `/etc/hosts is empty` is text. Raises UsageError for an unknown one, which never
-    reaches the model.
+    reaches the model, and for words behind one that takes none.
     """
     match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line.strip(), re.DOTALL)
     if match is None:
@@ -56,10 +56,11 @@ def find(line: str) -> tuple[Command, str] | None:
     told, argument = match[1], (match[2] or "").strip()
     names = {name: each for each in COMMANDS.values() for name in (each.name, *each.aliases)}
     begin = {names[name].name for name in names if name.startswith(told)}
-    if told in names:
-        return names[told], argument
-    if len(begin) == 1:
-        return COMMANDS[begin.pop()], argument
+    if told in names or len(begin) == 1:
+        found = names[told] if told in names else COMMANDS[begin.pop()]
+        if argument and found.usage == found.name:
+            raise _alone(found.name, argument)
+        return found, argument
     near = sorted(begin) or get_close_matches(told, names, 1)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; /help lists them all"
     raise UsageError(f"there is no {told}{hint}")
@@ -146,7 +147,7 @@ def export(conversation: Conversation, argument: str) -> Result:
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
     app = conversation.app
-    written = notes.add(app.db, app.scope, argument, app.time, session=conversation.id)
+    written = notes.add(app.db, app.scope, argument, app.time, origin=conversation.origin, session=conversation.id)
     return f"saved {written.handle} “{written.name}”"
 
 
@@ -164,15 +165,15 @@ def notes_(conversation: Conversation, argument: str) -> Result:
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on."""
     app = conversation.app
-    if argument:
-        app.use_model(argument)
-    chosen, notice = app.chat_model(app.db)
+    chosen, notice = app.use_model(argument) if argument else app.chat_model(app.db)
     return notice or f"{chosen.name} answers"
 
 
 @command("/context [--full]")
 def context(conversation: Conversation, argument: str) -> Result:
     """Show what the model sees, in tokens by part; --full shows every word."""
+    if argument not in ("", "--full"):
+        raise _alone("/context", argument)
     shown = conversation.context()
     if argument == "--full":
         return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
@@ -185,6 +186,12 @@ def context(conversation: Conversation, argument: str) -> Result:
 def exit(conversation: Conversation, argument: str) -> Result:
     """Leave. The session is kept, and its summary is written in the background."""
     raise Leave
+
+
+def _alone(name: str, argument: str) -> UsageError:
+    return UsageError(
+        f"{name} takes no {text.one_line(argument, 40)!r}; it was not run, /help {name} says how it is used"
+    )
 
 
 def _count(argument: str) -> int:

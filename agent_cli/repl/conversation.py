@@ -15,7 +15,9 @@ from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions, summaries
 from agent_cli.memory.sessions import Session
-from agent_cli.messages import Part, ToolCall
+from agent_cli.messages import Origin, Part, ToolCall
+
+_OFFLINE = "answering from memory only"
 
 
 class Conversation:
@@ -23,6 +25,8 @@ class Conversation:
         self.app = app
         self.id: int | None = None
         self.allowed: set[str] = set()  # tools the person allowed until the session ends
+        self.origin: Origin = "typed"  # of the line that is being run: one with a paste in it is pasted
+        self._offline_told = False
         if session:
             self.resume(session)
         closing.sweep(app.db, app.time)
@@ -57,13 +61,21 @@ class Conversation:
                 for event in loop.run_turn(hire, self.app.here(db, id), parts, cancel):
                     while notices:
                         notice = notices.pop()
-                        if notice:
+                        if notice and self._is_news(notice):
                             yield Noticed(notice)
-                    yield event
+                    if not isinstance(event, Noticed) or self._is_news(event.text):
+                        yield event
             finally:
                 db.close()
 
         return work
+
+    def _is_news(self, notice: str) -> bool:
+        """That memory alone answers is said once: the answers say it too."""
+        if _OFFLINE not in notice:
+            return True
+        told, self._offline_told = self._offline_told, True
+        return not told
 
     def _allowed(self, call: ToolCall) -> bool:
         return call.name in self.allowed
@@ -93,6 +105,7 @@ class Conversation:
         """Close it and leave its summary to a job; gives the session that was left."""
         session = self.session
         if session:
+            log.heal(self.app.db, session.id, self.app.scope, self.app.time())
             closing.close(self.app.db, session.id, self.app.time)
         self._forget_state()
         return session
@@ -115,3 +128,4 @@ class Conversation:
     def _forget_state(self) -> None:
         self.id = None
         self.allowed.clear()
+        self._offline_told = False

@@ -24,6 +24,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from agent_cli.agent.events import (
     ApprovalNeeded,
+    Asked,
     Event,
     Noticed,
     TextArrived,
@@ -35,7 +36,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
-from agent_cli.errors import AgentError, Cancelled, StoreError
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
 from agent_cli.memory import sessions
 from agent_cli.memory.sessions import Session
 from agent_cli.repl import commands, keys
@@ -68,17 +69,22 @@ class Shell:
         self._prompt.default_buffer.on_text_changed += self._pastes.follow
         self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
+        self._kept = False  # whether the words of the present line are on disk
 
     async def talk(self) -> int:
         """Returns the exit code: 0, or that of the signal that ended it."""
         self._heed_signals(asyncio.get_running_loop(), asyncio.current_task())
         self._greet()
+        line = ""
         try:
             while True:
                 with patch_stdout(raw=True):
-                    line = await self._prompt.prompt_async("> ", handle_sigint=False)
+                    line = await self._prompt.prompt_async(
+                        "> ", default=line, handle_sigint=False,
+                        pre_run=lambda: self._pastes.follow(self._prompt.default_buffer),
+                    )  # fmt: skip
                 self._jobs.touch()
-                await self._line(line)
+                line = await self._line(line)
         except (EOFError, commands.Leave):
             pass
         except asyncio.CancelledError:
@@ -92,9 +98,12 @@ class Shell:
             self._leave()
         return self._ended_by
 
-    async def _line(self, line: str) -> None:
+    async def _line(self, line: str) -> str:
+        """Run one line. Gives it back when the file was busy and it is nowhere kept, else an empty one."""
         parts = self._pastes.parts(line)
-        if line.strip() in ("exit", "quit"):
+        self._talk.origin = "pasted" if any(part.origin == "pasted" for part in parts) else "typed"
+        self._kept = False
+        if line.strip() in ("exit", "quit") and self._talk.origin == "typed":
             raise commands.Leave
         try:
             # A slash that came with a paste is text: nothing pasted can give a command.
@@ -107,10 +116,17 @@ class Shell:
                     await self._work(result)
             elif line.strip():
                 await self._work(self._talk.turn(parts))
+        except StoreBusy as error:
+            self._say(str(error))
+            return "" if self._kept else line
         except StoreError:
             raise  # the file cannot be written: going on would lose words
+        except ModelMissing as error:
+            told = str(error).replace("--model", "/model NAME")
+            self._say(told if "/model" in told else f"{told}; /model NAME chooses another")
         except AgentError as error:
             self._say(str(error))
+        return ""
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""
@@ -138,6 +154,8 @@ class Shell:
 
     def _draw(self, event: Event, paper: Paper) -> None:
         match event:
+            case Asked():
+                self._kept = True
             case TextArrived(text):
                 paper.write(text)
             case TextWasThinking():
@@ -145,9 +163,12 @@ class Shell:
                 self._say("(that was the model thinking aloud; it is not kept as the answer)")
             case ToolFinished(call, result):
                 paper.end()
-                failed = f"{call.name} failed: {result.text[:200]}" if result.failed else ""
-                if result.receipt or failed:
-                    self._say(result.receipt or failed)
+                if result.failed and result.text.startswith("refused: "):
+                    self._say(f"{call.name} was not allowed")
+                elif result.failed:
+                    self._say(f"{call.name} failed: {result.text[:200]}")
+                elif result.receipt:
+                    self._say(result.receipt)
             case Noticed(text):
                 paper.end()
                 self._say(text)
@@ -193,7 +214,12 @@ class Shell:
     def _leave(self) -> None:
         """Close the session and say how to come back; waits for nothing longer than two seconds."""
         self._jobs.end(_LAST_WAIT / 2)
-        session = self._talk.leave()
+        self._app.db.patience = _LAST_WAIT / 2
+        try:
+            session = self._talk.leave()
+        except StoreBusy:
+            self._say("another program keeps the database busy; what was said is kept, and agent -c goes on with it")
+            return
         if session:
             self._say(f"resume: agent -r {session.handle}")
             background(self._app)
@@ -230,7 +256,7 @@ class _Keyboard:
 
     def __exit__(self, *_: object) -> None:
         self._shut()
-        store_typeahead(self._input, self._ahead)
+        store_typeahead(self._input, keys.ahead(self._ahead))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -260,9 +286,10 @@ class _Keyboard:
     def _read_flushed(self) -> None:
         self._take(self._input.flush_keys())
 
-    def _take(self, pressed: Iterable[KeyPress]) -> None:
-        for key in pressed:
-            if key.key in (Keys.ControlC, Keys.Escape):
+    def _take(self, pressed: list[KeyPress]) -> None:
+        """Esc with another key behind it is Alt and that key."""
+        for key, after in zip(pressed, [*(each.key for each in pressed[1:]), Keys.Escape], strict=False):
+            if key.key == Keys.ControlC or (key.key == Keys.Escape and after in (Keys.Escape, Keys.ControlC)):
                 self._cancel()
             else:
                 self._ahead.append(key)

@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 
-from agent_cli.errors import StoreError
+from agent_cli.errors import StoreBusy, StoreError
 
 Row = tuple[Any, ...]
 PATIENCE = 15.0
@@ -154,7 +154,8 @@ class Database:
             sentence = _sentence(error)
             if sentence is None:
                 raise
-            raise StoreError(f"{self.path}: {sentence}") from error
+            kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
+            raise kind(f"{self.path}: {sentence}") from error
 
 
 def _fold(*words: Any) -> str:
