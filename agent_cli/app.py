@@ -6,15 +6,17 @@ Nothing here draws or parses; the command line, the session and the server each 
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, config
-from agent_cli.agent.context import Window
+from agent_cli.agent import context, recollect, worker
 from agent_cli.agent.loop import Agent
+from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
@@ -22,7 +24,8 @@ from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import log, search
+from agent_cli.memory import index, log, recall
+from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
@@ -42,7 +45,9 @@ class App:
     time: clock.Clock
     scope: Scope
     notice: Callable[[str], None]
+    meaning: Meaning
     _model: ChatModel | None = None
+    _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -105,11 +110,51 @@ class App:
         """What memory holds about a question, for the offline model: handle, date, words."""
         db = self.db.again()
         try:
-            found = search.find(db, self.scope.owner, question, limit + 1)
+            while index.refresh(db):
+                pass
+            meaning = self.meaning.question(db, choose=False)
+            found = recall.find(db, question, Filter(self.scope.owner), self.time(), limit, meaning, logged=True)
         finally:
             db.close()
-        others = [hit for hit in found if hit.text.strip() != question.strip()]
-        return [(hit.handle, f"{clock.local(hit.at, hit.utc_offset):%d %b %Y}", hit.text) for hit in others[:limit]]
+        hits = found.hits if found.verdict != "nothing" else ()
+        return [(hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", hit.text) for hit in hits]
+
+    def ready_to_search(self, db: Database) -> recall.Meaning | None:
+        """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
+        while index.refresh(db):
+            pass
+        if self.meaning.inline(db):
+            for _ in self.meaning.fill(db):
+                pass
+        return self.meaning.question(db)
+
+    def catch_up(self, db: Database) -> None:
+        """After many rows came in: index their words now, and their meaning now or by a job."""
+        if self.ready_to_search(db) and not self.meaning.inline(db):
+            jobs.add(db, worker.INDEX, "all", self.time())
+
+    def after_turn(self, db: Database) -> None:
+        """Index what was said; what takes longer is left to a job."""
+        index.refresh(db)
+        jobs.add(db, worker.INDEX, "all", self.time())
+
+    def report_damage(self, db: Database, damaged: Sequence[str]) -> None:
+        """Say once that an index is damaged, and have it made anew."""
+        for name in damaged:
+            if name not in self._damaged:
+                self._damaged.add(name)
+                self.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
+                jobs.add(db, worker.MEND, name, self.time())
+
+    def _recollect(self, here: ToolContext, message: int, words: str) -> None:
+        index.refresh(here.db)
+        seen = context.visible(here.db, here.session, self._window)
+        damaged = recollect.recollect(here, message, words, self.meaning.question(here.db, choose=False), seen)
+        self.report_damage(here.db, damaged)
+
+    @property
+    def _window(self) -> context.Window:
+        return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
     def agent(self, model: ChatModel, approve: Approve) -> Agent:
         settings = self.config
@@ -117,7 +162,8 @@ class App:
         return Agent(
             model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
-            window=Window(settings.window_least, max(settings.window_least, settings.window_most)),
+            window=self._window,
+            recollect=self._recollect,
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
@@ -125,7 +171,7 @@ class App:
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        return Desk(db, self.time, lambda: self.cheap_model(db), max(2000, room), cancel)
+        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel)
 
 
 def open_app(
@@ -137,7 +183,7 @@ def open_app(
     _refuse_unknown_tools(loaded)
     db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
     scope = Scope(PERSON, place_of(_here()))
-    return App(loaded, db, clock.now, scope, notice)
+    return App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model))
 
 
 def background(app: App) -> None:

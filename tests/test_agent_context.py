@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli.agent import context as building
-from agent_cli.agent import loop, prompt
+from agent_cli.agent import fence, loop, prompt
 from agent_cli.agent.context import Window
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
@@ -257,4 +256,4 @@ def test_the_sizes_add_up_to_what_is_sent(context):
 
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])
 def test_tokens_are_estimated_on_the_safe_side(words, tokens):
-    assert building.tokens(words) == tokens
+    assert fence.tokens(words) == tokens

@@ -4,6 +4,7 @@ import time
 import pytest
 
 from agent_cli.agent import worker
+from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.worker import Desk, IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
@@ -14,13 +15,15 @@ from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
+NO_MEANING = Meaning("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
+
 
 def model(*replies):
     return ScriptedModel([Reply(say=reply) if isinstance(reply, str) else reply for reply in replies])
 
 
 def desk(db, answers=None, cancel=None):
-    return Desk(db, noon, lambda: answers, 10_000, Cancel() if cancel is None else cancel)
+    return Desk(db, noon, lambda: answers, NO_MEANING, 10_000, Cancel() if cancel is None else cancel)
 
 
 @pytest.fixture

@@ -99,6 +99,8 @@ def test_module_says_what_it_is(path):
 def test_each_table_is_written_by_one_module():
     writers: dict[str, set[str]] = {}
     for path in FILES:
+        if path.stem == "migrations":  # moves rows of any table, once, before a module knows the file
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for table in _written(node.value):

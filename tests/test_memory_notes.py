@@ -75,16 +75,16 @@ def test_a_hidden_note_is_not_found_until_it_is_restored(db):
     note = notes.add(db, HERE, "Buy milk", noon)
 
     notes.hide(db, note, noon)
-    assert (notes.listing(db, "person", 9), notes.search(db, "person", "milk", 9)) == ([], [])
+    assert (notes.listing(db, "person", 9), notes.search(db, "person", "milk", 9, NOON)) == ([], [])
     assert [hidden.handle for hidden in notes.listing(db, "person", 9, hidden=True)] == ["n1"]
     notes.restore(db, note, noon)
-    assert notes.search(db, "person", "milk", 9) == [note] == notes.listing(db, "person", 9)
+    assert notes.search(db, "person", "milk", 9, NOON) == [note] == notes.listing(db, "person", 9)
 
 
 def test_nobody_sees_the_note_of_another_owner(db):
     notes.add(db, Scope("somebody else", HERE.place), "Buy milk", noon)
 
-    assert (notes.listing(db, "person", 9), notes.search(db, "person", "milk", 9)) == ([], [])
+    assert (notes.listing(db, "person", 9), notes.search(db, "person", "milk", 9, NOON)) == ([], [])
     with pytest.raises(UsageError, match="there is no note n1; `agent notes list` shows them all"):
         notes.get(db, 1, "person")
 

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agent_cli.errors import ModelFailed
-from agent_cli.memory import closing, log, sessions, summaries
+from agent_cli.memory import closing, index, log, recall, sessions, summaries
+from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
@@ -154,9 +155,11 @@ def test_a_session_has_one_summary_the_last_and_of_five_sentences(db, session):
 def test_an_empty_summary_does_not_replace_one(db, session, words):
     with db.write():
         summaries.keep(db, session, "Old.", "extract", "", noon)
+        index.refresh(db)
         summaries.keep(db, session, words, "model", "m", noon)
 
     assert summaries.of(db, session).text == "Old."
+    assert [hit.handle for hit in recall.find(db, "old", Filter("person"), NOON).hits] == ["y1"]
 
 
 def test_the_newest_of_conversations_here_are_carried_over(db):

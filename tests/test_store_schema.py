@@ -1,10 +1,13 @@
 import hashlib
 import re
+from pathlib import Path
 
 import pytest
 
 from agent_cli.errors import StoreError
-from agent_cli.store import schema
+from agent_cli.memory import index, recall
+from agent_cli.memory.candidates import Filter
+from agent_cli.store import migrations, schema
 from agent_cli.store.db import Database
 from tests.conftest import NOON
 
@@ -20,7 +23,12 @@ NEEDED = {
     "event": "uid kind actor at utc_offset",
     "meta": "value",
     "migration": "at",
+    "fact": "uid owner statement state origin learned_at utc_offset",
+    "recollection": "message_id kind row score legs text at",
 }
+DERIVED = {"passage", "speaker", "area", "day", "stale"}  # made anew, never added to
+
+FIRST = Path(__file__).with_name("older.sql").read_text(encoding="utf-8")  # the schema of format 1, frozen
 
 OLDER_LACKS = [
     r"create table note \(.*?\) strict;\n",
@@ -35,7 +43,8 @@ OLDER_LACKS = [
 ]
 
 
-def older(sql=schema.SCHEMA):
+def older(sql=FIRST):
+    """A schema from before the first."""
     for pattern in OLDER_LACKS:
         sql, cut = re.subn(pattern, "", sql, count=1, flags=re.DOTALL)
         assert cut, pattern
@@ -57,7 +66,7 @@ def path(tmp_path):
 def old(path):
     """A file of an earlier version with a conversation in it."""
     database = opened(path)
-    schema.reconcile(database, NOON, older())
+    schema.reconcile(database, NOON, older(), {})
     database.execute(
         """insert into session (id, uid, owner, place, title, started_at, utc_offset, last_at)
            values (4, 'U1', 'person', '/p', 'Trip', 'a', 60, 'b')"""
@@ -109,6 +118,47 @@ def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(ol
     assert old.rows("select * from note") == []
     with pytest.raises(Exception, match="the event log is append-only"):
         old.execute("update event set kind = 'nothing'")
+
+
+def test_what_was_written_before_there_was_an_index_is_found(path):
+    first = opened(path)
+    schema.reconcile(first, NOON, FIRST, {})
+    first.execute("pragma user_version = 1")
+    at = "2026-01-02T12:00:00.000Z"
+    first.execute(
+        """insert into session (id, uid, owner, place, started_at, utc_offset, last_at)
+           values (4, 'U1', 'person', '/p', ?1, 60, ?1)""",
+        (at,),
+    )
+    first.many(
+        """insert into message (id, uid, session_id, owner, place, role, text, at, utc_offset, finish)
+           values (?, ?, 4, 'person', '/p', ?, ?, ?, 60, ?)""",
+        [
+            (7, "U2", "user", "Where is the boat in Trogir?", at, "stop"),
+            (8, "U3", "tool", "The boat is a tool.", at, "stop"),
+            (9, "U4", "assistant", "The boat is", at, None),  # still growing
+        ],
+    )
+    first.execute(
+        """insert into note (id, uid, owner, place, origin, text, at, utc_offset, changed_at)
+           values (2, 'U5', 'person', '/p', 'typed', 'The boat is blue.', ?1, 60, ?1)""",
+        (at,),
+    )
+    first.execute(
+        """insert into summary (id, uid, owner, place, session_id, text, method, at, utc_offset)
+           values (3, 'U6', 'person', '/p', 4, 'They spoke of a boat.', 'model', ?, 60)""",
+        (at,),
+    )
+
+    schema.reconcile(first, NOON)
+    while index.refresh(first):
+        pass
+
+    found = recall.find(first, "boat", Filter("person"), NOON)
+    assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
+    assert first.value("pragma user_version") == schema.VERSION == 2
+    assert first.rows("select name from migration") == [(name,) for name in migrations.STEPS]
+    first.close()
 
 
 def test_bringing_it_up_twice_changes_nothing(old, path):
@@ -243,7 +293,8 @@ def test_only_what_a_first_row_needs_has_no_default(db):
     }
 
     assert needed == {table: names.split() for table, names in NEEDED.items()}
-    assert {name for kind, name in schema._names(db) if kind == "table"} == set(NEEDED)  # a new table: list it above
+    tables = {name for kind, name in schema._names(db) if kind == "table"}
+    assert tables == set(NEEDED) | DERIVED  # a new table: list it above
 
 
 @pytest.mark.parametrize("table", NEEDED)
@@ -258,8 +309,9 @@ def test_every_other_column_could_be_added_later(table):
             continue
         file = Database()
         file.script(schema.SCHEMA)
-        for (index,) in file.rows("select name from sqlite_schema where type in ('index') and sql is not null"):
-            file.execute(f'drop index "{index}"')
+        for kind, about in schema._names(file):
+            if kind != "table":
+                file.execute(f'drop {kind} "{about}"')
         file.execute(f'alter table "{table}" drop column "{name}"')
         file.execute("pragma foreign_keys = 1")
         put_a_row(file, table)

@@ -42,6 +42,7 @@ class Agent:
     window: context.Window = context.Window()
     think: bool | str | None = None
     instructions: str = prompt.SYSTEM
+    recollect: Callable[[ToolContext, int, str], None] | None = None  # puts memory beside a question
 
 
 def run_turn(
@@ -56,6 +57,8 @@ def run_turn(
     asked = log.say(here.db, here.session, here.scope, parts, here.time())
     yield Asked(ids.handle("message", asked))
     agent = hire()
+    if agent.recollect:
+        agent.recollect(here, asked, "".join(part.text for part in parts))
     made: list[ToolCall] = []
     stop = ""
     for _ in range(agent.limits.rounds):

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import log, summaries
+from agent_cli.memory import index, log, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 Effect = Callable[[], None]
+INDEX, MEND = "index", "mend"
+_BETWEEN = 0.02  # seconds between batches, so that other programs get their turn to write
 LONGEST = 25 * 60  # seconds of one job, less than its lease: a server that says nothing must not hold it for ever
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
@@ -27,6 +30,7 @@ class Desk:
     db: Database
     time: Clock
     model: Callable[[], ChatModel | None]
+    meaning: Meaning
     characters: int  # of a transcript that fits the model
     cancel: Cancel
 
@@ -110,7 +114,26 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
     return desk.db.value("select closed_at from session where id = ?", (session,)), log.count(desk.db, session)
 
 
-HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise}
+def catch_up(desk: Desk, job: jobs.Job) -> Effect:
+    """Index what is new, in words and in meaning, and do some of the merging that searches are spared."""
+    while index.refresh(desk.db):
+        desk.cancel.wait(_BETWEEN)
+    for _ in desk.meaning.fill(desk.db):
+        desk.cancel.wait(_BETWEEN)
+    index.merge(desk.db)
+    return lambda: None
+
+
+def mend(desk: Desk, job: jobs.Job) -> Effect:
+    """Make a damaged index anew."""
+    if job.subject == "vectors":
+        vectors.renew(desk.db)
+        return lambda: jobs.add(desk.db, INDEX, "all", desk.time())
+    index.mend(desk.db, job.subject)
+    return lambda: None
+
+
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise, INDEX: catch_up, MEND: mend}
 
 
 class IdleWorker:

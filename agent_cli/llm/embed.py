@@ -28,6 +28,7 @@ class Traits:
     tokens: int = 512
     document: str = ""
     query: str = ""
+    floor: float = 0.3  # cosines of unrelated texts lie below
 
 
 _SEARCH = ("search_document: ", "search_query: ")
@@ -36,9 +37,9 @@ _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that
 
 # From the model cards, cut to what Ollama 0.30 feeds in one batch.
 TRAITS: Mapping[str, Traits] = {
-    "nomic-embed-text": Traits(2048, *_SEARCH),
-    "nomic-embed-text-v2-moe": Traits(512, *_SEARCH),
-    "mxbai-embed-large": Traits(512, "", _PASSAGES),
+    "nomic-embed-text": Traits(2048, *_SEARCH, 0.5),
+    "nomic-embed-text-v2-moe": Traits(512, *_SEARCH, 0.3),
+    "mxbai-embed-large": Traits(512, "", _PASSAGES, 0.5),
     "all-minilm": Traits(256),
     "embeddinggemma": Traits(2048, "title: none | text: ", "task: search result | query: "),
     "qwen3-embedding": Traits(2048, "", _INSTRUCT),
@@ -74,6 +75,7 @@ class OllamaEmbedder:
         keep_alive: str | int | None = None,
     ):
         self.model = model
+        self.floor = traits(model).floor
         self._address, self._host = address.parse(host), host
         self._characters = min(characters, 4 * traits(model).tokens)
         self._rest: dict[str, Any] = {"options": {"num_ctx": num_ctx}} if num_ctx else {}

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
+from agent_cli.errors import UsageError
 from agent_cli.memory import sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Origin, Part, ToolCall, ToolResult
@@ -86,7 +87,7 @@ def answer(db: Database, session: int, scope: Scope, call: ToolCall, result: Too
 def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
     """Log a message that was said elsewhere. Runs in the caller's transaction."""
     message, usage = entry.message, entry.usage
-    id = _insert(
+    id = _write(
         db, session, scope, at, role=message.role, author=entry.author, text=message.text, parts=_spans(entry.parts),
         thinking=message.thinking, answers=message.answers, tool=message.tool, failed=int(entry.failed),
         finish=entry.finish, model=usage.model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out,
@@ -134,6 +135,16 @@ def history(db: Database, session: int, last: int | None = None) -> list[Entry]:
     return [_entry(row, calls.get(row[0], ())) for row in rows]
 
 
+def around(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
+    """A message of a person or assistant with so many before and after it in its session. Raises UsageError."""
+    session = db.value("select session_id from message where id = ? and owner = ?", (id, owner))
+    if session is None:
+        raise UsageError(f"there is no message m{id}")
+    said = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
+    at = next((n for n, entry in enumerate(said) if entry.id >= id), len(said))
+    return said[max(0, at - before) : at + after + 1]
+
+
 def is_said(entry: Entry) -> bool:
     """Whether a person or a model said it: no tool, and not the offline model, which only quotes."""
     return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
@@ -168,14 +179,19 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
 
 
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
-    values |= {
-        "uid": ids.new(now), "session_id": session, "owner": scope.owner, "place": scope.place,
-        "at": clock.utc(now), "utc_offset": clock.offset(now),
-    }  # fmt: skip
     with db.write():
         sessions.touch(db, session, now)
-        names = ", ".join(values)
-        return db.insert(f"insert into message ({names}) values (:{', :'.join(values)})", values)
+        return _write(db, session, scope, now, **values)
+
+
+def _write(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
+    began = db.value("select place from session where id = ?", (session,))
+    values |= {
+        "uid": ids.new(now), "session_id": session, "owner": scope.owner,
+        "place": "" if scope.place == began else scope.place,
+        "at": clock.utc(now), "utc_offset": clock.offset(now),
+    }  # fmt: skip
+    return db.insert(f"insert into message ({', '.join(values)}) values (:{', :'.join(values)})", values)
 
 
 def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:

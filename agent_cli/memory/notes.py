@@ -1,11 +1,13 @@
 """Notes: what the person wrote down, or let the model write down."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import search as searching
+from agent_cli.memory import index, recall
+from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
@@ -78,10 +80,12 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
     return [Note(*row) for row in rows]
 
 
-def search(db: Database, owner: str, query: str, limit: int) -> list[Note]:
+def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
     """Those with a word of the query, best first."""
-    hits = searching.find(db, owner, query, limit, kinds=("note",))
-    return [get(db, hit.id, owner) for hit in hits]
+    while index.refresh(db):
+        pass
+    found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
+    return [get(db, hit.id, owner) for hit in found.hits]
 
 
 def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> Note:
@@ -90,6 +94,7 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
         raise UsageError(f"{note.handle} was left as it is: an empty note says nothing (`agent notes rm` hides one)")
     now = clock.utc(time())
     with db.write():
+        index.erase(db, "n", note.id)  # before its words change
         db.execute("update note set text = ?, title = ?, changed_at = ? where id = ?", (body, title, now, note.id))
         events.append(db, time, "note changed", note.handle, actor="person", of=body)
     return replace(note, title=title, text=body, changed_at=now)

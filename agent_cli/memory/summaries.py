@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.memory import log
+from agent_cli.memory import index, log
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search import STOP_WORDS
+from agent_cli.memory.terms import STOP_WORDS
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -96,6 +96,9 @@ def keep(db: Database, session: int, words: str, method: str, model: str, time: 
         if of(db, session):
             return
         words, method, model = extract(transcript(db, session, _EXTRACTED)), "extract", ""
+    earlier = db.value("select id from summary where session_id = ?", (session,))
+    if earlier:
+        index.erase(db, "y", earlier)  # before its words change
     db.execute(
         """insert into summary (uid, owner, place, session_id, text, method, model, at, utc_offset)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -17,7 +17,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store.db import Database
 
-_BATCH = 1000
+_BATCH = 2500
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 _ROLES = ("user", "assistant", "tool")
 _BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -51,7 +51,7 @@ def read(
 
 
 def _batches(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
-    """Numbered lines in groups of about a thousand messages' worth of text."""
+    """Numbered lines in groups of some thousand messages' worth of text."""
     batch: list[tuple[int, str]] = []
     size = 0
     for number, line in enumerate(lines, 1):
@@ -152,6 +152,8 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple
     )
     for said in fresh:
         log.take_in(db, session, scope, said.entry, said.at, said.id)
+    if fresh:
+        sessions.touch(db, session, max(said.at for said in fresh))
     return int(not known), len(fresh)
 
 

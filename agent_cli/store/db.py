@@ -9,17 +9,27 @@ percentile, shorter ones starve a process among seven others.
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
+from agent_cli.store.aside import Aside
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+class IndexDamaged(StoreError):
+    """A derived table cannot be read or written: it can be made anew, and nothing canonical is lost."""
+
+
 PATIENCE = 15.0
 SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
@@ -36,6 +46,7 @@ class Database:
         self.patience = patience  # seconds to wait while another process writes
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
+        self._aside: Aside[Database] | None = None
         with self._sentences():
             self._connection = apsw.Connection(self.path)
             self._connection.set_busy_handler(self._wait)
@@ -53,11 +64,24 @@ class Database:
 
     def again(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        other = Database(self.path, self.journal, self.patience)
-        other.prepare()
-        return other
+        return _again(self.path, self.journal, self.patience)
+
+    def aside(self, work: Callable[["Database"], T]) -> Callable[[], T]:
+        """Begin a read on another thread and connection; what is returned waits for its result.
+
+        It is done here, when it is waited for, where another connection would not see the same: in memory, or while
+        something is being written.
+        """
+        if self.path == ":memory:" or self._connection.in_transaction:
+            return lambda: work(self)
+        if self._aside is None:
+            self._aside = Aside(partial(_again, self.path, self.journal, self.patience))
+            weakref.finalize(self, self._aside.close)  # also at the end of the process
+        return self._aside.ask(work)
 
     def close(self) -> None:
+        if self._aside:
+            self._aside.close()
         with self._sentences():
             self._connection.close()
 
@@ -95,6 +119,39 @@ class Database:
         with self._sentences():
             self._connection.execute(sql, values).fetchall()
             return self._connection.last_insert_rowid()
+
+    @contextmanager
+    def derived(self) -> Iterator[None]:
+        """Statements on an index: what goes wrong within is raised as IndexDamaged.
+
+        FTS5 and sqlite-vec tell of damage as SQLError with texts of their own as well as CorruptError; FTS5 also runs
+        out of memory over a size that is garbage, and sqlite-vec finds a row that should not be there.
+        """
+        try:
+            yield
+        except (apsw.SQLError, apsw.NoMemError, apsw.ConstraintError) as error:
+            raise IndexDamaged(f"{self.path}: an index is damaged ({error})") from error
+        except StoreError as error:
+            if isinstance(error.__cause__, apsw.CorruptError):
+                raise IndexDamaged(f"{self.path}: an index is damaged ({error.__cause__})") from error
+            raise
+
+    def tokens(self, text: str) -> list[str]:
+        """The stems of a text's words, as the word index has them."""
+        return self.tokens_of([text])[0]
+
+    def tokens_of(self, texts: Iterable[str]) -> list[list[str]]:
+        """The same of several texts, in half the time."""
+        # Not kept: it would hold the connection open at the end, and the journal would stay beside the file.
+        tokenize = self._connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+        # Without include_colocated=False a text takes four times as long.
+        return [
+            tokenize(  # type: ignore[misc]
+                text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
+                include_colocated=False,
+            )
+            for text in texts
+        ]  # fmt: skip
 
     @contextmanager
     def write(self) -> Iterator[None]:
@@ -156,6 +213,12 @@ class Database:
                 raise
             kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
             raise kind(f"{self.path}: {sentence}") from error
+
+
+def _again(path: str, journal: str, patience: float) -> Database:
+    other = Database(path, journal, patience)
+    other.prepare()
+    return other
 
 
 def _fold(*words: Any) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from agent_cli.errors import UsageError
 
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_CHANCE = 1 << 80
+_PAIRS = [one + other for one in _LETTERS for other in _LETTERS]
 _lock = threading.Lock()
 _last = 0
 
@@ -27,7 +27,7 @@ def new(moment: datetime) -> str:
         same_millisecond = fresh >> 80 == _last >> 80
         _last = _last + 1 if same_millisecond else fresh
         value = _last
-    return "".join(_LETTERS[value >> shift & 31] for shift in range(125, -1, -5))
+    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
 
 
 def handle(kind: str, number: int) -> str:

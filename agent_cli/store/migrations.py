@@ -12,7 +12,18 @@ from agent_cli.store.db import Database
 
 Steps = Mapping[str, Callable[[Database], None]]
 
-STEPS: Steps = {}
+
+def index_all(db: Database) -> None:
+    """Have everything indexed that was written before there was an index."""
+    db.execute(
+        """insert or ignore into stale select 'm', id from message
+           where finish is not null and role in ('user', 'assistant') and text <> ''"""
+    )
+    db.execute("insert or ignore into stale select 'n', id from note")
+    db.execute("insert or ignore into stale select 'y', id from summary")
+
+
+STEPS: Steps = {"index all": index_all}
 
 
 def waiting(db: Database, steps: Steps) -> list[str]:

@@ -29,7 +29,7 @@ create table message (
     uid text not null unique,
     session_id integer not null references session (id),
     owner text not null,
-    place text not null,
+    place text not null,                        -- where it was said; empty: where its session began
     role text not null,                         -- user, assistant, tool
     author text not null default '',
     text text not null,
@@ -139,3 +139,110 @@ create trigger event_is_append_only before update on event begin select raise(ab
 
 create table meta (key text primary key, value text not null) strict, without rowid;
 create table migration (name text primary key, at text not null) strict, without rowid;
+
+-- Facts: what is known about the person. (How they come to be accepted is the business of memory/facts.py.)
+
+create table fact (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null default '',             -- empty: true everywhere
+    statement text not null,
+    state text not null,                        -- pending, accepted, rejected, superseded, expired
+    origin text not null,
+    message_id integer references message (id), -- where it was said
+    quote text not null default '',
+    valid_from text,
+    valid_to text,
+    learned_at text not null,
+    decided_at text,
+    utc_offset integer not null,
+    source text,
+    hidden_at text
+) strict;
+create index fact_message on fact (message_id) where message_id is not null;
+create index fact_state on fact (owner, state, id);
+create unique index fact_imported on fact (owner, source, message_id, statement) where source is not null;
+
+-- Derived: dropped and rebuilt at will. The word, trigram and vector tables are made by memory/index.py and
+-- memory/vectors.py, under names that stand in meta, so that a damaged one can be left behind.
+
+create table passage (                          -- a piece of text that can be found
+    id integer primary key autoincrement,
+    kind text not null,                         -- m message, n note, f fact, y summary
+    row integer not null,                       -- the id there
+    start integer not null default 0,           -- of a long text: which piece of it
+    length integer not null,
+    area integer not null references area (id),
+    session_id integer,
+    author text not null default '',
+    at integer not null,                        -- seconds since 1970
+    day integer not null references day (id),
+    facts text,                                 -- what was accepted as fact from this message
+    grams text                                  -- pairs of characters, of scripts without spaces
+) strict;
+create unique index passage_row on passage (kind, row, start);
+create index passage_said on passage (session_id, row, start) where kind = 'm';
+
+create table speaker (name text primary key) strict, without rowid;
+create table area (id integer primary key, owner text not null, place text not null, unique (owner, place)) strict;
+create table day (id integer primary key, words text not null) strict;  -- id: days since 1970, in the person's time zone
+
+create table stale (kind text not null, row integer not null, primary key (kind, row)) strict, without rowid;
+
+create view passage_text as
+    select p.id,
+        case p.kind
+            when 'm' then (select substr(text, p.start + 1, p.length) from message where id = p.row)
+            when 'n' then (select substr(iif(title = '', '', title || char(10)) || text, p.start + 1, p.length) from note where id = p.row)
+            when 'f' then (select statement from fact where id = p.row)
+            when 'y' then (select substr(text, p.start + 1, p.length) from summary where id = p.row)
+        end as own,
+        p.author,
+        (select words from day where id = p.day) as date,
+        p.facts,
+        p.grams
+    from passage p;
+
+-- An index forgets a text by being told it once more: so it must be told before the text changes (index.erase).
+create trigger note_indexed before update of text, title on note
+    when exists (select 1 from passage where kind = 'n' and row = old.id)
+    begin select raise(abort, 'erase the note from the index before it changes'); end;
+create trigger summary_indexed before update of text on summary
+    when exists (select 1 from passage where kind = 'y' and row = old.id)
+    begin select raise(abort, 'erase the summary from the index before it changes'); end;
+create trigger message_indexed before update of text on message
+    when old.text <> new.text and exists (select 1 from passage where kind = 'm' and row = old.id)
+    begin select raise(abort, 'erase the message from the index before it changes'); end;
+
+-- Not `or ignore`: an upsert of the row would override that, and fail where it is stale already.
+create trigger message_stale_new after insert on message
+    when new.finish is not null and new.role in ('user', 'assistant') and new.text <> ''
+    begin insert into stale values ('m', new.id) on conflict do nothing; end;
+create trigger message_stale after update of text, finish on message
+    when new.finish is not null and new.role in ('user', 'assistant')
+    begin insert into stale values ('m', new.id) on conflict do nothing; end;
+create trigger note_stale_new after insert on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
+create trigger note_stale after update of text, title on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
+create trigger summary_stale_new after insert on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
+create trigger summary_stale after update of text on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
+create trigger fact_stale_new after insert on fact begin
+    insert into stale values ('f', new.id) on conflict do nothing;
+    insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;
+end;
+create trigger fact_stale after update on fact begin
+    insert into stale values ('f', new.id) on conflict do nothing;
+    insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;
+end;
+
+create table recollection (                     -- what was recalled for a message of the person, and why
+    id integer primary key autoincrement,
+    message_id integer not null references message (id),
+    kind text not null,
+    row integer not null,
+    score real not null,
+    legs text not null,                         -- {leg: share of the score}
+    text text not null,                         -- as the model was shown it
+    at text not null
+) strict;
+create index recollection_message on recollection (message_id, id);

@@ -1,10 +1,14 @@
 """Tools that keep words and find them again."""
 
-from typing import Annotated
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
 
 from agent_cli import clock, text
-from agent_cli.memory import jottings, notes
+from agent_cli.errors import UsageError
+from agent_cli.memory import jottings, log, notes, recall
+from agent_cli.memory.candidates import Filter
 from agent_cli.messages import ToolResult
+from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 
@@ -39,9 +43,58 @@ def save_note(
 @tool(risk="read")
 def search_notes(context: ToolContext, query: Annotated[str, "words to look for"]) -> str:
     """Search the person's notes. Gives a line for each, with its handle and date."""
-    found = notes.search(context.db, context.scope.owner, query, 50)
+    found = notes.search(context.db, context.scope.owner, query, 50, context.time())
     lines = [
         f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {text.one_line(note.text, 300)}"
         for note in found
     ]
     return "\n".join(lines) or "no note has these words"
+
+
+@tool(risk="read")
+def search_memory(
+    context: ToolContext,
+    query: Annotated[str, "what to find"],
+    grain: Annotated[Literal["any", "message", "summary", "note", "fact"], "what kind of memory"] = "any",
+    min_days_ago: Annotated[int, "at least so many days ago"] = 0,
+    max_days_ago: Annotated[int, "at most so many days ago; 0 is no limit"] = 0,
+    max_results: Annotated[int, "at most 20"] = 5,
+) -> str:
+    """Search earlier sessions, notes and facts. Gives dated snippets with handles; timeline shows a message whole."""
+    now = context.time()
+    allowed = Filter(
+        context.scope.owner, () if grain == "any" else (grain,),
+        since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
+        until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
+    )  # fmt: skip
+    found = recall.find(context.db, query, allowed, now, max(1, min(20, max_results)))
+    lines = [_dated(hit.handle, hit.at, text.one_line(hit.text, 200)) for hit in found.hits]
+    return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
+
+
+@tool(risk="read")
+def timeline(
+    context: ToolContext,
+    around: Annotated[str, "the handle of a message, as in m12"],
+    before: Annotated[int, "messages before it, at most 20"] = 3,
+    after: Annotated[int, "messages after it, at most 20"] = 3,
+) -> str:
+    """Read a message of an earlier session whole, with what was said before and after it."""
+    try:
+        entries = log.around(
+            context.db,
+            context.scope.owner,
+            ids.number("message", around),
+            min(20, max(0, before)),
+            min(20, max(0, after)),
+        )
+    except UsageError as error:
+        raise ToolFailed(str(error)) from error
+    lines = [(entry, clock.local(entry.at, entry.utc_offset)) for entry in entries]
+    return "\n".join(
+        f"{entry.handle} ({at:%d %b %Y, %H:%M}) {entry.message.role}: {entry.message.text}" for entry, at in lines
+    )
+
+
+def _dated(handle: str, at: float, words: str) -> str:
+    return f"{handle} ({datetime.fromtimestamp(at):%d %b %Y}) {words}"

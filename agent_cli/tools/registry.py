@@ -4,5 +4,14 @@ from agent_cli.tools import basics, memory
 from agent_cli.tools.tool import Tool
 
 BUILT_IN: dict[str, Tool] = {
-    tool.name: tool for tool in (basics.now, memory.jot, memory.read_jottings, memory.save_note, memory.search_notes)
+    tool.name: tool
+    for tool in (
+        basics.now,
+        memory.jot,
+        memory.read_jottings,
+        memory.save_note,
+        memory.search_notes,
+        memory.search_memory,
+        memory.timeline,
+    )
 }

@@ -1,0 +1,35 @@
+"""Which indexes were found damaged when something was written to them, until they have been made anew.
+
+A damaged index never stops a write: what it could not take in is there again when it is made anew from the passages.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agent_cli.store.db import Database, IndexDamaged
+
+_KEY = "damaged "
+
+
+@contextmanager
+def survived(db: Database, index: str) -> Iterator[None]:
+    """Change an index, all or nothing; when it is damaged that is noted, and the caller's transaction goes on."""
+    try:
+        with db.derived(), db.write():
+            yield
+            with db.write():
+                pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
+    except IndexDamaged:
+        with db.write():
+            db.execute("insert into meta values (?, '') on conflict do nothing", (_KEY + index,))
+
+
+def noted(db: Database) -> list[str]:
+    """The indexes that wait to be made anew."""
+    rows = db.rows("select key from meta where key between ? and ?", (_KEY, _KEY + "~"))
+    return [str(key).removeprefix(_KEY) for (key,) in rows]
+
+
+def clear(db: Database, index: str) -> None:
+    """The index is whole again."""
+    db.execute("delete from meta where key = ?", (_KEY + index,))

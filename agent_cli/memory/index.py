@@ -1,0 +1,241 @@
+"""What can be found: passages, and the word and trigram indexes over them. Derived; dropped and rebuilt at will.
+
+A trigger marks each row that was written as stale; `refresh` makes its passages anew, by one function for every index,
+so that a passage and what is indexed of it can never part. The indexes keep no text of their own (external content over
+the view passage_text). What stands before and after a message is not indexed: ranking reads it from the log.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from agent_cli.memory import damage, terms, vectors
+from agent_cli.store.db import Database, IndexDamaged, Row
+
+KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary"}
+LETTERS = {name: letter for letter, name in KINDS.items()}
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BATCH = 500
+_MANY = 20_000  # passages from which a second thread pays
+
+_WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
+    content_rowid='id', tokenize='porter unicode61 remove_diacritics 2')"""
+_TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passage_text', content_rowid='id',
+    tokenize='trigram remove_diacritics 1', detail=none, columnsize=0)"""
+_COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
+_MADE = {"words": _WORDS, "trigrams": _TRIGRAMS}
+
+# What a passage is made of: id, owner, place, session, author, at, utc_offset, text, facts; no row: not to be found.
+_SOURCE = {
+    "m": """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
+                   (select group_concat(statement, char(10)) from fact
+                    where message_id = m.id and state = 'accepted' and hidden_at is null)
+            from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
+            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> ''
+              and m.model <> 'offline'""",  # which only quotes
+    "n": """select n.id, owner, place, session_id, '', at, utc_offset,
+                   iif(title = '', '', title || char(10)) || text, null
+            from json_each(?) c cross join note n on n.id = c.value""",
+    "f": """select f.id, owner, place, null, '', learned_at, utc_offset, statement, null
+            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
+    "y": """select y.id, owner, place, session_id, '', at, utc_offset, text, null
+            from json_each(?) c cross join summary y on y.id = c.value""",
+}
+
+
+def table(db: Database, index: str) -> str:
+    """The present name of the index "words" or "trigrams", made when there is none."""
+    name = db.value("select value from meta where key = ?", (f"index {index}",))
+    return str(name) if name else _make(db, index, f"{index}_1")
+
+
+def _make(db: Database, index: str, name: str) -> str:
+    with db.write():
+        db.execute(_MADE[index].format(name=name))
+        db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', 1)")
+        db.execute(f"insert into {name} ({name}, rank) values ('automerge', 0)")  # merging is an idle job
+        db.execute(
+            "insert into meta values (?, ?) on conflict do update set value = excluded.value", (f"index {index}", name)
+        )
+    return name
+
+
+def beside(db: Database, search: Callable[[Database], T]) -> Callable[[], T]:
+    """Begin a search on another thread where there is so much to search that it pays; gives what waits for it."""
+    if (db.value("select max(id) from passage") or 0) < _MANY:
+        return lambda: search(db)
+    return db.aside(search)
+
+
+def refresh(db: Database, limit: int = _BATCH) -> int:
+    """Index what is stale, up to so many rows, in one transaction; returns how many were looked at."""
+    if not db.value("select 1 from stale limit 1"):
+        return 0
+    with db.write():
+        names = _names(db)
+        stale = db.rows("select kind, row from stale limit ?", (limit,))
+        for letter in KINDS:
+            rows = json.dumps([row for kind, row in stale if kind == letter])
+            _remove(db, names, letter, rows)
+            _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
+        db.many("delete from stale where kind = ? and row = ?", stale)
+    return len(stale)
+
+
+def erase(db: Database, kind: str, row: int) -> None:
+    """Take a row out of everything that finds it. Runs in the caller's transaction."""
+    _remove(db, _names(db), kind, json.dumps([row]))
+
+
+def rebuild(db: Database) -> Iterator[tuple[int, int]]:
+    """Make passages and indexes anew, in batches; gives (done, all)."""
+    with db.write():
+        for index in _MADE:
+            _make(db, index, _left(db, index))
+            damage.clear(db, index)
+        vectors.renew(db)
+        db.execute("delete from passage")
+        db.execute("delete from sqlite_sequence where name = 'passage'")  # how many there are is read off the ids
+        db.execute("delete from stale")
+        db.execute(
+            """insert into stale select 'm', id from message
+               where finish is not null and role in ('user', 'assistant') and text <> ''"""
+        )
+        for letter, name in KINDS.items():
+            if letter != "m":
+                db.execute(f"insert into stale select ?, id from {name}", (letter,))
+    total = waiting(db)
+    while left := waiting(db):
+        yield total - left, total
+        refresh(db, 5 * _BATCH)
+    yield total, total
+
+
+def waiting(db: Database) -> int:
+    """How many rows are not indexed yet."""
+    return int(db.value("select count(*) from stale"))
+
+
+def mend(db: Database, index: str) -> None:
+    """Make a damaged index whole: rebuilt in place, else dropped and made again, else made under another name."""
+    name = table(db, index)
+    try:
+        with db.derived(), db.write():
+            db.execute(f"insert into {name} ({name}) values ('rebuild')")
+            damage.clear(db, index)
+        return
+    except IndexDamaged:
+        pass
+    with db.write():
+        fresh = _make(db, index, _left(db, index))
+        db.execute(f"insert into {fresh} ({fresh}) values ('rebuild')")
+        damage.clear(db, index)
+
+
+def merge(db: Database, pages: int = 200) -> None:
+    """A little of the work that keeps the indexes quick; for idle moments."""
+    for index in _MADE:
+        name = table(db, index)
+        with damage.survived(db, index):
+            db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
+
+
+def _left(db: Database, index: str) -> str:
+    """Drop an index; gives a name for the next: another one where the pages of the old are beyond reach."""
+    name = table(db, index)
+    try:
+        with db.derived(), db.write():
+            db.execute(f"drop table if exists {name}")
+        return name
+    except IndexDamaged:
+        return f"{index}_{int(name.rpartition('_')[2]) + 1}"
+
+
+def _names(db: Database) -> dict[str, str]:
+    return {index: table(db, index) for index in _MADE}
+
+
+def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row]) -> None:
+    """Make passages of rows, and index them."""
+    first = 1 + int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
+    areas: dict[tuple[str, str], int] = {}
+    made: list[tuple[Any, ...]] = []
+    for row, owner, place, session, author, at, offset, text, facts in sources:
+        if (owner, place) not in areas:
+            areas[owner, place] = _area(db, owner, place)
+        moment = datetime.fromisoformat(at)
+        day = ((moment + timedelta(minutes=offset)) - _EPOCH).days
+        for start, length in terms.pieces(text):
+            grams = terms.grams(text[start : start + length]) or None
+            made.append(
+                (
+                    first + len(made),
+                    kind,
+                    row,
+                    start,
+                    length,
+                    areas[owner, place],
+                    session,
+                    author,
+                    int(moment.timestamp()),
+                    day,
+                    None if start else facts,
+                    grams,
+                )
+            )
+    if not made:
+        return
+    db.many(
+        "insert into day values (?, ?) on conflict do nothing", [(day, _day_words(day)) for day in {m[9] for m in made}]
+    )
+    db.many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
+    db.many(
+        """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        made,
+    )
+    for index, name in names.items():
+        columns = ", ".join(_COLUMNS[index])
+        with damage.survived(db, index):
+            db.execute(
+                f"insert into {name} (rowid, {columns}) select id, {columns} from passage_text where id >= ?", (first,)
+            )
+
+
+def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
+    """Out of the indexes first, with the very words that were indexed. `rows`: a JSON array of ids."""
+    gone = [
+        id
+        for (id,) in db.rows(
+            "select p.id from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value", (rows, kind)
+        )
+    ]
+    if not gone:
+        return
+    with damage.survived(db, "vectors"):
+        vectors.erase(db, gone)
+    listed = json.dumps(gone)
+    for index, name in names.items():
+        columns = ", ".join(_COLUMNS[index])
+        with damage.survived(db, index):
+            db.execute(
+                f"""insert into {name} ({name}, rowid, {columns})
+                    select 'delete', t.id, {columns} from json_each(?) c cross join passage_text t on t.id = c.value""",
+                (listed,),
+            )
+    db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+
+
+def _area(db: Database, owner: str, place: str) -> int:
+    known = db.value("select id from area where owner = ? and place = ?", (owner, place))
+    return int(known or db.insert("insert into area (owner, place) values (?, ?)", (owner, place)))
+
+
+def _day_words(day: int) -> str:
+    """What a day can be found by."""
+    moment = _EPOCH + timedelta(days=day)
+    return f"{moment.day} {moment:%B %Y %A}"

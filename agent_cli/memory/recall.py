@@ -1,0 +1,203 @@
+"""Find what is remembered: `find` gives the best passages for a question, and says whether it is known at all.
+
+Words, trigrams and vectors propose candidates; these and their neighbours in the conversation are fetched and scored
+once more, with what stands around them (ranking.py). An index that is damaged is left out, and the others answer.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from agent_cli import text
+from agent_cli.memory import candidates, damage, index, ranking, surroundings, terms, vectors, when
+from agent_cli.memory.candidates import Filter, Question
+from agent_cli.memory.ranking import Row, Scored
+from agent_cli.store import ids
+from agent_cli.store.db import Database, IndexDamaged
+
+KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
+_LONGEST = 2000  # characters of a question that count
+RESCORED = 60  # hits of the word leg, and
+VECTORS = 20  # of the vector leg, are scored again with their surroundings
+
+Meaning = Callable[[str], list[float] | None]
+"""The vector of a question."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Hit:
+    kind: str
+    id: int
+    external_id: str | None
+    session: int | None
+    at: float
+    score: float
+    text: str
+    legs: Mapping[str, float]
+
+    @property
+    def handle(self) -> str:
+        return ids.handle(self.kind, self.id)
+
+
+@dataclass(frozen=True)
+class Found:
+    verdict: str  # known, maybe, nothing
+    hits: tuple[Hit, ...]
+    damaged: tuple[str, ...] = ()  # indexes that could not be used: "words", "trigrams", "vectors"
+
+
+def find(
+    db: Database, query: str, allowed: Filter, now: datetime, limit: int = 10, meaning: Meaning | None = None,
+    *, logged: bool = False,
+) -> Found:  # fmt: skip
+    """The best passages for a question. Any text is safe as a question.
+
+    `logged`: the question stands in the log too. What says no more than it is left out: it would answer best of all.
+    """
+    query = text.whole(query[:_LONGEST])
+    while True:
+        among = vectors.current(db)
+        found = _find(db, query, allowed, now, limit, meaning, among, logged)
+        if vectors.current(db) == among:
+            return found
+        # Another embedder's vectors were swapped in meanwhile: those that were asked for are no more.
+
+
+def _find(
+    db: Database, query: str, allowed: Filter, now: datetime, limit: int, meaning: Meaning | None,
+    among: vectors.Set | None, logged: bool,
+) -> Found:  # fmt: skip
+    damaged = damage.noted(db)
+    none: list[tuple[int, float]] = []
+    unguessed: dict[int, frozenset[str]] = {}
+    unmeasured: dict[int, float] = {}
+
+    def leg(name: str, search: Callable[[], T], otherwise: T) -> T:
+        try:
+            with db.derived():
+                return search()
+        except IndexDamaged:
+            damaged.append(name)
+            return otherwise
+
+    vector = meaning(query) if meaning and among else None
+    near = _near(db, among, vector)
+    asked = leg("words", lambda: candidates.question(db, query, int(logged)), Question({}, {}, {}))
+    hits = leg("words", lambda: candidates.by_words(db, asked, allowed), none)
+    if "words" in damaged:
+        asked = candidates.unweighed(db, query)
+    guessed = leg("trigrams", lambda: candidates.by_trigrams(db, asked), unguessed)
+    then = _then(query, allowed, now)
+    if then:  # what was said then comes first; when nothing was, the rest may still answer
+        timely = leg("words", lambda: candidates.by_words(db, asked, then), none)
+        hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
+    nearest = leg("vectors", near, none)
+    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *[id for id, _ in nearest]])
+    around = surroundings.around(db, list(proposed))
+    cosines = _cosines(db, among if nearest else None, vector, list(around))  # read while the texts are
+    rows = surroundings.rows(db, around, asked, guessed, allowed, now, query if logged else "")
+    if then:
+        _mark_timely(db, rows, then)
+    floor = among.floor if among and nearest else 1.0
+    for id, cosine in leg("vectors", cosines, unmeasured).items():
+        if id in rows:
+            rows[id].cosine = cosine
+    sessions = _sessions(db, hits)
+    scored = ranking.score(query, list(rows.values()), asked.idfs, _average(db), sessions, _named(db, query), floor)
+    scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
+    kept = _distinct(scored, limit)
+    return Found(_verdict(scored), tuple(_hit(db, each) for each in kept), tuple(dict.fromkeys(damaged)))
+
+
+def _then(query: str, allowed: Filter, now: datetime) -> Filter | None:
+    """The filter narrowed to the time that the question names."""
+    named = when.span(query, now)
+    if named is None:
+        return None
+    since, until = (moment.timestamp() if moment else None for moment in (named.since, named.until))
+    return replace(allowed, since=since, until=until)
+
+
+def _near(
+    db: Database, among: vectors.Set | None, vector: Sequence[float] | None
+) -> Callable[[], list[tuple[int, float]]]:
+    """Begin to look for the nearest vectors, while words are looked for."""
+    if among is None or vector is None:
+        return list
+    return index.beside(db, lambda other: vectors.nearest(other, among, vector, VECTORS))
+
+
+def _cosines(
+    db: Database, among: vectors.Set | None, vector: Sequence[float] | None, ids: Sequence[int]
+) -> Callable[[], dict[int, float]]:
+    """Begin to look how near these passages are to the question."""
+    if among is None or vector is None:
+        return dict
+    return index.beside(db, lambda other: vectors.cosines(other, among, vector, ids))
+
+
+def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
+    scores = dict(hits)
+    sums: dict[int, float] = {}
+    for id, session in db.rows(
+        "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
+        (json.dumps(list(scores)),),
+    ):
+        if session is not None:
+            sums[session] = sums.get(session, 0.0) + scores[id]
+    return sums
+
+
+def _named(db: Database, query: str) -> frozenset[str]:
+    """The people who speak in the log and whom the question names."""
+    asked = set(db.tokens(query))
+    return frozenset(name for (name,) in db.rows("select name from speaker") if asked & set(db.tokens(name)))
+
+
+def _average(db: Database) -> float:
+    """The length of a passage, by the newest thousand."""
+    return float(db.value("select avg(length) from passage where id > (select max(id) from passage) - 1000") or 1.0)
+
+
+def _mark_timely(db: Database, rows: Mapping[int, Row], then: Filter) -> None:
+    for (id,) in db.rows(
+        """select p.id from json_each(?) c cross join passage p on p.id = c.value
+           where p.at >= coalesce(?, p.at) and p.at < coalesce(?, p.at + 1)""",
+        (json.dumps(list(rows)), then.since, then.until),
+    ):
+        rows[id].timely = True
+
+
+def _distinct(scored: Iterable[Scored], limit: int) -> list[Scored]:
+    """The best, without further pieces of the same text and without what says the same again."""
+    kept: dict[tuple[str, int], tuple[Scored, frozenset[tuple[str, ...]]]] = {}
+    for each in scored:
+        if len(kept) == limit:
+            break
+        source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
+        if source not in kept and not any(
+            terms.overlap(shingles, known) and terms.alike(each.row.text, other.row.text)
+            for other, known in kept.values()
+        ):
+            kept[source] = each, shingles
+    return [each for each, _ in kept.values()]
+
+
+def _verdict(scored: Sequence[Scored]) -> str:
+    if not scored:
+        return "nothing"
+    if scored[0].coverage >= KNOWN:
+        return "known"
+    return "maybe" if scored[0].coverage >= MAYBE or "meaning" in scored[0].legs else "nothing"
+
+
+def _hit(db: Database, scored: Scored) -> Hit:
+    row = scored.row
+    outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
+    return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs)

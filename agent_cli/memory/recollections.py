@@ -1,0 +1,57 @@
+"""What was recalled for each message of the person: kept, so that `why` can tell, and a request can be built again."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.memory.recall import Hit
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+
+@dataclass(frozen=True)
+class Recollection:
+    kind: str
+    row: int
+    score: float
+    legs: dict[str, float]
+    text: str
+
+    @property
+    def handle(self) -> str:
+        return ids.handle(self.kind, self.row)
+
+
+def keep(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
+    """Record what goes to the model with a message: each hit, and its words as shown."""
+    with db.write():
+        db.many(
+            "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, clock.utc(now))
+                for hit, shown in used
+            ],
+        )
+
+
+def of(db: Database, message: int) -> list[Recollection]:
+    """What was recalled for a message, best first."""
+    rows = db.rows("select kind, row, score, legs, text from recollection where message_id = ? order by id", (message,))
+    return [Recollection(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
+
+
+def latest(db: Database, owner: str) -> int | None:
+    """The person's last message."""
+    found = db.value("select max(id) from message where owner = ? and role = 'user'", (owner,))
+    return None if found is None else int(found)
+
+
+def explained(db: Database, message: int) -> str:
+    """What was recalled for a message and what each score is made of, in lines for a person."""
+    lines = []
+    for each in of(db, message):
+        legs = " + ".join(f"{name} {share:.2f}" for name, share in each.legs.items())
+        lines += [each.text, f"    {each.score:.2f} = {legs}"]
+    return "\n".join(lines) or f"nothing was recalled for {ids.handle('message', message)}"

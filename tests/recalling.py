@@ -1,0 +1,81 @@
+"""A small memory to search, for the tests of recall."""
+
+from datetime import datetime
+
+from agent_cli.llm import embedded
+from agent_cli.memory import index, log, notes, recall, sessions
+from agent_cli.memory.candidates import Filter
+from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.messages import Message, Part
+from agent_cli.store import ids, schema
+from agent_cli.store.db import Database
+from tests.conftest import HERE, NOON
+
+
+def empty(path=":memory:"):
+    database = Database(path)
+    database.prepare()
+    schema.reconcile(database, NOON)
+    return database
+
+
+def say(db, session, words, at=NOON, scope=HERE):
+    """What the person says; gives its handle."""
+    return f"m{log.say(db, session, scope, [Part(words, 'typed')], at)}"
+
+
+def take_in(db, session, words, author="", at=NOON, external_id=None, scope=HERE):
+    """What somebody said elsewhere; gives its handle."""
+    entry = log.Entry(0, "", 0, Message("user", words), "stop", False, author, (), log.Usage())
+    with db.write():
+        log.take_in(db, session, scope, entry, at, external_id or ids.new(at))
+    return f"m{db.value('select max(id) from message')}"
+
+
+def reply(db, session, words, at=NOON, finish="stop"):
+    id = log.open_reply(db, session, HERE, "m", at)
+    log.close_reply(db, id, Message("assistant", words), finish, log.Usage("m"), at)
+    return f"m{id}"
+
+
+def note(db, words, at=NOON, scope=HERE, title=""):
+    return notes.add(db, scope, words, lambda: at, title=title).handle
+
+
+def fact(db, statement, state="accepted", message=None, hidden=None, owner=PERSON):
+    """A fact as it will stand when it has been decided; gives its number."""
+    moment = "2026-01-02T12:00:00.000Z"
+    return db.insert(
+        """insert into fact (uid, owner, statement, state, origin, message_id, learned_at, utc_offset, hidden_at)
+           values (?, ?, ?, ?, 'typed', ?, ?, 0, ?)""",
+        (ids.new(NOON), owner, statement, state, message, moment, hidden),
+    )
+
+
+def session_of(db, scope=HERE, at=NOON):
+    return sessions.start(db, scope, at)
+
+
+def catch_up(db):
+    while index.refresh(db):
+        pass
+
+
+def find(db, query, limit=10, now=NOON, meaning=None, owner=PERSON, **filters):
+    """All that is found, with the index up to date."""
+    catch_up(db)
+    return recall.find(db, query, Filter(owner, **filters), now, limit, meaning)
+
+
+def handles(db, query, **more):
+    """The handles of what is found, best first."""
+    return [hit.handle for hit in find(db, query, **more).hits]
+
+
+def day(told):
+    return datetime.fromisoformat(f"{told}T12:00:00+00:00")
+
+
+ELSEWHERE = Scope(PERSON, "/home/other")
+STRANGER = Scope("caller", HERE.place)
+EMBEDDED = embedded.EmbeddedEmbedder()  # loaded once
