@@ -93,12 +93,14 @@ def queued(program, server):
 def test_jobs_are_listed_and_run(program, server, queued):
     listed = program("jobs", "list", "--json").json
     assert [(job["id"], job["kind"], job["subject"], job["state"]) for job in listed] == [
-        ("j1", "summary", "s1", "ready")
+        ("j2", "summary", "s1", "ready"),
+        ("j1", "index", "all", "ready"),
     ]
     server.play(script.reply("The boiler is at 2 bar."))
-    assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 1 jobs were run\n")
+    assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 2 jobs were run\n")
     assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 0 jobs were run\n")
-    assert program("jobs", "list").out.split()[:4] == ["j1", "summary", "s1", "done"]
+    lines = program("jobs", "list").out.splitlines()
+    assert [line.split()[:4] for line in lines] == [["j2", "summary", "s1", "done"], ["j1", "index", "all", "done"]]
     assert program.rows("select text, method from summary") == [("The boiler is at 2 bar.", "model")]
 
 
@@ -106,13 +108,23 @@ def test_a_job_that_fails_waits_and_can_be_tried_at_once(program, server, queued
     failure = script.template_error()
     server.play(failure)
     assert program("jobs", "run", "--until-idle").code == 0
-    ((state, attempts, error),) = program.rows("select state, attempts, error from job")
+    ((state, attempts, error),) = program.rows("select state, attempts, error from job where kind = 'summary'")
     assert (state, attempts, "refuses the conversation" in error) == ("ready", 1, True)
     assert program("jobs", "run", "--until-idle").err == "agent: 0 jobs were run\n"
-    assert program("jobs", "retry", "j1") == Ran(0, "j1 will run next\n", "")
+    assert program("jobs", "retry", "j2") == Ran(0, "j2 will run next\n", "")
     server.play(script.reply("The boiler is at 2 bar."))
     assert program("jobs", "run", "--until-idle").err == "agent: 1 jobs were run\n"
-    assert program("jobs", "retry", "j1").code == 2  # it is done
+    assert program("jobs", "retry", "j2").code == 2  # it is done
+
+
+def test_search_takes_several_kinds(program):
+    program("notes", "add", "the boiler is old")
+    program("ask", "is the boiler broken?")
+    kinds = {(): ["m1", "n1"], ("note",): ["n1"], ("note", "message"): ["m1", "n1"], ("fact",): []}
+    for told, found in kinds.items():
+        row = program("search", "boiler", *(f"--kind={kind}" for kind in told), "--json").json
+        assert sorted(hit["id"] for hit in row["hits"]) == found, told
+    assert program("search", "boiler", "--kind=poem").code == 2
 
 
 def test_doctor_finds_everything_in_order(program, server):

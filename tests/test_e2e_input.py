@@ -18,8 +18,8 @@ def program(program, server):
 
 
 def sent(server):
-    """What the model was last asked, without the date that stands below it."""
-    return server.turns[-1]["messages"][-1]["content"].partition("\n\n[[ Today is")[0]
+    """What the model was last asked, without what the program puts below it: memory, and the date."""
+    return server.turns[-1]["messages"][-1]["content"].partition("\n\n[[ ")[0]
 
 
 def told(program):

@@ -133,7 +133,7 @@ def test_an_empty_list_is_empty(program, kind):
 
 def test_every_list_takes_json_and_a_limit(program, server):
     program.use(server).env["AGENT_NOW"] = ""
-    for words in ("one", "two", "three"):
+    for words in ("one", "two", "six"):
         program("notes", "add", f"a note on {words}")
         program("ask", words)
     lists = {
@@ -141,7 +141,7 @@ def test_every_list_takes_json_and_a_limit(program, server):
         ("notes", "search", "note"): ["n3", "n2"],
         ("sessions", "list"): ["s3", "s2"],
         ("models", "list"): ["qwen3:8b", "nomic-embed-text:latest"],
-        ("jobs", "list"): [],
+        ("jobs", "list"): ["j1"],
     }
     for arguments, ids in lists.items():
         rows = program(*arguments, "--limit", "2", "--json").json

@@ -90,6 +90,7 @@ def answer(run: Run, question: Question) -> None:
         elif chosen.closed_at:
             closing.close(app.db, session, app.time)
         sessions.release(app.db, session)
+    app.after_turn(app.db)
     background(app)
 
 

@@ -82,7 +82,7 @@ def edit(context: typer.Context, handle: Handle) -> None:
 def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
     """Find notes by their words, the best first."""
     app_ = context.obj.app()
-    _list(notes.search(app_.db, app_.scope.owner, " ".join(words), limit), as_json)
+    _list(notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time()), as_json)
 
 
 @app.command()

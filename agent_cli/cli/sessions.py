@@ -162,6 +162,7 @@ def import_(
             done = transfer.read(app_.db, app_.scope, lines, source, app_.time, output.note)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    app_.catch_up(app_.db)
     output.say(f"imported {done.sessions} sessions with {done.messages} messages")
     if done.broken:
         raise AgentError(f"{done.broken} broken lines were skipped; the others are imported")

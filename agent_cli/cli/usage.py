@@ -19,10 +19,14 @@ OPTIONS = {
 
 COMMANDS = {
     "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
+    "search": "Find what was said, noted, summarised or learned.",
+    "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
+    "facts": "What is known about you.",
     "sessions": "List, show, resume, close, export and import conversations.",
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
+    "index": "Show and rebuild what search uses.",
     "jobs": "See and run queued work.",
     "doctor": "Check the server, the model, the database and the terminal.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",

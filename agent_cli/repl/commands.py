@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from inspect import getdoc
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
-from agent_cli.memory import notes, sessions, transfer
+from agent_cli.memory import notes, recall, recollections, sessions, transfer
+from agent_cli.memory.candidates import Filter
 from agent_cli.repl.conversation import Conversation
+from agent_cli.store import ids
+from agent_cli.text import one_line
 
 Result = Work | str | None
 """Work is run and drawn like a turn; a text is printed."""
@@ -156,9 +160,31 @@ def notes_(conversation: Conversation, argument: str) -> Result:
     """List the latest notes, or those with these words."""
     app = conversation.app
     owner = app.scope.owner
-    found = notes.search(app.db, owner, argument, 20) if argument else notes.listing(app.db, owner, 20)
+    found = notes.search(app.db, owner, argument, 20, app.time()) if argument else notes.listing(app.db, owner, 20)
     lines = [f"{each.handle:<6} {clock.local(each.at, each.utc_offset):%Y-%m-%d}  {each.name}" for each in found]
     return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
+
+
+@command("/search WORDS")
+def search(conversation: Conversation, argument: str) -> Result:
+    """Find what was said, noted, summarised or learned."""
+    if not argument:
+        raise UsageError("say what to find, as in /search dentist")
+    app = conversation.app
+    meaning = app.ready_to_search(app.db)
+    found = recall.find(app.db, argument, Filter(app.scope.owner), app.time(), 10, meaning)
+    lines = [
+        f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(hit.text, 120)}" for hit in found.hits
+    ]
+    return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"
+
+
+@command("/why [MESSAGE]")
+def why(conversation: Conversation, argument: str) -> Result:
+    """Show what memory added to your last question, or to another, and why."""
+    app = conversation.app
+    asked = ids.number("message", argument) if argument else recollections.latest(app.db, app.scope.owner)
+    return recollections.explained(app.db, asked) if asked else "nothing has been asked yet"
 
 
 @command("/model [NAME]")

@@ -65,6 +65,7 @@ class Conversation:
                             yield Noticed(notice)
                     if not isinstance(event, Noticed) or self._is_news(event.text):
                         yield event
+                self.app.after_turn(db)
             finally:
                 db.close()
 

@@ -1,0 +1,68 @@
+"""`agent index`: the indexes that search uses. They are derived, and can be made anew at any time."""
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.memory import index, vectors
+from agent_cli.store.db import Database, IndexDamaged
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show and rebuild what search uses.")
+
+
+@app.command()
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Say what is indexed."""
+    app_ = context.obj.app()
+    among, filling = vectors.current(app_.db), vectors.filling(app_.db)
+    row = {
+        "passages": app_.db.value("select count(*) from passage"),
+        "waiting": index.waiting(app_.db),
+        "embedder": among.identity if among else None,
+        "vectors": _count(app_.db, among),
+        "next embedder": filling.identity if filling else None,
+        "next vectors": _count(app_.db, filling),
+    }
+    if as_json:
+        output.put(row)
+        return
+    for name, value in row.items():
+        output.say(f"{name:<14} {value if value is not None else '-'}")
+
+
+@app.command()
+def rebuild(
+    context: typer.Context,
+    embedder: Annotated[
+        Literal["ollama", "embedded"] | None,
+        typer.Option("--embedder", help="Also make new vectors, by this embedder."),
+    ] = None,
+) -> None:
+    """Make the indexes anew. Words go on being found while new vectors are made."""
+    app_ = context.obj.app()
+    for done, total in index.rebuild(app_.db):
+        _progress("words", done, total)
+    if embedder:
+        app_.meaning.switch(app_.db, embedder)
+    for done, total in app_.meaning.fill(app_.db):
+        _progress("vectors", done, total)
+    output.say("the indexes are made anew")
+
+
+def _count(db: Database, among: vectors.Set | None) -> int | None:
+    """How many vectors a set has; None when it is damaged."""
+    try:
+        with db.derived():
+            return vectors.count(db, among) if among else 0
+    except IndexDamaged:
+        return None
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        bar = "█" * (30 * done // max(1, total))
+        sys.stderr.write(f"\r{what:<8} {bar:<30} {done} of {total}" + ("\n" if done >= total else ""))
+        sys.stderr.flush()

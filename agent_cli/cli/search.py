@@ -1,0 +1,124 @@
+"""`agent search`: one ranked list of everything that is remembered."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli import clock
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.errors import UsageError
+from agent_cli.memory import recall
+from agent_cli.memory.candidates import Filter
+from agent_cli.memory.recall import Found, Hit
+from agent_cli.text import one_line
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+class Kind(StrEnum):  # a Literal cannot be given again and again
+    message = "message"
+    note = "note"
+    fact = "fact"
+    summary = "summary"
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The question, or words to find.", show_default=False)
+    ] = None,
+    kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-11-20.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
+    min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least so many days ago.")] = None,
+    max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
+    batch: Annotated[Path | None, typer.Option("--batch", help="A file of questions; a JSON object a line.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
+    limit: Limit = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Find what was said, noted, summarised or learned. The verdict tells whether it is known at all."""
+    app_: App = context.obj.app()
+    now = app_.time()
+    allowed = Filter(
+        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else None, author=author,
+        since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
+    )  # fmt: skip
+    if (batch is None) == (not words):
+        raise UsageError("say what to find, or name a file of questions with --batch")
+    meaning = app_.ready_to_search(app_.db)
+    if batch:
+        for question in _lines(batch):
+            found = recall.find(app_.db, question, allowed, now, limit, meaning)
+            app_.report_damage(app_.db, found.damaged)
+            output.put_line({"query": question, **_as_json(found, explain)})
+        return
+    query = " ".join(words or ())
+    found = recall.find(app_.db, query, allowed, now, limit, meaning)
+    app_.report_damage(app_.db, found.damaged)
+    if as_json:
+        output.put({"query": query, **_as_json(found, explain)})
+        return
+    for hit in found.hits:
+        output.say(f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(hit.text, 160)}")
+        if explain:
+            legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
+            output.say(f"       {hit.score:.3f} = {legs}")
+    if found.verdict == "nothing":
+        output.note("nothing is known of it")
+    elif found.verdict == "maybe":
+        output.note("perhaps: no line holds most of the question")
+
+
+def _as_json(found: Found, explain: bool) -> dict[str, Any]:
+    return {"verdict": found.verdict, "hits": [_hit(hit, explain) for hit in found.hits]}
+
+
+def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
+    row = {
+        "kind": hit.kind, "id": hit.handle, "external_id": hit.external_id,
+        "session": f"s{hit.session}" if hit.session else None,
+        "at": clock.utc(datetime.fromtimestamp(hit.at).astimezone()), "score": round(hit.score, 6), "text": hit.text,
+    }  # fmt: skip
+    return {**row, "legs": dict(hit.legs)} if explain else row
+
+
+def _lines(file: Path) -> Iterator[str]:
+    try:
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
+            yield from (line.rstrip("\n") for line in _whole(lines))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _whole(lines: Iterable[str]) -> Iterator[str]:
+    return (line for line in lines if line.strip())
+
+
+def _day(told: str | None, now: datetime, later: int = 0) -> float | None:
+    if told is None:
+        return None
+    try:
+        return (clock.parse(told, now) + timedelta(days=later if len(told) == 10 else 0)).timestamp()
+    except ValueError as error:
+        raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
+
+
+def _latest(since: float | None, max_days: int | None, now: datetime) -> float | None:
+    ago = None if max_days is None else (now - timedelta(days=max_days)).timestamp()
+    return max((each for each in (since, ago) if each is not None), default=None)
+
+
+def _earliest(until: float | None, min_days: int | None, now: datetime) -> float | None:
+    ago = None if min_days is None else (now - timedelta(days=min_days)).timestamp()
+    return min((each for each in (until, ago) if each is not None), default=None)

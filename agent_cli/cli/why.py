@@ -1,0 +1,36 @@
+"""`agent why`: what memory added to a question, and what each line's score is made of."""
+
+from typing import Annotated
+
+import typer
+
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.errors import UsageError
+from agent_cli.memory import recollections
+from agent_cli.store import ids
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def why(
+    context: typer.Context,
+    turn: Annotated[str | None, typer.Argument(help="The message, as in m12; without it your last one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was recalled for a question, and why."""
+    app_ = context.obj.app()
+    message = ids.number("message", turn) if turn else recollections.latest(app_.db, app_.scope.owner)
+    if message is None:
+        raise UsageError("nothing has been asked yet")
+    used = recollections.of(app_.db, message)
+    if as_json:
+        output.put(
+            [
+                {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
+                for each in used
+            ]
+        )
+        return
+    output.say(recollections.explained(app_.db, message))
