@@ -1,19 +1,28 @@
-"""python -m benchmarks [NAME …]: run them all, or those named. Ends with 1 when a target is missed."""
+"""python -m benchmarks [NAME …] [options of one]: run them all, or those named. Ends with 1 when a target is missed."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, startup
+from benchmarks import crash, recall, startup
 
-BENCHMARKS: Mapping[str, Callable[[], bool]] = {"startup": startup.run, "crash": crash.run}
+BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
+    "startup": lambda options: startup.run(),
+    "crash": lambda options: crash.run(),
+    "recall": recall.run,
+}
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    first = next((n for n, each in enumerate(arguments) if each.startswith("--")), len(arguments))
+    names, options = arguments[:first], arguments[first:]
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    met = [BENCHMARKS[name]() for name in names or BENCHMARKS]
+    if options and names != ["recall"]:
+        print("options belong to recall, named alone: python -m benchmarks recall --rows 10000", file=sys.stderr)
+        return 2
+    met = [BENCHMARKS[name](options) for name in names or BENCHMARKS]
     return 0 if all(met) else 1
 
 
