@@ -164,23 +164,14 @@ def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None
 
 
 def _found(db: Database, plain: Database, world: World, rows: int, profile: str) -> bool:
-    """Time `find` and, in turns with it, the plain ways on the same questions."""
-    times: dict[str, list[float]] = {"find": [], "words": [], "floats": []}
-    for number in range(QUESTIONS + WARM):
-        question, vector = world.question(profile), world.vectors(1)[0]
-        ways: dict[str, Callable[[], object]] = {
-            "find": partial(_find, db, question, vector.tolist()),
-            "words": partial(plain.rows, _PLAIN_WORDS, (" OR ".join(f'"{word}"' for word in question.split()),)),
-        }
-        if number % 4 == 0:  # slow, and always the same
-            ways["floats"] = partial(plain.rows, _PLAIN_FLOATS, (vector.tobytes(),))
-        for name, way in ways.items():
-            taken = 1000 * _seconds(way)
-            if number >= WARM:
-                times[name].append(taken)
+    """Time `find` and the plain ways on the same questions."""
+    asked = [(world.question(profile), world.vectors(1)[0]) for _ in range(QUESTIONS + WARM)]
+    found = _times([partial(_find, db, question, vector.tolist()) for question, vector in asked])
+    matches = [" OR ".join(f'"{word}"' for word in question.split()) for question, _ in asked]
+    words = _times([partial(plain.rows, _PLAIN_WORDS, (match,)) for match in matches])
+    floats = _times([partial(plain.rows, _PLAIN_FLOATS, (vector.tobytes(),)) for _, vector in asked[:10]])
     scale = max(1.0, rows / FLOATS)
-    p50, p95 = _quantiles(times["find"])
-    bare, exact = statistics.median(times["words"]), scale * statistics.median(times["floats"])
+    (p50, p95), bare, exact = _quantiles(found), statistics.median(words), scale * statistics.median(floats)
     limits = TARGETS.get(rows)
     met = limits is None or (p50 <= limits[0] and p95 <= limits[1])
     verdict = f" (≤ {limits[0]:.0f}, ≤ {limits[1]:.0f} {'ok' if met else 'NOT'})" if limits else ""
@@ -290,6 +281,11 @@ def _told(what: str, figure: float, unit: str, limit: float, *, least: bool = Fa
     digits = 0 if figure >= 100 else 2
     print(f"  {what:<32} {figure:>8,.{digits}f} {unit}  {'≥' if least else '≤'} {limit:,g} {'ok' if met else 'NOT'}")
     return met
+
+
+def _times(ways: Sequence[Callable[[], object]]) -> list[float]:
+    """Milliseconds of each but the first few, which fill the caches."""
+    return [1000 * _seconds(way) for way in ways][WARM:]
 
 
 def _quantiles(times: Sequence[float]) -> tuple[float, float]:

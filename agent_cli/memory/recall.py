@@ -75,7 +75,6 @@ def _find(
     damaged = damage.noted(db)
     none: list[tuple[int, float]] = []
     unguessed: dict[int, frozenset[str]] = {}
-    unmeasured: dict[int, float] = {}
 
     def leg(name: str, search: Callable[[], T], otherwise: T) -> T:
         try:
@@ -98,15 +97,10 @@ def _find(
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
     nearest = leg("vectors", near, none)
     proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *[id for id, _ in nearest]])
-    around = surroundings.around(db, list(proposed))
-    cosines = _cosines(db, among if nearest else None, vector, list(around))  # read while the texts are
-    rows = surroundings.rows(db, around, asked, guessed, allowed, now, query if logged else "")
+    rows = surroundings.rows(db, list(proposed), asked, guessed, allowed, now, query if logged else "")
     if then:
         _mark_timely(db, rows, then)
-    floor = among.floor if among and nearest else 1.0
-    for id, cosine in leg("vectors", cosines, unmeasured).items():
-        if id in rows:
-            rows[id].cosine = cosine
+    floor = leg("vectors", lambda: _add_cosines(db, rows, among, vector), 1.0) if among and vector and nearest else 1.0
     sessions = _sessions(db, hits)
     scored = ranking.score(query, list(rows.values()), asked.idfs, _average(db), sessions, _named(db, query), floor)
     scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
@@ -132,13 +126,11 @@ def _near(
     return index.beside(db, lambda other: vectors.nearest(other, among, vector, VECTORS))
 
 
-def _cosines(
-    db: Database, among: vectors.Set | None, vector: Sequence[float] | None, ids: Sequence[int]
-) -> Callable[[], dict[int, float]]:
-    """Begin to look how near these passages are to the question."""
-    if among is None or vector is None:
-        return dict
-    return index.beside(db, lambda other: vectors.cosines(other, among, vector, ids))
+def _add_cosines(db: Database, rows: Mapping[int, Row], among: vectors.Set, vector: Sequence[float]) -> float:
+    """Give each row its nearness to the question; returns the cosine below which it means nothing."""
+    for id, cosine in vectors.cosines(db, among, vector, list(rows)).items():
+        rows[id].cosine = cosine
+    return among.floor
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:

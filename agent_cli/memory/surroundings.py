@@ -32,28 +32,26 @@ _AROUND = """select p.id,
             and (row, start) > (p.row, p.start) order by row, start limit 2))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
 
-Around = dict[int, tuple[int, int, int]]
-"""Of passages, the two before each and the one after it; 0 where there is none."""
-
 
 def rows(
     db: Database,
-    around: Around,
+    ids: Sequence[int],
     question: Question,
     guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
     besides: str = "",
 ) -> dict[int, Row]:
-    """These passages, with the words of the question in and around each.
+    """The candidates and their neighbours, with the words of the question in and around each.
 
     `besides`: what says no more than this is left out, as a neighbour too.
     """
-    needed = set(around).union(*around.values()) - {0}
+    places = around(db, ids)
+    needed = set(places).union(*places.values()) - {0}
     texts: dict[int, str] = dict(db.rows(_TEXTS, (json.dumps(sorted(needed)),)))
     if besides:
         texts = {id: own for id, own in texts.items() if own.strip() not in besides}
-    values = {"ids": json.dumps([id for id in around if id in texts]), **candidates.values(allowed)}
+    values = {"ids": json.dumps([id for id in places if id in texts]), **candidates.values(allowed)}
     passages = db.rows(_PASSAGES, values)
     others = {text for passage in passages for text in passage[4:7] if text}
     counts = _counts(db, others.union(texts.values()), question)
@@ -61,7 +59,7 @@ def rows(
     nothing: dict[str, int] = {}
     made: dict[int, Row] = {}
     for id, session, length, at, author, date, facts, kind, row in passages:
-        before_that, before, after = around[id]
+        before_that, before, after = places[id]
         made[id] = Row(
             id, session, length, (now.timestamp() - at) / 86400, texts[id], author,
             own[id] | dict.fromkeys(guessed.get(id, ()), 1),
@@ -71,8 +69,8 @@ def rows(
     return made
 
 
-def around(db: Database, ids: Sequence[int]) -> Around:
-    """Some passages and their neighbours, and what stands around each."""
+def around(db: Database, ids: Sequence[int]) -> dict[int, tuple[int, int, int]]:
+    """Of each candidate and its neighbours: the two passages before it and the one after it; 0 where there is none."""
     found = dict.fromkeys(ids, (0, 0, 0))
     for id, before, after in db.rows(_AROUND, (json.dumps(list(ids)),)):
         line = [*reversed((json.loads(before) + [0] * 3)[:3]), id, *(json.loads(after) + [0] * 2)[:2]]

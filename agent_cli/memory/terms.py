@@ -105,12 +105,15 @@ def pieces(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[in
     yield start, len(text) - start
 
 
-def resembles(word: str, text: str) -> bool:
+def resembles(word: str, text: str, least: float = 0.75) -> bool:
     """Whether a text holds the word as a part of a longer one, or misspelt by a letter or two."""
     folded = text.casefold()
     if word in folded:
         return True
     return any(
-        abs(len(other) - len(word)) <= 2 and SequenceMatcher(None, word, other).ratio() >= 0.75
+        abs(len(other) - len(word)) <= 2
+        # Few words share enough letters to be worth the matcher's time.
+        and 2 * sum([letter in other for letter in word]) >= least * (len(word) + len(other))
+        and SequenceMatcher(None, word, other).ratio() >= least
         for other in set(_WORD.findall(folded))
     )
