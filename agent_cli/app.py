@@ -110,8 +110,7 @@ class App:
         """What memory holds about a question, for the offline model: handle, date, words."""
         db = self.db.again()
         try:
-            while index.refresh(db):
-                pass
+            index.refresh_all(db)
             meaning = self.meaning.question(db, choose=False)
             found = recall.find(db, question, Filter(self.scope.owner), self.time(), limit, meaning, logged=True)
         finally:
@@ -121,8 +120,7 @@ class App:
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
-        while index.refresh(db):
-            pass
+        index.refresh_all(db)
         if self.meaning.inline(db):
             for _ in self.meaning.fill(db):
                 pass

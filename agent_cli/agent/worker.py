@@ -89,6 +89,12 @@ def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
     return ask
 
 
+def summariser(desk: Desk) -> tuple[summaries.Ask | None, str, str]:
+    """What a summary is made with: a model to ask, or None to extract; and the names of the method and the model."""
+    model = desk.model()
+    return (ask_with(model, desk.cancel), "model", model.name) if model else (None, "extract", "")
+
+
 def summarise(desk: Desk, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
     session = ids.number("session", job.subject)
@@ -96,9 +102,8 @@ def summarise(desk: Desk, job: jobs.Job) -> Effect:
     said = summaries.transcript(desk.db, session, desk.characters)
     if closed is None or not said:
         return lambda: None  # taken up again, or gone: nothing to summarise
-    model = desk.model()
-    words = "".join(summaries.stream(said, ask_with(model, desk.cancel) if model else None))
-    method, name = ("model", model.name) if model else ("extract", "")
+    ask, method, name = summariser(desk)
+    words = "".join(summaries.stream(said, ask))
 
     def effect() -> None:
         if _state(desk, session) == (closed, count):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
@@ -75,18 +76,15 @@ def close(context: typer.Context, told: Told) -> None:
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
     log.heal(app_.db, session.id, app_.scope, app_.time())
-    cancel = Cancel()
-    said = summaries.transcript(app_.db, session.id, app_.desk(app_.db, cancel).characters)
-    model = app_.cheap_model(app_.db)
-    from agent_cli.agent.worker import ask_with
-
+    desk = app_.desk(app_.db, Cancel())
+    said = summaries.transcript(app_.db, session.id, desk.characters)
+    ask, method, name = summariser(desk)
     words = ""
-    for piece in summaries.stream(said, ask_with(model, cancel) if model else None):
+    for piece in summaries.stream(said, ask):
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
     output.say()
-    method, name = ("model", model.name) if model else ("extract", "")
     closing.close_with(app_.db, session.id, words, method, name, app_.time)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
 

@@ -86,6 +86,12 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
     return len(stale)
 
 
+def refresh_all(db: Database) -> None:
+    """Index all that is stale, a transaction for each batch."""
+    while refresh(db):
+        pass
+
+
 def erase(db: Database, kind: str, row: int) -> None:
     """Take a row out of everything that finds it. Runs in the caller's transaction."""
     _remove(db, _names(db), kind, json.dumps([row]))

@@ -82,8 +82,7 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
 
 def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
     """Those with a word of the query, best first."""
-    while index.refresh(db):
-        pass
+    index.refresh_all(db)
     found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
     return [get(db, hit.id, owner) for hit in found.hits]
 

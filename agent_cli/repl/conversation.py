@@ -10,7 +10,7 @@ from agent_cli.agent.context import Context
 from agent_cli.agent.events import Event, Noticed, TextArrived
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
-from agent_cli.agent.worker import ask_with
+from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions, summaries
@@ -87,13 +87,13 @@ class Conversation:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.again()
             try:
-                said = summaries.transcript(db, session.id, self.app.desk(db, cancel).characters)
-                model = self.app.cheap_model(db)
+                desk = self.app.desk(db, cancel)
+                said = summaries.transcript(db, session.id, desk.characters)
+                ask, method, name = summariser(desk)
                 words = ""
-                for piece in summaries.stream(said, ask_with(model, cancel) if model else None):
+                for piece in summaries.stream(said, ask):
                     words += piece
                     yield TextArrived(piece)
-                method, name = ("model", model.name) if model else ("extract", "")
                 closing.close_with(db, session.id, words, method, name, self.app.time)
                 self._forget_state()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
