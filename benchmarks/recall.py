@@ -212,7 +212,7 @@ def _shortcuts(data: Path) -> None:
     print("\nrecall of real conversations (share of the evidence among the first 10), without and with facts")
     whole: dict[Any, dict[str, float]] = {
         candidates: {"LEAST_BUDGET": 10**9, "BUDGET": 1.0},
-        recall: {"RESCORED": 150, "VECTORS": 100},
+        recall: {"RESCORED": 150, "VECTORS": 100, "NEIGHBOURED": 150},
         vectors: {"NEAREST": 4000},
     }
     ways: dict[str, dict[Any, dict[str, float]]] = {

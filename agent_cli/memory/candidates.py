@@ -6,7 +6,7 @@ outright costs four to fifteen points of recall.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_cli.memory import index, ranking, terms
@@ -81,12 +81,7 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
     for phrase in ordered[1:]:
         spent += phrases[phrase]
         (kept if spent <= budget else rest).append(phrase)
-    both = f"({' OR '.join(kept)}) AND ({' OR '.join(rest)})"
-    second = index.beside(db, lambda other: _matching(other, both, allowed) if rest else [])
-    best = dict(_matching(db, " OR ".join(kept), allowed)) if kept else {}
-    if rest:
-        for id, score in second():
-            best[id] = max(best.get(id, 0.0), score)
+    best = _best(db, kept, rest, allowed)
     ordered_hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
     if allowed.kinds:
         wanted = {
@@ -99,6 +94,21 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
         }
         ordered_hits = [hit for hit in ordered_hits if hit[0] in wanted]
     return ordered_hits[:WORDS]
+
+
+def _best(db: Database, kept: Sequence[str], rest: Sequence[str], allowed: Filter) -> dict[int, float]:
+    """Hits of the words within the budget, and the full score of those that hold some of the rest as well."""
+    either = " OR ".join(kept)
+    if not rest:
+        return dict(_matching(db, either, allowed)) if kept else {}
+    both = f"({either}) AND ({' OR '.join(rest)})"
+    if len(kept) == 1:  # what holds this word alone stands behind what holds another too
+        best = dict(_matching(db, both, allowed))
+        return best if len(best) >= WORDS else dict(_matching(db, either, allowed)) | best
+    best = dict(_matching(db, either, allowed))
+    for id, score in _matching(db, both, allowed):
+        best[id] = max(best.get(id, 0.0), score)
+    return best
 
 
 def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:

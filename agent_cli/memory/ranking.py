@@ -97,16 +97,16 @@ def score(
     named: frozenset[str], floor: float, weight: float = VECTOR,
 ) -> list[Scored]:  # fmt: skip
     """Score rows, best first. `sessions`: the sum of each one's best word hits; `named`: authors the question names."""
-    words = {row.id: wide(row, idfs, average) for row in rows}
-    best_words = max(words.values(), default=0.0) or 1.0
+    words = [wide(row, idfs, average) for row in rows]
+    best_words = max(words, default=0.0) or 1.0
     best_session = max(sessions.values(), default=0.0) or 1.0
     best_cosine = max((row.cosine - floor for row in rows), default=0.0)
     when = bool(_WHEN.match(query))
     scored = []
-    for row in rows:
-        legs = {"words": words[row.id] / best_words}
-        if row.session is not None:
-            legs["session"] = SESSION * sessions.get(row.session, 0.0) / best_session
+    for row, told in zip(rows, words, strict=True):
+        legs = {"words": told / best_words}
+        if row.session is not None and row.session in sessions:
+            legs["session"] = SESSION * sessions[row.session] / best_session
         if best_cosine > 0 and row.cosine > floor:
             legs["meaning"] = weight * (row.cosine - floor) / best_cosine
         if row.author in named:
@@ -115,9 +115,10 @@ def score(
             legs["time"] = TIME
         if when and _MOMENTS.search(row.text):
             legs["moment"] = MOMENT
-        legs["question"] = -QUESTION * _asking(row.text)
-        recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
+        if "?" in row.text:
+            legs["question"] = -QUESTION * _asking(row.text)
         total = sum(legs.values())
+        recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
         legs["age"] = total * recency - total
         scored.append(Scored(row, total * recency, {k: v for k, v in legs.items() if v}, coverage(row, idfs)))
     return sorted(scored, key=_order)
@@ -130,6 +131,4 @@ def _order(each: Scored) -> tuple[float, int, str, int, int]:
 
 def _asking(text: str) -> float:
     """The share of a text that asks: a question seldom holds an answer."""
-    if "?" not in text:
-        return 0.0
     return sum(len(piece) for piece in _SENTENCE.split(text) if piece.rstrip().endswith("?")) / max(1, len(text))

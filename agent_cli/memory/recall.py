@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from agent_cli import text
@@ -20,7 +21,8 @@ from agent_cli.store.db import Database, IndexDamaged
 KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
 _LONGEST = 2000  # characters of a question that count
 RESCORED = 60  # hits of the word leg, and
-VECTORS = 20  # of the vector leg, are scored again with their surroundings
+VECTORS = 15  # of the vector leg, are scored again with what stands around them; and
+NEIGHBOURED = 20  # of the word leg bring their neighbours along: of all sixty they find 0.2 points more, in 3 ms
 
 Meaning = Callable[[str], list[float] | None]
 """The vector of a question."""
@@ -95,14 +97,24 @@ def _find(
     if then:  # what was said then comes first; when nothing was, the rest may still answer
         timely = leg("words", lambda: candidates.by_words(db, asked, then), none)
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
-    nearest = leg("vectors", near, none)
-    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *[id for id, _ in nearest]])
-    rows = surroundings.rows(db, list(proposed), asked, guessed, allowed, now, query if logged else "")
+    sessions, average, named = _sessions(db, hits), _average(db), _named(db, query)
+    besides = query if logged else ""
+    alone = {id for id, _ in hits[NEIGHBOURED:]}
+
+    def fetched(ids: Iterable[int]) -> dict[int, Row]:
+        rows = surroundings.rows(db, list(ids), asked, guessed, allowed, now, besides, alone)
+        if among and vector:
+            leg("vectors", partial(_add_cosines, db, rows, among, vector), None)
+        return rows
+
+    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed])
+    rows = fetched(proposed)
+    nearest = leg("vectors", near, none)  # only now: meanwhile another core has looked through them
+    rows |= fetched(id for id, _ in nearest if id not in proposed)
     if then:
         _mark_timely(db, rows, then)
-    floor = leg("vectors", lambda: _add_cosines(db, rows, among, vector), 1.0) if among and vector and nearest else 1.0
-    sessions = _sessions(db, hits)
-    scored = ranking.score(query, list(rows.values()), asked.idfs, _average(db), sessions, _named(db, query), floor)
+    floor = among.floor if among and nearest else 1.0
+    scored = ranking.score(query, list(rows.values()), asked.idfs, average, sessions, named, floor)
     scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
     kept = _distinct(scored, limit)
     return Found(_verdict(scored), tuple(_hit(db, each) for each in kept), tuple(dict.fromkeys(damaged)))
@@ -126,11 +138,10 @@ def _near(
     return index.beside(db, lambda other: vectors.nearest(other, among, vector, VECTORS))
 
 
-def _add_cosines(db: Database, rows: Mapping[int, Row], among: vectors.Set, vector: Sequence[float]) -> float:
-    """Give each row its nearness to the question; returns the cosine below which it means nothing."""
+def _add_cosines(db: Database, rows: Mapping[int, Row], among: vectors.Set, vector: Sequence[float]) -> None:
+    """Give each row its nearness to the question."""
     for id, cosine in vectors.cosines(db, among, vector, list(rows)).items():
         rows[id].cosine = cosine
-    return among.floor
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:

@@ -41,12 +41,14 @@ def rows(
     allowed: Filter,
     now: datetime,
     besides: str = "",
+    alone: Collection[int] = (),
 ) -> dict[int, Row]:
     """The candidates and their neighbours, with the words of the question in and around each.
 
+    `alone`: candidates whose neighbours are no candidates themselves.
     `besides`: what says no more than this is left out, as a neighbour too.
     """
-    places = around(db, ids)
+    places = around(db, ids, alone)
     needed = set(places).union(*places.values()) - {0}
     texts: dict[int, str] = dict(db.rows(_TEXTS, (json.dumps(sorted(needed)),)))
     if besides:
@@ -69,13 +71,16 @@ def rows(
     return made
 
 
-def around(db: Database, ids: Sequence[int]) -> dict[int, tuple[int, int, int]]:
-    """Of each candidate and its neighbours: the two passages before it and the one after it; 0 where there is none."""
+def around(db: Database, ids: Sequence[int], alone: Collection[int] = ()) -> dict[int, tuple[int, int, int]]:
+    """Of each candidate and its neighbours: the two passages before it and the one after it; 0 where there is none.
+
+    Those of `alone` come without their neighbours.
+    """
     found = dict.fromkeys(ids, (0, 0, 0))
     for id, before, after in db.rows(_AROUND, (json.dumps(list(ids)),)):
         line = [*reversed((json.loads(before) + [0] * 3)[:3]), id, *(json.loads(after) + [0] * 2)[:2]]
         for n in (2, 3, 4):
-            if line[n]:
+            if line[n] and (n == 3 or id not in alone):
                 found[line[n]] = (line[n - 2], line[n - 1], line[n + 1])
     return found
 
