@@ -20,11 +20,11 @@ from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
-from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import index, log, recall
+from agent_cli.memory import index, log, predicates, recall
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
@@ -46,6 +46,7 @@ class App:
     scope: Scope
     notice: Callable[[str], None]
     meaning: Meaning
+    child: bool = False  # whether the assistant itself has started this process
     _model: ChatModel | None = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,6 +54,16 @@ class App:
     @property
     def config(self) -> Config:
         return self.loaded.config
+
+    @property
+    def single(self) -> frozenset[str]:
+        """The predicates with one value at a time."""
+        return predicates.single(self.config.predicates)
+
+    def refuse_child(self) -> None:
+        """Only a person accepts. Raises UsageError in a process that the assistant has started."""
+        if self.child:
+            raise UsageError("the assistant started this process, and only you can say yes: run it at your own prompt")
 
     def use_model(self, name: str) -> tuple[ChatModel, str]:
         """Answer with another model from now on, like `chat_model`. Raises AgentError, and the former one stays."""
@@ -174,14 +185,17 @@ class App:
 
 def open_app(
     flags: Mapping[str, Any], notice: Callable[[str], None], *, config_file: Path | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] = os.environ, child: bool = False,
 ) -> App:  # fmt: skip
-    """Read the settings and open the database. Raises ConfigError and StoreError."""
+    """Read the settings and open the database. Raises ConfigError and StoreError.
+
+    `child`: the assistant itself has started this process.
+    """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
     _refuse_unknown_tools(loaded)
     db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
     scope = Scope(PERSON, place_of(_here()))
-    return App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model))
+    return App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model), child)
 
 
 def background(app: App) -> None:

@@ -54,6 +54,10 @@ def _rules(table: dict[str, Any]) -> str:
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
+def _predicates(table: dict[str, Any]) -> str:
+    return "" if all(value in ("one", "many") for value in table.values()) else 'must be "one" or "many" for each'
+
+
 @dataclass(frozen=True)
 class Config:
     model: str = setting(
@@ -79,10 +83,20 @@ class Config:
     db: str = setting("the database file; empty: in the platform's folder for data", "")
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
     background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
+    learn: Literal["ask", "off"] = setting(
+        '"ask": the cheap model reads what you said and proposes facts, which wait for your yes; "off": it does not',
+        "ask",
+    )
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
         'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
+    )
+    predicates: dict[str, str] = setting(
+        'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
+        "newer ends the older",
+        {},
+        _predicates,
     )
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices

@@ -111,5 +111,6 @@ def test_each_table_is_written_by_one_module():
 def _written(sql):
     words = sql.lower().split()
     for verb, table in pairwise(words):
-        if (verb, words[0]) in {("into", "insert"), ("update", "update"), ("from", "delete")}:
+        known = (verb, words[0]) in {("into", "insert"), ("update", "update"), ("from", "delete")}
+        if known and "(" not in table.strip("("):  # that would be a function that gives rows
             yield table.strip("(")

@@ -8,7 +8,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import facts
+from agent_cli.memory import fact_lines
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
 
@@ -32,10 +32,12 @@ def import_(
     if accept and not yes:
         raise UsageError("--accept takes every line as true without a look: say --yes as well, or leave it to review")
     app_ = context.obj.app()
+    if accept:
+        app_.refuse_child()
     state = "accepted" if accept else "pending"
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            new, broken = facts.read(app_.db, app_.scope, lines, source, state, app_.time, output.note)
+            new, broken = fact_lines.read(app_.db, app_.scope, lines, source, app_.time, output.note, accepted=accept)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)

@@ -22,6 +22,8 @@ from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import whole
 
+MARK = "AGENT_CHILD"
+
 
 class Commands(TyperGroup):
     """The commands of the table, imported on demand; the one place where errors become sentences."""
@@ -109,6 +111,8 @@ def start(
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
     run.resume, run.latest = resume, continue_
+    run.child = MARK in os.environ
+    os.environ[MARK] = "1"  # for every process that is started from here
     if resume and continue_:
         raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
     if resume is not None and not resume.strip():

@@ -19,6 +19,7 @@ class Run:
     verbose: bool = False
     latest: bool = False  # -c
     resume: str | None = None  # -r
+    child: bool = False  # the assistant itself has started this process
     _app: "App | None" = field(default=None, repr=False)
 
     def app(self) -> "App":
@@ -26,7 +27,7 @@ class Run:
         if self._app is None:
             from agent_cli.app import open_app  # `--help` needs none of it
 
-            self._app = open_app(self.flags, self.note)
+            self._app = open_app(self.flags, self.note, child=self.child)
         return self._app
 
     def settings(self) -> "Loaded":

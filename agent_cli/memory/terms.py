@@ -77,6 +77,11 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset([tuple(words)])
 
 
+def unnumbered(text: str) -> str:
+    """With every number as the same word: what two texts say apart from their numbers."""
+    return _NUMBER.sub("0", text)
+
+
 def overlap(one: frozenset[T], other: frozenset[T], least: float = 0.72) -> bool:
     """Whether two sets are nearly the same: their Jaccard index."""
     both = len(one & other)

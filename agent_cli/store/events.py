@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.store import ids
+from agent_cli.store import ids, keyed
 from agent_cli.store.db import Database
 
 
@@ -16,7 +16,7 @@ def append(
     """
     now = time()
     with db.write():
-        hash = _keyed(db, of) if of else ""
+        hash = keyed.digest(db, of) if of else ""
         db.execute(
             """insert into event (uid, kind, actor, session_id, subject, hash, at, utc_offset)
                values (?, ?, ?, ?, ?, ?, ?, ?)""",
@@ -31,11 +31,3 @@ def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
     )
     names = ("id", "kind", "actor", "session", "subject", "hash", "at")
     return [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
-
-
-def _keyed(db: Database, text: str) -> str:
-    import hashlib  # 3 ms, and most commands write no event
-
-    db.execute("insert into meta values ('hash key', lower(hex(randomblob(32)))) on conflict do nothing")
-    key = db.value("select value from meta where key = 'hash key'")
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()

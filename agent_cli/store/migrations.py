@@ -23,7 +23,12 @@ def index_all(db: Database) -> None:
     db.execute("insert or ignore into stale select 'y', id from summary")
 
 
-STEPS: Steps = {"index all": index_all}
+def trust_facts(db: Database) -> None:
+    """A fact from before trust was told apart is as trusted as the way it came in."""
+    db.execute("update fact set trust = origin where trust = ''")
+
+
+STEPS: Steps = {"index all": index_all, "trust facts": trust_facts}
 
 
 def waiting(db: Database, steps: Steps) -> list[str]:

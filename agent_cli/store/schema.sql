@@ -18,6 +18,7 @@ create table session (
     hidden_at text,
     holder text,                                -- the process that has it open
     opening text,                               -- what was carried over at its start, as the model sees it
+    read_to integer not null default 0,         -- the last message that was read for facts
     source text,                                -- where it was imported from, and its id there
     external_id text
 ) strict;
@@ -140,29 +141,88 @@ create trigger event_is_append_only before update on event begin select raise(ab
 create table meta (key text primary key, value text not null) strict, without rowid;
 create table migration (name text primary key, at text not null) strict, without rowid;
 
--- Facts: what is known about the person. (How they come to be accepted is the business of memory/facts.py.)
+-- Facts: what is known about the person. (How they come to be accepted is the business of memory/adoption.py.)
 
 create table fact (
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
     place text not null default '',             -- empty: true everywhere
+    session_id integer references session (id), -- true in this session alone
     statement text not null,
+    subject text not null default '',           -- "person", or a name; empty: not taken apart
+    predicate text not null default '',
+    object text not null default '',
     state text not null,                        -- pending, accepted, rejected, superseded, expired
-    origin text not null,
+    operation text not null default 'insert',   -- what a yes does: insert, update (replaces the target), delete (ends it)
+    target_id integer references fact (id),
+    origin text not null,                       -- how it came in: typed, pasted, piped, file, tool, import, http, model
+    trust text not null default '',             -- the origin least trusted of all it was made from
+    inferred integer not null default 0,        -- its quote is not literally in a message of the person
     message_id integer references message (id), -- where it was said
     quote text not null default '',
-    valid_from text,
+    valid_from text,                            -- since when it is true; null: since it was learned
     valid_to text,
     learned_at text not null,
     decided_at text,
+    expires_at text,
     utc_offset integer not null,
     source text,
     hidden_at text
 ) strict;
 create index fact_message on fact (message_id) where message_id is not null;
 create index fact_state on fact (owner, state, id);
+create index fact_target on fact (target_id) where target_id is not null;
+create index fact_told on fact (owner, subject, predicate) where predicate <> '';
 create unique index fact_imported on fact (owner, source, message_id, statement) where source is not null;
+
+create table fact_source (                      -- further messages that say the same
+    fact_id integer not null references fact (id),
+    message_id integer not null references message (id),
+    quote text not null,
+    at text not null,
+    primary key (fact_id, message_id)
+) strict, without rowid;
+create index fact_source_message on fact_source (message_id);
+
+create table fact_version (                     -- a fact as it was before each change
+    id integer primary key autoincrement,
+    fact_id integer not null references fact (id),
+    change text not null,                       -- added, proposed, accepted, rejected, replaced, ended, edited, hidden, …
+    was text,                                   -- its columns as a JSON object; null: it was not there
+    batch text not null,                        -- what was changed at once is undone at once
+    actor text not null,
+    undone integer not null default 0,
+    at text not null,
+    utc_offset integer not null
+) strict;
+create index fact_version_fact on fact_version (fact_id, id);
+create index fact_version_batch on fact_version (batch);
+
+create table forgotten (                        -- keyed hashes of what was erased, so that no import brings it back
+    hash text primary key,
+    at text not null
+) strict, without rowid;
+
+create table fact_test (                        -- questions whose answer must mention something
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    question text not null,
+    mention text not null,
+    at text not null
+) strict;
+
+create table prompt (                           -- what was typed at the prompt, for the arrow keys
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null,
+    session_id integer,
+    text text not null,
+    at text not null
+) strict;
+create index prompt_recent on prompt (owner, id);
 
 -- Derived: dropped and rebuilt at will. The word, trigram and vector tables are made by memory/index.py and
 -- memory/vectors.py, under names that stand in meta, so that a damaged one can be left behind.
@@ -179,7 +239,8 @@ create table passage (                          -- a piece of text that can be f
     at integer not null,                        -- seconds since 1970
     day integer not null references day (id),
     facts text,                                 -- what was accepted as fact from this message
-    grams text                                  -- pairs of characters, of scripts without spaces
+    grams text,                                 -- pairs of characters, of scripts without spaces
+    masked text                                 -- its text where that holds a secret: without it
 ) strict;
 create unique index passage_row on passage (kind, row, start);
 create index passage_said on passage (session_id, row, start) where kind = 'm';
@@ -192,12 +253,12 @@ create table stale (kind text not null, row integer not null, primary key (kind,
 
 create view passage_text as
     select p.id,
-        case p.kind
+        case when p.masked is not null then p.masked else case p.kind
             when 'm' then (select substr(text, p.start + 1, p.length) from message where id = p.row)
             when 'n' then (select substr(iif(title = '', '', title || char(10)) || text, p.start + 1, p.length) from note where id = p.row)
             when 'f' then (select statement from fact where id = p.row)
             when 'y' then (select substr(text, p.start + 1, p.length) from summary where id = p.row)
-        end as own,
+        end end as own,
         p.author,
         (select words from day where id = p.day) as date,
         p.facts,
@@ -211,6 +272,9 @@ create trigger note_indexed before update of text, title on note
 create trigger summary_indexed before update of text on summary
     when exists (select 1 from passage where kind = 'y' and row = old.id)
     begin select raise(abort, 'erase the summary from the index before it changes'); end;
+create trigger fact_indexed before update of statement on fact
+    when old.statement <> new.statement and exists (select 1 from passage where kind = 'f' and row = old.id)
+    begin select raise(abort, 'erase the fact from the index before it changes'); end;
 create trigger message_indexed before update of text on message
     when old.text <> new.text and exists (select 1 from passage where kind = 'm' and row = old.id)
     begin select raise(abort, 'erase the message from the index before it changes'); end;
@@ -233,7 +297,34 @@ end;
 create trigger fact_stale after update on fact begin
     insert into stale values ('f', new.id) on conflict do nothing;
     insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;
+    insert into stale select 'm', message_id from fact_source where fact_id = new.id on conflict do nothing;
 end;
+create trigger fact_source_stale after insert on fact_source begin
+    insert into stale values ('m', new.message_id) on conflict do nothing;
+end;
+
+create table fact_mark (                        -- by which facts that say nearly the same are found
+    hash integer not null,
+    fact_id integer not null,
+    primary key (hash, fact_id)
+) strict, without rowid;
+create index fact_mark_fact on fact_mark (fact_id);
+
+create table entity (id integer primary key, owner text not null, name text not null, unique (owner, name)) strict;
+create table alias (                            -- the names of entities, case and accents folded
+    owner text not null,
+    folded text not null,
+    entity_id integer not null references entity (id),
+    primary key (owner, folded, entity_id)
+) strict, without rowid;
+create table relation (                         -- of an accepted fact: who, what, whom
+    fact_id integer primary key,
+    subject_id integer not null references entity (id),
+    predicate text not null,
+    object_id integer not null references entity (id)
+) strict;
+create index relation_subject on relation (subject_id);
+create index relation_object on relation (object_id);
 
 create table recollection (                     -- what was recalled for a message of the person, and why
     id integer primary key autoincrement,

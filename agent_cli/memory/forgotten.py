@@ -1,0 +1,26 @@
+"""What the person had erased must not come back by an import or from a model: keyed hashes of it, never its words."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.store import keyed
+from agent_cli.store.db import Database
+
+
+def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
+    """Runs in the caller's transaction."""
+    hashes = {keyed.digest(db, _plain(text)) for text in texts if text.strip()}
+    db.many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
+
+
+def knows(db: Database, text: str) -> bool:
+    """Whether just this was erased."""
+    if not db.value("select 1 from forgotten limit 1"):
+        return False
+    return bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
+
+
+def _plain(text: str) -> str:
+    """Case, spaces and the last mark make no other text of it."""
+    return " ".join(text.casefold().split()).rstrip(".!…")
