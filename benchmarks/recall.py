@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
-from agent_cli.memory import candidates, facts, index, log, recall, transfer, vectors
+from agent_cli.memory import candidates, fact_lines, index, log, recall, transfer, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
@@ -238,7 +238,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
     schema.reconcile(db, NOW)
     transfer.read(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
-        facts.read(db, HERE, _lines(data, name, "facts"), name, "accepted", lambda: NOW, print)
+        fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
     made = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.floor)
