@@ -132,9 +132,10 @@ class App:
             jobs.add(db, worker.INDEX, "all", self.time())
 
     def after_turn(self, db: Database) -> None:
-        """Index what was said; what takes longer is left to a job."""
+        """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
-        jobs.add(db, worker.INDEX, "all", self.time())
+        if index.waiting(db) or index.unmerged(db) or self.meaning.waits(db):
+            jobs.add(db, worker.INDEX, "all", self.time())
 
     def report_damage(self, db: Database, damaged: Sequence[str]) -> None:
         """Say once that an index is damaged, and have it made anew."""

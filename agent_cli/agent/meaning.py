@@ -68,6 +68,14 @@ class Meaning:
         if waiting:
             vectors.swap(db)
 
+    def waits(self, db: Database) -> bool:
+        """Whether vectors could be made that are missing; the first of a file, too."""
+        into = vectors.filling(db) or vectors.current(db)
+        if into is None:
+            return embedded.there() or self._served()
+        unfinished = into != vectors.current(db) or vectors.missing(db, into) > 0
+        return unfinished and self._by(into.identity) is not None
+
     def inline(self, db: Database) -> bool:
         """Whether vectors are made in this process at so little cost that nobody need wait for a job."""
         return self.embedder(db) is self._embedded
@@ -84,7 +92,7 @@ class Meaning:
         """Choose an embedder and make its empty set, unless another program has done so meanwhile."""
         chosen: Embedder = self._embedded
         try:
-            if tags.find(self._model, tags.tags(self._host)):
+            if self._served():
                 self._server.dimension()
                 chosen = self._server
             identity = self._identity(chosen)
@@ -94,6 +102,13 @@ class Meaning:
             return None
         with db.write():
             return vectors.current(db) or vectors.begin(db, identity, chosen.dimension(), chosen.floor)
+
+    def _served(self) -> bool:
+        """Whether a server answers that has the embedding model."""
+        try:
+            return tags.find(self._model, tags.tags(self._host)) is not None
+        except AgentError:
+            return False
 
     def _by(self, identity: str) -> Embedder | None:
         """The embedder of a set. On the server it is the model that made the set, whatever the settings name now."""

@@ -123,9 +123,9 @@ def catch_up(desk: Desk, job: jobs.Job) -> Effect:
     """Index what is new, in words and in meaning, and do some of the merging that searches are spared."""
     while index.refresh(desk.db):
         desk.cancel.wait(_BETWEEN)
+    index.merge(desk.db)  # before the vectors: their server may be down
     for _ in desk.meaning.fill(desk.db):
         desk.cancel.wait(_BETWEEN)
-    index.merge(desk.db)
     return lambda: None
 
 
