@@ -5,6 +5,9 @@ import shutil
 
 import pytest
 
+from agent_cli.memory import log, sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Part
 from agent_cli.store.db import Database
 from tests.conftest import NOON, Program
 from tests.ollama_server import script
@@ -245,6 +248,23 @@ def test_a_question_of_which_nothing_is_known_goes_alone(filled, server):
 
 def test_why_before_anything_was_asked_is_refused(program):
     assert program("why").code == 2
+
+
+def test_why_of_a_message_that_is_not_there_or_anothers_is_refused(filled):
+    db = Database(filled.db)
+    other = sessions.start(db, Scope("caller", ""), NOON)
+    message = log.say(db, other, Scope("caller", ""), [Part("Their secret", "typed")], NOON)
+    db.execute(
+        """insert into recollection (message_id, kind, row, score, legs, text, at)
+           values (?, 'note', 9, 1.0, '{}', 'Their secret', '')""",
+        (message,),
+    )
+    db.close()
+
+    for handle in (f"m{message}", "m999"):
+        ran = filled("why", handle)
+        assert (ran.code, ran.out, ran.err) == (2, "", f"agent: there is no message {handle}\n")
+        assert filled("why", handle, "--json").code == 2
 
 
 def test_the_model_searches_and_reads_around(filled, server):
