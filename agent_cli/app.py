@@ -148,8 +148,7 @@ class App:
     def _recollect(self, here: ToolContext, message: int, words: str) -> None:
         index.refresh(here.db)
         seen = context.visible(here.db, here.session, self._window)
-        damaged = recollect.recollect(here, message, words, self.meaning.question(here.db, choose=False), seen)
-        self.report_damage(here.db, damaged)
+        self.report_damage(here.db, recollect.recollect(here, message, words, seen))
 
     @property
     def _window(self) -> context.Window:
@@ -166,7 +165,7 @@ class App:
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
-        return ToolContext(db, session, self.scope, self.time)
+        return ToolContext(db, session, self.scope, self.time, self.meaning.question(db, choose=False))
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN

@@ -90,3 +90,12 @@ def test_indexes_are_merged_when_enough_was_written(app):
         left_jobs.append(left(app))
         run_jobs(app)
     assert [number for number, is_left in enumerate(left_jobs) if is_left] == [11, 23]
+
+
+def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
+    session = session_of(app.db)
+    assert app.here(app.db, session).meaning is None
+
+    say(app.db, session, "My cat is called Mia")
+    app.ready_to_search(app.db)
+    assert app.here(app.db, session).meaning("cat")
