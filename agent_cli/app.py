@@ -24,7 +24,7 @@ from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import index, log, recall
+from agent_cli.memory import index, log, recall, soundness
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
@@ -134,8 +134,9 @@ class App:
     def after_turn(self, db: Database) -> None:
         """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
-        if index.waiting(db) or index.unmerged(db) or self.meaning.waits(db):
-            jobs.add(db, worker.INDEX, "all", self.time())
+        now = self.time()
+        if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
+            jobs.add(db, worker.INDEX, "all", now)
 
     def report_damage(self, db: Database, damaged: Sequence[str]) -> None:
         """Say once that an index is damaged, and have it made anew."""

@@ -336,6 +336,18 @@ def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(filled, gar
     assert filled("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
 
 
+def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):
+    damage(filled, "delete from words_1_docsize where id = 1")
+
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert found == {
+        "id": "indexes", "ok": False, "found": "damaged: words", "fix": "agent jobs run --until-idle",
+    }  # fmt: skip
+    assert filled("jobs", "run", "--until-idle").code == 0
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert (found["ok"], found["found"]) == (True, "sound, 2 rows wait to be indexed")
+
+
 def test_the_session_searches_and_tells_why(filled, server, terminal):
     filled.use(server)
     screen = terminal().wait_prompt()
