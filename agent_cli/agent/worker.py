@@ -11,7 +11,7 @@ from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import index, log, summaries, vectors
+from agent_cli.memory import damage, index, log, soundness, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -120,12 +120,16 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
 
 
 def catch_up(desk: Desk, job: jobs.Job) -> Effect:
-    """Index what is new, in words and in meaning, and do some of the merging that searches are spared."""
+    """Index what is new, in words and in meaning, and do what searches are spared: some merging, a look for damage."""
     while index.refresh(desk.db):
         desk.cancel.wait(_BETWEEN)
+    if soundness.due(desk.db, desk.time()):
+        soundness.check(desk.db, desk.time())
+    for name in damage.noted(desk.db):
+        jobs.add(desk.db, MEND, name, desk.time())
+    index.merge(desk.db)  # before the vectors: their server may be down
     for _ in desk.meaning.fill(desk.db):
         desk.cancel.wait(_BETWEEN)
-    index.merge(desk.db)
     return lambda: None
 
 

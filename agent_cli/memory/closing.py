@@ -1,7 +1,7 @@
 """How a session ends: its jottings are erased, and a summary is written or queued."""
 
 from agent_cli import clock
-from agent_cli.memory import jottings, log, sessions, summaries
+from agent_cli.memory import jottings, log, sessions, soundness, summaries
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -24,6 +24,7 @@ def close_with(db: Database, session: int, words: str, method: str, model: str, 
 def sweep(db: Database, time: clock.Clock) -> None:
     """Close what processes that were killed left open, as they would have done."""
     for session, kind, scope in sessions.abandoned(db):
+        soundness.doubt(db)
         log.heal(db, session, scope, time())
         if kind == "ask":
             end_one_shot(db, session, time)
