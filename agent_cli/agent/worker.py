@@ -11,7 +11,7 @@ from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import index, log, summaries, vectors
+from agent_cli.memory import index, log, rolling, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -119,6 +119,14 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
     return desk.db.value("select closed_at from session where id = ?", (session,)), log.count(desk.db, session)
 
 
+def fold(desk: Desk, job: jobs.Job) -> Effect:
+    """Let the model say what was folded away; without one the extract stays."""
+    model = desk.model()
+    session = ids.number("session", job.subject)
+    made = rolling.ask(desk.db, session, desk.characters, ask_with(model, desk.cancel)) if model else None
+    return lambda: rolling.keep(desk.db, session, made, desk.time()) if made else None
+
+
 def catch_up(desk: Desk, job: jobs.Job) -> Effect:
     """Index what is new, in words and in meaning, and do some of the merging that searches are spared."""
     while index.refresh(desk.db):
@@ -138,7 +146,9 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
-HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise, INDEX: catch_up, MEND: mend}
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
+    summaries.JOB: summarise, rolling.JOB: fold, INDEX: catch_up, MEND: mend,
+}  # fmt: skip
 
 
 class IdleWorker:

@@ -104,6 +104,15 @@ create table summary (
     hidden_at text
 ) strict;
 
+create table rolling (                          -- what the model is told of the part of a session it no longer sees
+    session_id integer primary key references session (id),
+    up_to integer not null,                     -- the last message that was folded away
+    text text not null,                         -- under 150 words
+    details text not null default '',           -- numbers, paths, addresses, commands, dates, as they were said
+    method text not null,                       -- model, or extract
+    at text not null
+) strict;
+
 create table job (
     id integer primary key autoincrement,
     uid text not null unique,
