@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli.agent import fence, loop, prompt
-from agent_cli.agent.context import Window
+from agent_cli.agent import fence, loop, prompt, recollect
+from agent_cli.agent.context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
-from agent_cli.memory import closing, jottings, log, sessions
+from agent_cli.memory import closing, index, jottings, log, rolling, sessions
 from agent_cli.messages import Message, Part
 from agent_cli.store import schema
 from agent_cli.store.db import Database
@@ -263,3 +263,38 @@ def test_the_sizes_add_up_to_what_is_sent(context):
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])
 def test_tokens_are_estimated_on_the_safe_side(words, tokens):
     assert fence.tokens(words) == tokens
+
+
+def test_what_was_told_long_ago_in_a_session_is_still_shown_when_it_is_asked_for(context):
+    hired = agent(*["I see."] * 61, recollect=remember)
+    run(hired, context, "My boat lies in the harbour of Vinisce, berth 4711.")
+    for number in range(59):
+        run(hired, context, f"Question {number} about nothing in particular?")
+    run(hired, context, "Where does my boat lie?")
+
+    (*_, last) = hired.model.seen[-1]
+    assert "berth 4711" in last.after
+    assert len(hired.model.seen[-1]) <= 1 + 22
+
+
+def remember(here, message, words):
+    index.refresh_all(here.db)
+    recollect.recollect(here, message, words, None, visible(here.db, here.session, Window()))
+
+
+def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(context):
+    with context.db.write():
+        for number in range(5000):
+            asked(context, f"Question {number}?")
+            replied(context, f"Answer {number}.")
+    asked(context, "Last?")
+    loop.request(agent(), context)
+    folded = rolling.of(context.db, context.session)
+
+    replied(context, "The last.")
+    asked(context, "And now?")
+    messages = request(context)
+
+    assert rolling.of(context.db, context.session) == folded
+    assert messages[-1] == ("user", f"And now?\n\n{TODAY}")
+    assert len(messages) == 1 + 13
