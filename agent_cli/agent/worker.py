@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import index, log, rolling, summaries, vectors
+from agent_cli.memory import closing, index, log, rolling, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -33,6 +34,7 @@ class Desk:
     meaning: Meaning
     characters: int  # of a transcript that fits the model
     cancel: Cancel
+    silence: timedelta = timedelta()  # after which a session is closed; none: never
 
 
 def run_one(desk: Desk) -> bool:
@@ -72,8 +74,9 @@ def run_one(desk: Desk) -> bool:
     return True
 
 
-def queue_again(desk: Desk) -> None:
-    """Queue what was done without a model, when one answers now."""
+def look_around(desk: Desk) -> None:
+    """Close what was left alone, and queue what was done without a model when one answers now."""
+    closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summaries.queue_extracted(desk.db, desk.time())
 
@@ -195,7 +198,7 @@ class IdleWorker:
         with suppress(AgentError):  # the job was put back, or kept with its error: `agent jobs list` shows it
             desk = self._open_desk(cancel)
             try:
-                queue_again(desk)
+                look_around(desk)
                 while not cancel and run_one(desk):
                     pass
             finally:
