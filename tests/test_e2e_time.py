@@ -46,3 +46,19 @@ def test_whoever_runs_jobs_closes_it_too_and_writes_one_summary(program, server,
 
     assert program.rows("select session_id, text from summary") == [(1, "The cat is Mia.")]
     assert program.rows("select count(*) from event where kind = 'session closed'") == [(1,)]
+
+
+def test_what_the_answers_took_is_counted(program, server):
+    program.use(server)
+    server.answer = lambda body: reply("I see.")
+    assert program("stats").out == ""
+    program("ask", "hello")
+
+    (row,) = program("stats", "--per", "model", "--json").json
+
+    assert list(row) == ["model", "answers", "tokens_in", "tokens_out", "cost", "seconds"]
+    assert (row["model"], row["answers"]) == ("qwen3:8b", 1)
+    assert row["tokens_in"] > 100
+    assert program("stats").out.splitlines()[0].split() == [
+        "day", "answers", "tokens", "in", "tokens", "out", "seconds", "cost",
+    ]  # fmt: skip
