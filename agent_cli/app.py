@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,11 @@ class App:
         self.report_damage(here.db, recollect.recollect(here, message, words, seen))
 
     @property
+    def silence(self) -> timedelta:
+        """How long nothing is said before a session is closed."""
+        return timedelta(minutes=self.config.close_after)
+
+    @property
     def _window(self) -> context.Window:
         return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
@@ -181,7 +186,7 @@ class App:
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel)
+        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel, self.silence)
 
 
 def open_app(

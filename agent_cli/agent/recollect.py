@@ -14,6 +14,7 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
 ITEMS = 5
+UNSURE = 3  # items when it may be that none of them answers
 TOKENS = 1200
 _LONGEST = 900  # characters of one item
 
@@ -29,7 +30,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
         return found.damaged
     used: list[tuple[Hit, str]] = []
     room = TOKENS
-    for hit in found.hits:
+    for hit in found.hits[: ITEMS if found.verdict == "known" else UNSURE]:
         line = _line(hit)
         room -= fence.tokens(line)
         if room < 0:

@@ -1,5 +1,7 @@
 """How a session ends: its jottings are erased, and a summary is written or queued."""
 
+from datetime import timedelta
+
 from agent_cli import clock
 from agent_cli.memory import jottings, log, sessions, soundness, summaries
 from agent_cli.store import events, ids, jobs
@@ -19,6 +21,17 @@ def close_with(db: Database, session: int, words: str, method: str, model: str, 
     with db.write():
         _close(db, session, time, "person")
         summaries.keep(db, session, words, method, model, time)
+
+
+def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
+    """Close the conversations in which nothing was said for so long, whoever has them open. No silence: none."""
+    if not silence:
+        return
+    since = time() - silence
+    for session in sessions.silent(db, since):
+        with db.write():
+            if session in sessions.silent(db, since):  # another process may have noticed first
+                close(db, session, time, actor="program")
 
 
 def sweep(db: Database, time: clock.Clock) -> None:
