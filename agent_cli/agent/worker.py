@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agent_cli.agent import learner
+from agent_cli.agent.listener import LEARN
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
@@ -33,6 +35,7 @@ class Desk:
     meaning: Meaning
     characters: int  # of a transcript that fits the model
     cancel: Cancel
+    learns: bool = True  # whether what was said may be read for facts
 
 
 def run_one(desk: Desk) -> bool:
@@ -76,6 +79,7 @@ def queue_again(desk: Desk) -> None:
     """Queue what was done without a model, when one answers now."""
     if desk.model() is not None:
         summaries.queue_extracted(desk.db, desk.time())
+        jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
@@ -138,7 +142,16 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
-HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise, INDEX: catch_up, MEND: mend}
+def learn(desk: Desk, job: jobs.Job) -> Effect:
+    """Read what was said for facts, which then wait for a yes."""
+    if not desk.learns:
+        return lambda: None
+    return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
+
+
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
+    summaries.JOB: summarise, INDEX: catch_up, MEND: mend, LEARN: learn
+}  # fmt: skip
 
 
 class IdleWorker:

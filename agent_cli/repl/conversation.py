@@ -58,7 +58,9 @@ class Conversation:
                 return self.app.agent(model, lambda call: self._allowed(call) or approve(call))
 
             try:
-                for event in loop.run_turn(hire, self.app.here(db, id), parts, cancel):
+                here = self.app.here(db, id)
+                turn = loop.run_turn(hire, here, parts, cancel)
+                for event in self.app.listen(turn, here, parts, at_keyboard=True):
                     while notices:
                         notice = notices.pop()
                         if notice and self._is_news(notice):
