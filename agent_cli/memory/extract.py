@@ -53,15 +53,17 @@ Answer with JSON only. Each operation: op INSERT (new), UPDATE (replaces the kno
 in target is true no more); target: f and a number, or ""; statement: one short sentence as the person would say it, \
 in their language; subject, predicate, object: as in the example; quote: the person's words, copied exactly.
 
-Example: known is f7: I live in Graz. PERSON: Since June we live in Linz! What is a good bakery?
-{{"operations": [{{"op": "UPDATE", "target": "f7", "statement": "I live in Linz", "subject": "person", \
-"predicate": "lives_in", "object": "Linz", "quote": "Since June we live in Linz"}}]}}
+Example: known is f7: I live in Trondheim. PERSON: Since June we live in Bergen! What is a good bakery?
+{{"operations": [{{"op": "UPDATE", "target": "f7", "statement": "I live in Bergen", "subject": "person", \
+"predicate": "lives_in", "object": "Bergen", "quote": "Since June we live in Bergen"}}]}}
 
 Known:
 {known}
 
 Conversation of {day}:
 {conversation}"""
+
+_EXAMPLE = "I live in Bergen"  # small models give it back as their answer
 
 _AGAIN = """{question}
 
@@ -183,6 +185,8 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
     if told.op == "delete" and target:
         statement = target.statement
     elif not is_fact(statement) or (target and terms.alike(statement, target.statement)):
+        return None
+    if quote is None and terms.alike(statement, _EXAMPLE):
         return None
     claim = adoption.claim(
         statement, "model", quote=quote.text if quote else "", message=source.id,
