@@ -6,7 +6,7 @@ Nothing here draws or parses; the command line, the session and the server each 
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, config
-from agent_cli.agent import context, recollect, worker
+from agent_cli.agent import context, listener, recollect, worker
+from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.policy import Approve
@@ -27,6 +28,7 @@ from agent_cli.llm.ollama import OllamaModel
 from agent_cli.memory import index, log, predicates, recall, soundness
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
+from agent_cli.messages import Part
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import whole
@@ -142,6 +144,13 @@ class App:
         if self.ready_to_search(db) and not self.meaning.inline(db):
             jobs.add(db, worker.INDEX, "all", self.time())
 
+    def listen(
+        self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
+    ) -> Generator[Event, None, None]:
+        """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
+        ear = listener.Ear(at_keyboard and not self.child, self.config.learn == "ask", self.single)
+        return listener.listen(turn, here, parts, ear)
+
     def after_turn(self, db: Database) -> None:
         """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
@@ -186,7 +195,8 @@ class App:
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel, self.silence)
+        learns, model = self.config.learn == "ask", lambda: self.cheap_model(db)
+        return Desk(db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns)
 
 
 def open_app(

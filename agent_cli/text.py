@@ -38,13 +38,13 @@ def one_line(text: str, limit: int = 80) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
-    return [piece.strip() for piece in _pieces(text) if piece.strip()]
+    return [piece.strip() for piece in pieces(text) if piece.strip()]
 
 
 def beginning(text: str, count: int) -> str:
     """A text up to the end of its `count`-th sentence, as it stands."""
     kept, found = "", 0
-    for piece in _pieces(text):
+    for piece in pieces(text):
         found += bool(piece.strip())
         if found > count:
             break
@@ -52,7 +52,7 @@ def beginning(text: str, count: int) -> str:
     return kept.rstrip()
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """A text in sentences, blanks and all, adding up to it."""
     pieces, start = [], 0
     for end in _END.finditer(text):

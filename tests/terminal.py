@@ -74,8 +74,9 @@ class Terminal:
         return self
 
     def enter(self, line: str) -> "Terminal":
-        """Type a line, and Enter once it stands there: keys that come at once are a paste."""
-        self.type(line).wait_for_line(line)
+        """Type a line a few keys at a time, and Enter once it stands there: keys that come at once are a paste."""
+        for start in range(0, len(line), 6):
+            self.type(line[start : start + 6]).wait_for_line(line[: start + 6][-COLUMNS // 2 :])
         return self.type(ENTER)
 
     def wait_for_line(self, line: str) -> "Terminal":

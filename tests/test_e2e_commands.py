@@ -82,6 +82,7 @@ def test_without_a_server_models_say_so(program, arguments):
 @pytest.fixture
 def queued(program, server):
     """A summary waits to be written."""
+    program.env["AGENT_LEARN"] = "off"  # a job more, which has tests of its own
     server.play(script.reply("At 2 bar."))
     program.use(server)("ask", "the boiler pressure?")
     db = Database(program.db)

@@ -132,7 +132,7 @@ def test_an_empty_list_is_empty(program, kind):
 
 
 def test_every_list_takes_json_and_a_limit(program, server):
-    program.use(server).env["AGENT_NOW"] = ""
+    program.use(server).env |= {"AGENT_NOW": "", "AGENT_LEARN": "off"}
     for words in ("one", "two", "six"):
         program("notes", "add", f"a note on {words}")
         program("ask", words)

@@ -286,7 +286,13 @@ def test_a_server_that_was_named_and_is_gone_is_told_in_a_sentence(program, term
 
 
 def test_queued_work_runs_when_nobody_types(talked, server, terminal):
-    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt().enter("hello").wait("You said: hello").wait_prompt()
+    shell = (
+        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
+        .wait_prompt()
+        .enter("hello")
+        .wait("You said: hello")
+        .wait_prompt()
+    )
     server.play(script.reply("They said hello."))
     shell.enter("/new").wait("s1 is closed and kept").wait_prompt()
     shell.until(lambda: talked.rows("select text from summary") == [("They said hello.",)], "the summary")
@@ -294,7 +300,13 @@ def test_queued_work_runs_when_nobody_types(talked, server, terminal):
 
 
 def test_queued_work_stops_when_somebody_types(talked, server, terminal):
-    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt().enter("hello").wait("You said: hello").wait_prompt()
+    shell = (
+        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
+        .wait_prompt()
+        .enter("hello")
+        .wait("You said: hello")
+        .wait_prompt()
+    )
     stream_slowly(server, LONG * 3)
     shell.enter("/new").wait("s1 is closed and kept")
     server.wait_for_chats(2)

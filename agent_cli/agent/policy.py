@@ -10,7 +10,9 @@ Ruling = Literal["allow", "ask", "deny"]
 Approve = Callable[[ToolCall], bool | None]
 """Asks the person about one call, with its real arguments; None where there is nobody to ask."""
 
-BY_RISK: Mapping[str, Ruling] = {"read": "allow", "session": "allow", "write": "ask", "network": "ask"}
+BY_RISK: Mapping[str, Ruling] = {
+    "read": "allow", "session": "allow", "propose": "allow", "write": "ask", "network": "ask"
+}  # fmt: skip
 
 
 def rule(tool: Tool, rules: Mapping[str, Ruling]) -> Ruling:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from agent_cli.agent import learner
+from agent_cli.agent.listener import LEARN
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
@@ -35,6 +37,7 @@ class Desk:
     characters: int  # of a transcript that fits the model
     cancel: Cancel
     silence: timedelta = timedelta()  # after which a session is closed; none: never
+    learns: bool = True  # whether what was said may be read for facts
 
 
 def run_one(desk: Desk) -> bool:
@@ -79,6 +82,7 @@ def look_around(desk: Desk) -> None:
     closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summaries.queue_extracted(desk.db, desk.time())
+        jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
@@ -153,8 +157,15 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
+def learn(desk: Desk, job: jobs.Job) -> Effect:
+    """Read what was said for facts, which then wait for a yes."""
+    if not desk.learns:
+        return lambda: None
+    return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
-    summaries.JOB: summarise, rolling.JOB: fold, INDEX: catch_up, MEND: mend,
+    summaries.JOB: summarise, rolling.JOB: fold, INDEX: catch_up, MEND: mend, LEARN: learn,
 }  # fmt: skip
 
 

@@ -109,7 +109,8 @@ def _turn(app: App, run: Run, question: Question, parts: Sequence[Part], session
     try:
         here = app.here(app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
-        with closed_after(loop.run_turn(lambda: _agent(app, run, question), here, parts, cancel)) as events:
+        turn = loop.run_turn(lambda: _agent(app, run, question), here, parts, cancel)
+        with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
             _print(events, run, question, session)
     except Cancelled:
         if late.is_set():

@@ -152,6 +152,17 @@ def set_opening(db: Database, id: int, opening: str) -> None:
         db.execute("update session set opening = ? where id = ?", (opening, id))
 
 
+def reading(db: Database, id: int) -> tuple[Scope, int] | None:
+    """Whose it is, and the last message that was read for facts; None when it is hidden or gone."""
+    row = db.row("select owner, place, read_to from session where id = ? and hidden_at is null", (id,))
+    return (Scope(row[0], row[1]), row[2]) if row else None
+
+
+def set_read_to(db: Database, id: int, message: int) -> None:
+    """All up to this message was read for facts. Runs in the caller's transaction."""
+    db.execute("update session set read_to = max(read_to, ?) where id = ?", (message, id))
+
+
 def latest(db: Database, owner: str, place: str | None = None, before: int | None = None) -> Session | None:
     """The conversation last spoken in: one-shots, empty and hidden ones do not count."""
     row = db.row(

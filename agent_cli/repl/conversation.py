@@ -64,7 +64,9 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                for event in loop.run_turn(hire, self.app.here(db, id), parts, cancel):
+                here = self.app.here(db, id)
+                turn = loop.run_turn(hire, here, parts, cancel)
+                for event in self.app.listen(turn, here, parts, at_keyboard=True):
                     while notices:
                         notice = notices.pop()
                         if notice and self._is_news(notice):

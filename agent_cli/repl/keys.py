@@ -21,6 +21,7 @@ from agent_cli.text import clean
 
 _SEND = Keys.F23  # Enter that was typed ahead: a key that nobody has
 _TWICE = 2.0  # seconds
+_AT_ONCE = 8  # keys that were there together: a paste from a terminal that does not bracket them, or typed ahead
 
 # Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter: given to a key that nobody has.
 ANSI_SEQUENCES.update(dict.fromkeys(("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~"), Keys.F24))
@@ -33,15 +34,22 @@ class Pastes:
         self.pieces: list[str] = []
         self._past: dict[str, None] = {}
         self._before, self._index = "", 0  # the line as it was last seen, and its place in the history
+        self._burst, self.at_once = 0, False  # whether the line came faster than anyone types
 
     def add(self, piece: str) -> None:
         """This is pasted next."""
         self.pieces.append(piece)
+        self._burst = 0
         self._past[piece] = None
 
-    def follow(self, buffer: Buffer) -> None:
-        """Called when the line changes: what comes whole, by Up, a search or a yank, was pasted if it once was."""
+    def follow(self, buffer: Buffer, waiting: bool = False) -> None:
+        """Called when the line changes, `waiting` when more keys are there already.
+
+        What comes whole, by Up, a search or a yank, was pasted if it once was.
+        """
         text, before = buffer.text, self._before
+        self._burst = self._burst + 1 if waiting else 0
+        self.at_once = bool(text) and (self.at_once or self._burst >= _AT_ONCE)
         if not text or buffer.working_index != self._index:
             self.pieces.clear()
             before = ""
@@ -53,6 +61,9 @@ class Pastes:
 
     def parts(self, line: str) -> list[Part]:
         """The line as typed and pasted parts; a paste that was changed since makes all of it count as pasted."""
+        if self.at_once:
+            self._past[line] = None
+        self._burst, self.at_once = 0, False
         pieces, self.pieces = [piece for piece in self.pieces if piece.strip()], []
         self._before = ""
         if any(piece not in line for piece in pieces):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
@@ -39,6 +40,7 @@ from agent_cli.app import App, background
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
 from agent_cli.memory import sessions
 from agent_cli.memory.sessions import Session
+from agent_cli.messages import Part
 from agent_cli.repl import commands, keys
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.stream import Paper
@@ -66,7 +68,7 @@ class Shell:
             key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",
         )  # fmt: skip
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
-        self._prompt.default_buffer.on_text_changed += self._pastes.follow
+        self._prompt.default_buffer.on_text_changed += self._follow
         self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
         self._kept = False  # whether the words of the present line are on disk
@@ -100,8 +102,9 @@ class Shell:
 
     async def _line(self, line: str) -> str:
         """Run one line. Gives it back when the file was busy and it is nowhere kept, else an empty one."""
+        at_once = self._pastes.at_once
         parts = self._pastes.parts(line)
-        self._talk.origin = "pasted" if any(part.origin == "pasted" for part in parts) else "typed"
+        self._talk.origin = "pasted" if at_once or any(part.origin == "pasted" for part in parts) else "typed"
         self._kept = False
         if line.strip() in ("exit", "quit") and self._talk.origin == "typed":
             raise commands.Leave
@@ -115,7 +118,8 @@ class Shell:
                 elif result is not None:
                     await self._work(result)
             elif line.strip():
-                await self._work(self._talk.turn(parts))
+                # What came faster than anyone types may be a paste: no word of it is the person's own.
+                await self._work(self._talk.turn([Part(line, "pasted")] if at_once else parts))
         except StoreBusy as error:
             self._say(str(error))
             return "" if self._kept else line
@@ -127,6 +131,9 @@ class Shell:
         except AgentError as error:
             self._say(str(error))
         return ""
+
+    def _follow(self, buffer: Buffer) -> None:
+        self._pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""

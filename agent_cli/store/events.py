@@ -31,3 +31,8 @@ def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
     )
     names = ("id", "kind", "actor", "session", "subject", "hash", "at")
     return [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
+
+
+def count(db: Database, kind: str) -> int:
+    """How often something of this kind happened."""
+    return int(db.value("select count(*) from event where kind = ?", (kind,)))

@@ -96,6 +96,25 @@ def fail(db: Database, job: Job, error: str, now: datetime) -> None:
         )
 
 
+def park(db: Database, job: Job, error: str) -> None:
+    """Give a job up at once, with a sentence: to try it again would not help. Runs in the caller's transaction."""
+    db.execute(
+        """update job set state = 'parked', error = ?, finished_at = null, holder = null, lease_until = null
+           where id = ? and attempts = ?""",
+        (error, job.id, job.attempts),
+    )
+
+
+def revive(db: Database, kind: str, error: str, now: datetime) -> None:
+    """Let jobs of a kind that were given up for this reason run again: it holds no more."""
+    with db.write():
+        db.execute(
+            """update job set state = 'ready', attempts = 0, error = '', due_at = ?
+               where kind = ? and state = 'parked' and error = ?""",
+            (clock.utc(now), kind, error),
+        )
+
+
 def _free(held_by: str, lease: str, now: datetime) -> bool:
     """Whether a running job may be taken over."""
     return lease <= clock.utc(now) or not holder.lives(held_by)

@@ -1,6 +1,6 @@
 """The tools that come with the program, in the order the model sees them."""
 
-from agent_cli.tools import basics, memory
+from agent_cli.tools import basics, facts, memory
 from agent_cli.tools.tool import Tool
 
 BUILT_IN: dict[str, Tool] = {
@@ -10,6 +10,7 @@ BUILT_IN: dict[str, Tool] = {
         memory.jot,
         memory.read_jottings,
         memory.save_note,
+        facts.propose_fact,
         memory.search_notes,
         memory.search_memory,
         memory.timeline,

@@ -18,8 +18,9 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
 
-Risk = Literal["read", "session", "write", "network"]
-"""What a call may do: look, keep something until the session closes, keep something for good, reach out."""
+Risk = Literal["read", "session", "propose", "write", "network"]
+"""What a call may do: look, keep something until the session closes, put something before the person that counts for
+nothing without their yes, keep something for good, reach out."""
 
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

@@ -1,0 +1,84 @@
+"""What the program itself hears in a turn: words to remember, a promise that nothing keeps, something to learn from.
+
+It stands around the loop's events, in the session and in `ask` alike. What was typed at the prompt is accepted, with a
+receipt, before the model is asked and also when none answers; all else waits for a yes. No model has a part in it.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.memory import adoption, hearing, promises, receipts, when
+from agent_cli.memory.claims import Claim
+from agent_cli.memory.hearing import Heard
+from agent_cli.memory.predicates import SINGLE
+from agent_cli.messages import Part
+from agent_cli.store import ids, jobs
+from agent_cli.tools.tool import ToolContext
+
+LEARN = "learn"  # the job that reads what was said
+
+
+@dataclass(frozen=True)
+class Ear:
+    """How a turn is listened to."""
+
+    at_keyboard: bool = False  # whether what was typed came from the person's own keys
+    learns: bool = False  # whether a job is to read the turn
+    single: frozenset[str] = field(default=SINGLE)
+
+    @property
+    def offer(self) -> str:
+        """How to keep what a reply only promised to keep."""
+        if self.at_keyboard:
+            return "nothing was saved in this turn: /remember keeps your last words, /remember WORDS others"
+        return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
+
+
+def listen(
+    events: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], ear: Ear
+) -> Generator[Event, None, None]:
+    """The events of a turn, and among them what the program has to say of memory."""
+    kept = False
+    with closing(events):
+        for event in events:
+            yield event
+            match event:
+                case Asked(handle):
+                    for line in hear(here, ids.number("message", handle), parts, ear):
+                        kept = True
+                        yield Noticed(line)
+                case ToolFinished(_, result):
+                    kept = kept or bool(result.receipt and not result.failed)
+                case TurnEnded(reply):
+                    if not kept and promises.made(reply.text):
+                        yield Noticed(ear.offer)
+                    if ear.learns and event.model not in ("", "offline"):
+                        jobs.add(here.db, LEARN, ids.handle("session", here.session), here.time())
+
+
+def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
+    """Keep what the person's words say is to be remembered; gives a receipt for each."""
+    lines = []
+    for each in hearing.heard(parts):
+        claim = _claim(here, message, each)
+        accepts = ear.at_keyboard and each.trust == "typed"
+        lines.append(_accepted(here, claim, ear) if accepts else _waiting(here, claim, ear))
+    return lines
+
+
+def _accepted(here: ToolContext, claim: Claim, ear: Ear) -> str:
+    return receipts.kept(adoption.add(here.db, here.scope, claim, here.time, ear.single))
+
+
+def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
+    fact = adoption.propose(here.db, here.scope, claim, here.time, actor="person")
+    if fact is None:
+        return receipts.known(here.db, here.scope.owner, claim.statement)
+    return f"{receipts.waits(fact)} ({'/review' if ear.at_keyboard else 'agent facts review'})"
+
+
+def _claim(here: ToolContext, message: int, heard: Heard) -> Claim:
+    statement = when.absolute(heard.statement, here.time())
+    return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)

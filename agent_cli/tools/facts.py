@@ -1,0 +1,45 @@
+"""The tool by which the model proposes what it has learned. It can propose and no more: no tool accepts anything."""
+
+from typing import Annotated
+
+from agent_cli.errors import UsageError
+from agent_cli.memory import adoption, extract, facts, log, quotes, receipts, when
+from agent_cli.messages import ToolResult
+from agent_cli.store import ids
+from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+
+@tool(risk="propose")
+def propose_fact(
+    context: ToolContext,
+    statement: Annotated[str, "one short sentence, as the person would say it"],
+    quote: Annotated[str, "the person's own words that say so, copied exactly"] = "",
+    replaces: Annotated[str, "the handle of the fact it replaces, as in f12"] = "",
+) -> ToolResult:
+    """Propose a lasting fact about the person. It counts only once they have said yes."""
+    if not extract.is_fact(" ".join(statement.split())):
+        raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
+    target = _target(context, replaces) if replaces.strip() else None
+    said = quotes.find(reversed(log.history(context.db, context.session)), quote)
+    claim = adoption.claim(
+        when.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
+        message=said.message if said else None, trust=said.trust if said else "model", inferred=said is None,
+        operation="update" if target else "insert", target=target.id if target else None,
+    )  # fmt: skip
+    fact = adoption.propose(context.db, context.scope, claim, context.time)
+    if fact is None:
+        why = receipts.known(context.db, context.scope.owner, claim.statement)
+        return ToolResult(f"not proposed: {why}", receipt=why)
+    return ToolResult(
+        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=receipts.waits(fact)
+    )
+
+
+def _target(context: ToolContext, told: str) -> facts.Fact:
+    try:
+        fact = facts.get(context.db, ids.number("fact", told), context.scope.owner)
+    except UsageError as error:
+        raise ToolFailed(str(error)) from error
+    if not fact.current:
+        raise ToolFailed(f"{fact.handle} is not true now, so nothing can replace it")
+    return fact
