@@ -13,12 +13,14 @@ from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.memory import notes, recall, recollections, sessions, transfer
 from agent_cli.memory.candidates import Filter
+from agent_cli.repl import fact_commands
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.fact_commands import Screen
 from agent_cli.store import ids
 from agent_cli.text import one_line
 
-Result = Work | str | None
-"""Work is run and drawn like a turn; a text is printed."""
+Result = Work | Screen | str | None
+"""Work is run and drawn like a turn; a screen has the terminal until it is left; a text is printed."""
 
 
 class Leave(Exception):
@@ -185,6 +187,11 @@ def why(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     asked = ids.number("message", argument) if argument else recollections.latest(app.db, app.scope.owner)
     return recollections.explained(app.db, asked) if asked else "nothing has been asked yet"
+
+
+command("/remember [TEXT]")(fact_commands.remember)
+command("/facts [WORDS]")(fact_commands.facts_)
+command("/review")(fact_commands.review_)
 
 
 @command("/model [NAME]")
