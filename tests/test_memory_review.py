@@ -52,7 +52,8 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     here = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
     assert read(reviewer, fact).described() == {
         "kind": "fact", "id": "f2", "statement": "The NAS answers at 192.168.1.20", "hidden": False,
-        "operation": "insert", "reach": "in this project", "origin": "model", "trust": "model", "inferred": False,
+        "operation": "insert", "reach": "in this project", "since": "", "until": "", "filed": "",
+        "origin": "model", "trust": "model", "inferred": False,
         "quote": "NAS on .20", "message": "m1", "more": 0, "at": "2025-12-31T12:00:00.000Z", "session": "s1",
         "title": "router setup",
         "conflicts": [

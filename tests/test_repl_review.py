@@ -11,7 +11,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.memory import adoption, facts, log
-from agent_cli.memory.claims import Claim
+from agent_cli.memory.claims import Claim, Triple
 from agent_cli.memory.review import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl import review_page
@@ -141,6 +141,22 @@ def test_what_decided_nothing_is_said(walk, three):
 def test_what_was_typed_ahead_decides_nothing(db, walk, three, ahead):
     walk("q", ahead=ahead)
     assert states(db) == WAITING
+
+
+def test_a_paste_whose_end_is_lost_gives_the_keys_back(db, reviewer, three):
+    async def lose(pipe):
+        task = asyncio.create_task(Review(reviewer, "").run())
+        await asyncio.sleep(0.05)
+        pipe.send_text("\x1b[200~y")
+        await asyncio.sleep(1.2)
+        pipe.send_text("n")
+        await asyncio.sleep(0.05)
+        pipe.send_text(CTRL_C)
+        await asyncio.wait_for(task, 5)
+
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        asyncio.run(lose(pipe))
+    assert states(db) == ["rejected", "pending", "pending"]
 
 
 def test_a_key_that_is_held_down_decides_once(db, reviewer, three):
@@ -280,6 +296,19 @@ def test_hidden_characters_are_taken_out_and_said(db, walk):
     assert "\n  + I like tea[2J\n    new fact · everywhere\n    (hidden characters were removed)\n" in screen
     assert db.rows("select statement from fact") == [("I like tea[2J",)]
     assert not set(screen) & set("\u202e\u200b\x1b")
+
+
+def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
+    triple = Triple("person", "lives_in", "Moscow")
+    month = timedelta(days=30)
+    adoption.propose(
+        db, HERE, Claim("I like tea", "model", triple, valid_from=NOON - month, expires=NOON + month), noon
+    )
+    assert """
+  + I like tea
+    new fact · everywhere · since 3 Dec 2025 · until 1 Feb 2026
+    filed as person · lives_in · Moscow
+""" in walk("q")
 
 
 @pytest.mark.parametrize("width", [30, 34, 80, 200])

@@ -32,7 +32,8 @@ def review(
     app = context.obj.app()
     reviewer = Reviewer(app.db, app.scope, app.time, app.single)
     among = sessions.resolve(app.db, session, app.scope.owner).id if session else None
-    _announce(reviewer)
+    if expired := queue.expired(reviewer):
+        output.note(expired)
     waiting = queue.waiting(reviewer, among)
     if check:
         output.say(str(len(waiting)))
@@ -43,13 +44,6 @@ def review(
         return
     app.refuse_child()
     _decide(app, reviewer, among, screen_reader)
-
-
-def _announce(reviewer: Reviewer) -> None:
-    """That proposals expired is said once, wherever it is noticed."""
-    expired = [line for line in queue.news(reviewer) if "expired" in line]
-    for line in expired:
-        output.note(line)
 
 
 def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:

@@ -66,6 +66,9 @@ class Proposal:
     edited: bool  # whether the words are the reviewer's own
     operation: str
     reach: str  # where it is true, in words
+    since: str  # and from which day to which, as far as it says
+    until: str
+    filed: str  # who, what, whom, where that does not simply follow from the statement
     origin: str
     trust: str
     inferred: bool
@@ -186,17 +189,19 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
     ]
 
 
+def expired(reviewer: Reviewer) -> str:
+    """That proposals went unread, if any did since this was last told."""
+    count = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
+    limits = f"each waits for {adoption.WAIT.days} days at most, and {adoption.CAP} at once"
+    return f"{_counted(count, 'proposal')} expired unread: {limits}" if count else ""
+
+
 def news(reviewer: Reviewer) -> list[str]:
-    """What a person is told at the start: what expired since the last one, and what waits."""
-    told = []
-    if expired := adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time):
-        told.append(
-            f"{_counted(expired, 'proposal')} expired unread: each waits for {adoption.WAIT.days} days at most, "
-            f"and {adoption.CAP} at once"
-        )
-    if count := len(waiting(reviewer)):
-        told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review")
-    return told
+    """What a person is told at the start: what expired, and what waits."""
+    told = [expired(reviewer)]
+    count = len(waiting(reviewer))
+    told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review" if count else "")
+    return [line for line in told if line]
 
 
 def receipt(adopted: Adopted) -> str:
@@ -281,7 +286,8 @@ def _read_fact(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     at, offset, session, title = _said_in(reviewer, fact)
     return Proposal(
         "fact", fact.id, statement, one_line(fact.statement) != " ".join(fact.statement.split()) and not words,
-        bool(words), fact.operation, _reach(reviewer, fact), fact.origin, fact.trust, bool(fact.inferred),
+        bool(words), fact.operation, _reach(reviewer, fact), _day(fact, fact.valid_from), _day(fact, fact.expires_at),
+        _filed(worded), fact.origin, fact.trust, bool(fact.inferred),
         one_line(fact.quote), fact.message_id, shown, len(known) - len(shown), at, offset, session, title,
     )  # fmt: skip
 
@@ -311,6 +317,18 @@ def _reach(reviewer: Reviewer, fact: Fact) -> str:
     if not fact.place:
         return "everywhere"
     return "in this project" if fact.place == reviewer.scope.place else f"in {one_line(fact.place)}"
+
+
+def _filed(fact: Fact) -> str:
+    """A model takes a statement apart as it likes: what is approved is shown."""
+    triple = Triple(fact.subject, fact.predicate, fact.object)
+    if not fact.predicate or triple == triples.parse(fact.statement):
+        return ""
+    return one_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
+
+
+def _day(fact: Fact, moment: str | None) -> str:
+    return day(moment, fact.utc_offset) if moment else ""
 
 
 def _fact_state(reviewer: Reviewer, id: int) -> str:

@@ -16,9 +16,11 @@ from prompt_toolkit.application import get_app_session
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.utils import is_dumb_terminal
 
 STOP, END, ENTER = "stop", "end", "enter"  # Ctrl-C; Ctrl-D, or the input has ended
 _HELD = 0.1  # seconds between two of the same key that nobody pressed twice
+_LOST = 1.0  # seconds after which the end of a paste does not come any more
 _NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER}
 
 
@@ -31,6 +33,7 @@ class Keypad:
         self._arrived: asyncio.Queue[list[KeyPress] | None] = asyncio.Queue()
         self._held = ExitStack()
         self._last, self._pressed = "", 0.0
+        self._read_last = 0.0
 
     def __enter__(self) -> "Keypad":
         self._open()
@@ -114,13 +117,15 @@ class Keypad:
         self._held = ExitStack()
         self._held.enter_context(self._input.raw_mode())
         self._held.enter_context(self._input.attach(self._read))
-        self._output.enable_bracketed_paste()
-        self._output.flush()
+        if not is_dumb_terminal():
+            self._output.enable_bracketed_paste()
+            self._output.flush()
 
     def _shut(self) -> None:
-        with suppress(OSError):  # the terminal has gone
-            self._output.disable_bracketed_paste()
-            self._output.flush()
+        with suppress(OSError):  # the terminal may have gone
+            if not is_dumb_terminal():
+                self._output.disable_bracketed_paste()
+                self._output.flush()
         self._input.read_keys()  # or the shell would be given them
         self._held.close()
 
@@ -131,11 +136,22 @@ class Keypad:
         elif self._input.closed or self._hung_up():
             self._arrived.put_nowait(None)
         else:  # Esc is also how the code of another key begins
-            asyncio.get_running_loop().call_later(0.1, self._flush)
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.1, self._flush)
+            self._read_last = time.monotonic()
+            loop.call_later(_LOST, self._end_lost_paste)
 
     def _flush(self) -> None:
         if pressed := self._input.flush_keys():
             self._arrived.put_nowait(pressed)
+
+    def _end_lost_paste(self) -> None:
+        """A paste whose end mark was lost on the way would swallow every key, Ctrl-C too."""
+        parser = getattr(self._input, "vt100_parser", None)
+        quiet = time.monotonic() - self._read_last >= _LOST
+        if parser and quiet and getattr(parser, "_in_bracketed_paste", False):
+            parser.feed("\x1b[201~")
+            self._arrived.put_nowait(self._input.read_keys())
 
     def _hung_up(self) -> bool:
         """Whether the terminal has gone, in a process that no signal told of it."""

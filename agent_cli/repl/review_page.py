@@ -70,11 +70,15 @@ def origin(proposal: Proposal, now: datetime) -> str:
 def details(proposal: Proposal) -> list[str]:
     """What it is and where it comes from."""
     marks = [_NEW[proposal.operation], proposal.reach]
+    marks += [f"since {proposal.since}"] if proposal.since else []
+    marks += [f"until {proposal.until}"] if proposal.until else []
     marks += ["inferred, not said in these words"] if proposal.inferred else []
     marks += ["in your words now"] if proposal.edited else []
     lines = [" · ".join(marks)]
     if proposal.hidden:
         lines.append("(hidden characters were removed)")
+    if proposal.filed:
+        lines.append(f"filed as {proposal.filed}")
     where = f" (m{proposal.message})" if proposal.message else ""
     said = _SAID.get(proposal.trust) or _SAID.get(proposal.origin)
     if proposal.quote:
