@@ -82,6 +82,8 @@ def test_a_fact_of_this_project_or_this_session_alone(conversation):
     run(conversation, "/remember --session we speak of trains")
     place = conversation.app.scope.place
     assert conversation.app.db.rows("select place, session_id from fact order by id") == [(place, None), ("", 1)]
+    listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
+    assert listed == ["we speak of trains (in session s1 alone)", "the tests run with make (in this project)"]
     with pytest.raises(UsageError, match="/remember knows --here and --session, and no --all; nothing was kept"):
         run(conversation, "/remember --all of it")
 

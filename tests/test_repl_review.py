@@ -290,6 +290,12 @@ def test_the_second_reviewer_is_told_and_goes_on(db, walk, three):
     assert states(db) == ["rejected", "accepted", "rejected"]
 
 
+def test_what_was_taken_back_elsewhere_is_not_taken_back_again(db, walk, three):
+    screen = walk("y", "u", "q", between=(1, lambda: facts.undo(db, "person", noon)))
+    assert "\n  undone: it was taken back elsewhere already\n" in screen
+    assert states(db) == WAITING
+
+
 def test_hidden_characters_are_taken_out_and_said(db, walk):
     adoption.propose(db, HERE, Claim("I like \u202etea\u200b\x1b[2J", "model"), noon)
     screen = walk("y")
@@ -344,7 +350,7 @@ Review 2 of 3, f3, just now.
 Known since 24 Dec 2025, f1: The NAS answers at 192.168.1.12
 Proposed: The NAS answers at 192.168.1.20
 New fact, everywhere.
-It contradicts f1: 1 keeps both, 2 ends f1.
+It contradicts f1: choice 1 keeps both, choice 2 ends f1.
 1 keep it
 2 keep it, and end f1
 3 reject it

@@ -216,6 +216,15 @@ def receipt(adopted: Adopted) -> str:
     return line
 
 
+def reach(scope: Scope, fact: Fact) -> str:
+    """Where a fact is true, in words."""
+    if fact.session_id:
+        return f"in session {ids.handle('session', fact.session_id)} alone"
+    if not fact.place:
+        return "everywhere"
+    return "in this project" if fact.place == scope.place else f"in {one_line(fact.place)}"
+
+
 def one_line(words: str) -> str:
     """As it can be seen, on one line."""
     return " ".join(text.visible(words).split())
@@ -286,8 +295,8 @@ def _read_fact(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     at, offset, session, title = _said_in(reviewer, fact)
     return Proposal(
         "fact", fact.id, statement, one_line(fact.statement) != " ".join(fact.statement.split()) and not words,
-        bool(words), fact.operation, _reach(reviewer, fact), _day(fact, fact.valid_from), _day(fact, fact.expires_at),
-        _filed(worded), fact.origin, fact.trust, bool(fact.inferred),
+        bool(words), fact.operation, reach(reviewer.scope, fact), _day(fact, fact.valid_from),
+        _day(fact, fact.expires_at), _filed(worded), fact.origin, fact.trust, bool(fact.inferred),
         one_line(fact.quote), fact.message_id, shown, len(known) - len(shown), at, offset, session, title,
     )  # fmt: skip
 
@@ -309,14 +318,6 @@ def _said_in(reviewer: Reviewer, fact: Fact) -> tuple[str, int, str, str]:
         return at, offset, "", ""
     found = sessions.get(reviewer.db, session, reviewer.scope.owner)
     return at, offset, found.handle, one_line(sessions.name(reviewer.db, found))
-
-
-def _reach(reviewer: Reviewer, fact: Fact) -> str:
-    if fact.session_id:
-        return f"in session {ids.handle('session', fact.session_id)} alone"
-    if not fact.place:
-        return "everywhere"
-    return "in this project" if fact.place == reviewer.scope.place else f"in {one_line(fact.place)}"
 
 
 def _filed(fact: Fact) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, facts, index, log, recall, review
 from agent_cli.memory.candidates import Filter
+from agent_cli.memory.facts import Fact
+from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.review import Review
@@ -75,11 +77,15 @@ def facts_(conversation: Conversation, argument: str) -> str:
         found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.current]
     else:
         found = [each for each in facts.listing(app.db, owner, _SHOWN) if each.current]
-    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}" for each in found]
+    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_elsewhere(app.scope, each)}" for each in found]
     lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
     if waiting := len(review.waiting(conversation.reviewer)):
         lines.append(f"{waiting} more {'waits' if waiting == 1 else 'wait'} for your yes: /review")
     return "\n".join(lines)
+
+
+def _elsewhere(scope: Scope, fact: Fact) -> str:
+    return f" ({review.reach(scope, fact)})" if fact.place or fact.session_id else ""
 
 
 def _reach(argument: str) -> tuple[str, str]:

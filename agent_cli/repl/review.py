@@ -138,7 +138,8 @@ class Review:
         if not self._decided:
             return
         at, decision = self._decided[-1]
-        _say(*(f"  undone: {receipt}" for receipt in review.undo(self._reviewer, decision)))
+        undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
+        _say(*(f"  undone: {receipt}" for receipt in undone))
         self._decided.pop()
         self._at = at
 

@@ -129,7 +129,7 @@ def spoken(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[st
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
     lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
     lines += [f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ") for words in details(proposal)]
-    return lines + [f"{words[0].upper()}{words[1:]}." for words in fate(proposal, "1", "2")]
+    return lines + [f"{words[0].upper()}{words[1:]}." for words in fate(proposal, "choice 1", "choice 2")]
 
 
 def numbered(offered: Iterable[str], known: str) -> list[str]:
