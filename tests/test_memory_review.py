@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, facts, log, review, sessions
+from agent_cli.memory import adoption, facts, log, proposals, review, sessions
 from agent_cli.memory.claims import Claim, Triple
-from agent_cli.memory.review import ENDS, LATER, STAYS, Known, Reviewer, Said
+from agent_cli.memory.proposals import ENDS, LATER, STAYS, Known, Reviewer
+from agent_cli.memory.review import Said
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -269,4 +270,4 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
 )  # fmt: skip
 def test_the_age_of_what_was_said(minutes, said):
     moment = (NOON - timedelta(minutes=minutes)).isoformat()
-    assert review.age(moment, NOON) == said
+    assert proposals.age(moment, NOON) == said

@@ -12,7 +12,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent_cli.memory import adoption, facts, log
 from agent_cli.memory.claims import Claim, Triple
-from agent_cli.memory.review import Reviewer
+from agent_cli.memory.proposals import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl import review_page
 from agent_cli.repl.review import Review

@@ -16,7 +16,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory import review as queue
 from agent_cli.memory import sessions
-from agent_cli.memory.review import Proposal, Reviewer
+from agent_cli.memory.proposals import Proposal, Reviewer
 
 
 def review(

@@ -14,7 +14,7 @@ from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions, summaries
-from agent_cli.memory.review import Reviewer
+from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
 

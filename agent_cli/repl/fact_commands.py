@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, facts, index, log, recall, review
+from agent_cli.memory import adoption, facts, index, log, proposals, proposed_facts, recall, review
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.facts import Fact
 from agent_cli.memory.scope import Scope
@@ -64,7 +64,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     adopted = adoption.add(app.db, app.scope, claim, app.time, app.single)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{review.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
+    return f"{proposed_facts.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
 
 
 def facts_(conversation: Conversation, argument: str) -> str:
@@ -85,7 +85,7 @@ def facts_(conversation: Conversation, argument: str) -> str:
 
 
 def _elsewhere(scope: Scope, fact: Fact) -> str:
-    return f" ({review.reach(scope, fact)})" if fact.place or fact.session_id else ""
+    return f" ({proposals.reach(scope, fact)})" if fact.place or fact.session_id else ""
 
 
 def _reach(argument: str) -> tuple[str, str]:

@@ -12,7 +12,8 @@ from prompt_toolkit import PromptSession
 
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory import review
-from agent_cli.memory.review import Decision, Proposal, Reviewer, Ticket
+from agent_cli.memory.proposals import Proposal, Reviewer, one_line
+from agent_cli.memory.review import Decision, Ticket
 from agent_cli.repl import editor, review_page
 from agent_cli.repl.keypad import END, ENTER, STOP, Keypad
 from agent_cli.store import ids
@@ -159,7 +160,7 @@ class Review:
             self._reword(proposal, words)
 
     def _reword(self, proposal: Proposal, words: str) -> None:
-        words = review.one_line(words)
+        words = one_line(words)
         if words in ("", proposal.statement):
             _say("  its words are as they were")
         else:

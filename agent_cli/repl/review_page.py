@@ -6,8 +6,9 @@ Everything that is kept with a yes stands in full; a quote and a passage, which 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from agent_cli.memory import review
-from agent_cli.memory.review import ENDS, LATER, STAYS, Proposal, Said
+from agent_cli.memory import proposals
+from agent_cli.memory.proposals import ENDS, LATER, STAYS, Proposal
+from agent_cli.memory.review import Said
 from agent_cli.text import one_line, visible
 
 _QUOTE = 240  # characters
@@ -63,7 +64,7 @@ def diff(proposal: Proposal, width: int | None) -> list[str]:
 
 def origin(proposal: Proposal, now: datetime) -> str:
     """`from s4 “router setup”, 2 days ago`."""
-    age = review.age(proposal.at, now)
+    age = proposals.age(proposal.at, now)
     return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
 
 
