@@ -12,6 +12,13 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# What takes no room on a screen, and so could say something unseen: fillers, joiners of words, invisible operators,
+# selectors of variants that no emoji has. The joiners of emoji and of Persian count only beside ASCII or at an end.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|\\Z)|(?<=[\ufe0e\ufe0f\u200c\u200d])[\ufe0e\ufe0f]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = re.compile(
@@ -23,6 +30,11 @@ _WORD = re.compile(r"\w+")
 def clean(text: str) -> str:
     """Without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def visible(text: str) -> str:
+    """Clean, and without characters that take no room: what is approved must be what is seen."""
+    return _UNSEEN.sub("", clean(text))
 
 
 def whole(text: str) -> str:

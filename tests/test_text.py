@@ -117,3 +117,21 @@ def test_of_a_long_text_the_beginning_is_shown_and_the_rest_counted():
 @example("[" + "9" * 5000 + "]")
 def test_any_result_can_be_condensed(words):
     assert len(text.condense(words)) <= 2100
+
+
+@pytest.mark.parametrize(
+    ("hidden", "seen"),
+    [
+        ("pass\u200bword", "password"), ("a\u200d\u200cb", "ab"), ("tea\u00ad", "tea"), ("\ufefftea", "tea"),
+        ("tea\U000e0041\U000e0100", "tea"), ("a\u2066b\x1b[2J", "ab[2J"), ("x\ufe0f\ufe0e\ufe0f", "x\ufe0f"),
+        ("\u3164", ""),
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_what_takes_no_room_is_not_visible(hidden, seen):
+    assert text.visible(hidden) == seen
+
+
+@pytest.mark.parametrize("words", ["👩‍👩‍👧 family", "❤️‍🔥 3️⃣", "می‌خواهم", "क्‍ष", "你好", "é", "plain\n\ttext"])
+def test_what_people_write_is_visible(words):
+    assert text.visible(words) == words

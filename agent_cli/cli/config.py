@@ -9,11 +9,11 @@ import typer
 
 from agent_cli import config
 from agent_cli.cli import output
-from agent_cli.cli.edit import open_editor
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.config import Config
 from agent_cli.errors import ConfigError, UsageError
+from agent_cli.repl.editor import open_editor
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings.")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.cli import output
+from agent_cli.cli import output, review
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import fact_lines
 
@@ -16,6 +16,9 @@ app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="What is kno
 @app.callback()
 def group() -> None:
     """What is known about you."""
+
+
+app.command("review")(review.review)
 
 
 @app.command("import")

@@ -7,13 +7,13 @@ import typer
 
 from agent_cli.app import App
 from agent_cli.cli import output
-from agent_cli.cli.edit import edited
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory import notes
 from agent_cli.memory.notes import Note
 from agent_cli.messages import Origin
+from agent_cli.repl.editor import edited
 from agent_cli.store import ids
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes.")

@@ -152,9 +152,12 @@ def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE) -> list[Fact]
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
     """Let go of proposals that nobody looked at for 30 days; returns how many went since this was last told."""
     long_ago = clock.utc(time() - WAIT)
+    old = [fact for fact in facts.pending(db, owner) if fact.learned_at < long_ago and _queued_at(db, fact) < long_ago]
+    if not old and not db.value("select 1 from meta where key = ?", (_UNTOLD,)):
+        return 0  # nearly always: a start waits for no other program that writes
     with db.write():
-        for fact in facts.pending(db, owner):
-            if fact.learned_at < long_ago and _queued_at(db, fact) < long_ago:
+        for fact in old:
+            if facts.get(db, fact.id, owner).state == PENDING:
                 _expire(db, fact, time)
         told = int(db.value("select value from meta where key = ?", (_UNTOLD,)) or 0)
         if told:

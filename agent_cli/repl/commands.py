@@ -13,11 +13,13 @@ from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.memory import notes, recall, recollections, sessions, transfer
 from agent_cli.memory.candidates import Filter
+from agent_cli.repl import fact_commands
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
 
-Result = Work | str | None
-"""Work is run and drawn like a turn; a text is printed."""
+Result = Work | Screen | str | None
+"""Work is run and drawn like a turn; a screen has the terminal until it is left; a text is printed."""
 
 
 class Leave(Exception):
@@ -184,6 +186,11 @@ def why(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     asked = recollections.asked(app.db, app.scope.owner, argument or None)
     return recollections.explained(app.db, asked)
+
+
+command("/remember [TEXT]")(fact_commands.remember)
+command("/facts [WORDS]")(fact_commands.facts_)
+command("/review")(fact_commands.review_)
 
 
 @command("/model [NAME]")

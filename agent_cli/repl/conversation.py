@@ -14,6 +14,7 @@ from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions, summaries
+from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
 
@@ -38,6 +39,11 @@ class Conversation:
         if self.id is None or not log.count(self.app.db, self.id):
             return None
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
+
+    @property
+    def reviewer(self) -> Reviewer:
+        """The person at this prompt, as the one who decides what is kept."""
+        return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single)
 
     def begun(self) -> int:
         """The number of the session, begun now if it has not been."""

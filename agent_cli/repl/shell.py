@@ -38,11 +38,12 @@ from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
-from agent_cli.memory import sessions
+from agent_cli.memory import review, sessions
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
 from agent_cli.repl import commands, keys
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.stream import Paper
 from agent_cli.text import clean
 
@@ -115,6 +116,8 @@ class Shell:
                 result = found[0].run(self._talk, found[1])
                 if isinstance(result, str):
                     self._say(result)
+                elif isinstance(result, Screen):
+                    await self._give_way(result)
                 elif result is not None:
                     await self._work(result)
             elif line.strip():
@@ -134,6 +137,14 @@ class Shell:
 
     def _follow(self, buffer: Buffer) -> None:
         self._pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
+
+    async def _give_way(self, screen: Screen) -> None:
+        """Let a screen have the terminal; nothing is worked on behind it."""
+        self._jobs.touch(busy=True)
+        try:
+            await screen.show()
+        finally:
+            self._jobs.touch(busy=False)
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""
@@ -217,6 +228,9 @@ class Shell:
             self._say("agent, an assistant that remembers. It talks to the model on this machine.")
             self._say(f"Everything is kept in one file of yours: {db.path}")
             self._say("Nothing is remembered without your yes. /help lists the commands.")
+        with suppress(StoreBusy):  # it can be told at the next start
+            for line in review.news(self._talk.reviewer):
+                self._say(line)
 
     def _leave(self) -> None:
         """Close the session and say how to come back; waits for nothing longer than two seconds."""

@@ -1,4 +1,4 @@
-"""The person's editor."""
+"""The person's editor, for the commands and for the session."""
 
 import os
 import shlex
