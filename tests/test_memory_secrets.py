@@ -90,7 +90,8 @@ def test_a_secret_cut_in_two_is_masked_in_both_pieces():
 
 _PARTS = some.sampled_from(
     ["password is ", "PIN ", "hunter2", "4111111111111111", "sk-", "-----BEGIN PRIVATE KEY-----", "\n", '"', " ", ":",
-     "AKIAIOSFODNN7EXAMPLE", "DE89370400440532013000", "://", "@", "[masked: password]", "ß", "key=", "abcd1234efgh5678"]
+     "AKIAIOSFODNN7EXAMPLE", "DE89370400440532013000", "://", "@", "[masked: password]", "ß", "key=",
+     "abcd1234efgh5678"]
 )  # fmt: skip
 
 

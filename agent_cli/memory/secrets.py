@@ -47,7 +47,7 @@ _KEYS = r"""
   | \d{8,10}:AA[\w-]{33}                                        # Telegram
 """
 _IS = r"(?:\s*(?:[:=]|=>)\s*|\s+(?:is|was|ist|war|lautet|lautete|heißt|are)\s*:?\s+)"
-_ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s+[^\n.:;,!?=]{1,40}?)?"
+_ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s+[^\n.:;,!?=[]{1,40}?)?"
 _QUOTED = r"[\"'`„“”‚‘«»]"
 
 # What follows "the password is" where it tells none.
