@@ -18,6 +18,7 @@ SPOTTED = 20  # facts that the names in a question bring
 _OF_ONE = 200  # of each name so many facts are looked at, the newest
 _LONGEST = 4  # words of a name
 _ASKED = 100  # words of a question
+_NEAR = 2000  # neighbours at most
 _SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
 _ARTICLE = re.compile(r"^(?:the|an?|der|die|das|den|dem|ein|eine|einen)\s+(?=\S)")
@@ -68,18 +69,24 @@ def spotted(db: Database, owner: str, question: str) -> list[int]:
 
 
 def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
-    """Entities within so many relations, and how far each is. The person has to do with all and links none."""
+    """The nearest entities within so many relations, and how far each is.
+
+    What has to do with very many, as the person has, links none of them.
+    """
     return dict(
         db.rows(
-            """with recursive near (id, far) as (
-                   values (:entity, 0)
-                   union
-                   select iif(r.subject_id = near.id, r.object_id, r.subject_id), near.far + 1
-                   from near cross join relation r on r.subject_id = near.id or r.object_id = near.id
-                   where near.far < :depth
-                     and (near.far = 0 or near.id not in (select id from entity where name = :person)))
-               select id, min(far) from near group by id""",
-            {"entity": entity, "depth": depth, "person": PERSON},
+            f"""with recursive near (id, far) as (
+                    values (:entity, 0)
+                    union
+                    select iif(r.subject_id = near.id, r.object_id, r.subject_id), near.far + 1
+                    from near cross join relation r on r.subject_id = near.id or r.object_id = near.id
+                    where near.far < :depth
+                      and (near.far = 0 or {_OF_ONE} >= (select count(*) from (
+                          select 1 from relation where subject_id = near.id union all
+                          select 1 from relation where object_id = near.id limit {_OF_ONE + 1})))
+                    limit {_NEAR})
+                select id, min(far) from near group by id""",
+            {"entity": entity, "depth": depth},
         )
     )
 
@@ -88,9 +95,10 @@ def tree(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[i
     """(depth, line) of what an entity has to do with; without a name the best connected ones, each with its count."""
     if name is None:
         rows = db.rows(
-            f"""select e.name, count(*) from entity e
-                join (select subject_id as id from relation union all select object_id from relation) r on r.id = e.id
-                where e.owner = ? group by e.id order by count(*) desc, e.name limit {_SHOWN}""",
+            f"""with r as (select subject_id as id, count(*) as told from relation group by subject_id
+                    union all select object_id, count(*) from relation group by object_id)
+                select e.name, sum(told) from r join entity e on e.id = r.id
+                where e.owner = ? group by e.id order by sum(told) desc, e.name limit {_SHOWN}""",
             (owner,),
         )
         return [(0, f"{_shown(each)}: {count} fact{'s' * (count != 1)}") for each, count in rows]
@@ -111,13 +119,15 @@ def _branches(
     db: Database, root: int, far: dict[int, int], level: int, depth: int, told: set[int]
 ) -> Iterator[tuple[int, str]]:
     """The relations of an entity, each told once, and beneath it those of the entity on its other end."""
+    newest = f"order by fact_id desc limit {_SHOWN + 1}"
     rows = db.rows(
         f"""select r.fact_id, r.subject_id = ?1, r.predicate, iif(r.subject_id = ?1, o.id, s.id), s.name, o.name
-            from relation r join entity s on s.id = r.subject_id join entity o on o.id = r.object_id
-            where r.subject_id = ?1 or r.object_id = ?1 order by r.fact_id limit {_SHOWN + 1}""",
+            from (select * from (select * from relation where subject_id = ?1 {newest})
+                  union select * from (select * from relation where object_id = ?1 {newest}) {newest}) r
+            join entity s on s.id = r.subject_id join entity o on o.id = r.object_id order by r.fact_id desc""",
         (root,),
     )
-    for fact, onward, predicate, other, subject, object in rows[:_SHOWN]:
+    for fact, onward, predicate, other, subject, object in sorted(rows[:_SHOWN]):
         if fact in told:
             continue
         told.add(fact)
@@ -126,7 +136,7 @@ def _branches(
         if level < depth and far.get(other) == level and _shown(subject if not onward else object) != "you":
             yield from _branches(db, other, far, level + 1, depth, told)
     if len(rows) > _SHOWN:
-        yield level, "…"
+        yield level, "… and older ones"
 
 
 def _relate(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
