@@ -52,7 +52,8 @@ def search(
     app_: App = context.obj.app()
     now = app_.time()
     allowed = Filter(
-        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else place, author=author, here=app_.scope.place,
+        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else place, author=author,
+        here=app_.scope.place,
         since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
     )  # fmt: skip
     if (batch is None) == (not words):
@@ -71,9 +72,8 @@ def search(
         output.put({"query": query, **_as_json(found, explain)})
         return
     for hit in found.hits:
-        output.say(
-            f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 160)}"
-        )
+        shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
+        output.say(f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")

@@ -16,12 +16,14 @@ _ENGLISH = [name.split("|")[0].capitalize() for name in when.MONTHS]
 _GERMAN = [name.split("|")[-1 if name.count("|") < 2 else 1].capitalize() for name in when.MONTHS]
 
 _HINT = re.compile(
-    r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag"
+    r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer"
+    r"|tag|abend|mittag"
     r"|(?:last|next|letzt|nächst)", re.IGNORECASE,
 )  # fmt: skip
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
 _DONE = re.compile(
-    r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren|wurde\w*)\b"
+    r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
+    r"|wurde\w*)\b"
 )
 
 _Write = Callable[[re.Match[str], datetime], str | None]
@@ -226,10 +228,10 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         ),
         (rf"{_BEFORE}{_WAY} week", _english_week),
         (rf"{_BEFORE}{_WAY} (?P<unit>month|year|weekend)", _english_unit),
-        (rf"{_BEFORE}{_WAY} (?P<day>{_DAYS}){part}", lambda m, today: _on(m, _weekday(today, m["day"], _way(m["way"])))),
+        (rf"{_BEFORE}{_WAY} (?P<day>{_DAYS}){part}", lambda m, day: _on(m, _weekday(day, m["day"], _way(m["way"])))),
         (rf"{_BEFORE}(?P<way>last|next) (?P<month>{months})", _english_month),
         (rf"{number} (?P<unit>days?|weeks?|months?|years?) ago", lambda m, today: _english_count(m, today, -1)),
-        (rf"in {number} (?P<unit>days?|weeks?|months?|years?)(?:['’]? time)?", lambda m, today: _english_count(m, today, 1)),
+        (rf"in {number} (?P<unit>days?|weeks?|months?|years?)(?:['’]? time)?", lambda m, d: _english_count(m, d, 1)),
         (rf"{_VOR}vorgestern{teil}", am(-2)),
         (rf"{_VOR}gestern{teil}", am(-1)),
         (rf"{_VOR}heute{teil}", am(0)),
@@ -239,7 +241,7 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         (rf"(?:in der |in |während der )?{_VOR}{_WEISE} woche", _german_week),
         (rf"(?:in |im |am )?{_VOR}(?:de[mnr] )?{_WEISE} (?P<unit>monat|jahr|wochenende)e?s?", _german_unit),
         (r"heuer", lambda m, today: f"im Jahr {today.year}"),
-        (rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})", lambda m, today: _am(m, _weekday(today, m["day"], _way(m["way"])))),
+        (rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})", lambda m, day: _am(m, _weekday(day, m["day"], _way(m["way"])))),
         (rf"vor {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, -1)),
         (rf"in {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, 1)),
     ]  # fmt: skip

@@ -56,11 +56,11 @@ def rebuild(db: Database) -> None:
 def spotted(db: Database, owner: str, question: str) -> list[int]:
     """Facts about what a question names: first those with most of the names, then the newest."""
     counts: dict[int, int] = {}
+    newest = f"order by fact_id desc limit {_OF_ONE}"
     for entity in _named(db, owner, question):
         rows = db.rows(
-            f"""select * from (select fact_id from relation where subject_id = ?1 order by fact_id desc limit {_OF_ONE})
-                union
-                select * from (select fact_id from relation where object_id = ?1 order by fact_id desc limit {_OF_ONE})""",
+            f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
+                union select * from (select fact_id from relation where object_id = ?1 {newest})""",
             (entity,),
         )
         for (fact,) in rows:

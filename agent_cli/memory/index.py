@@ -2,7 +2,8 @@
 
 A trigger marks each row that was written as stale; `refresh` makes its passages anew, by one function for every index,
 so that a passage and what is indexed of it can never part. The indexes keep no text of their own (external content over
-the view passage_text). A text that holds a secret is indexed without it. What stands before and after a message is not indexed: ranking reads it from the log.
+the view passage_text). A text that holds a secret is indexed without it. What stands before and after a message is not
+indexed: ranking reads it from the log.
 """
 
 import json
@@ -30,7 +31,7 @@ _COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("
 _MADE = {"words": _WORDS, "trigrams": _TRIGRAMS}
 
 # What a passage is made of: id, owner, place, session, author, at, utc_offset, text, facts; no row: not to be found.
-# Facts are [[statement, predicate], …]. Those that may end by themselves are found alone: nothing would tell the message.
+# Facts are [[statement, predicate], …]; one that ends by itself is found alone, for nothing would tell its message.
 _SOURCE = {
     "m": """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
                    (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact

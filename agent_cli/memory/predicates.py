@@ -5,14 +5,15 @@ from collections.abc import Mapping
 ONE, MANY = "one", "many"
 
 _ONE = """name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age married_to
-    partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist drives address_of
-    address answers_at work_email work_phone license_plate blood_type shoe_size height username timezone time_zone
-    native_language operating_system os editor shell browser terminal theme keyboard_layout currency diet router
-    prefers.editor prefers.shell prefers.language prefers.browser prefers.units prefers.theme prefers.color prefers.food
-    prefers.drink prefers.font prefers.terminal prefers.keyboard prefers.os prefers.operating_system prefers.band
-    prefers.music prefers.book prefers.film prefers.movie prefers.team prefers.season prefers.animal prefers.number
-    prefers.programming_language prefers.search_engine prefers.package_manager prefers.formatter prefers.linter
-    prefers.test_framework prefers.database prefers.framework prefers.currency prefers.date_format"""
+    partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist drives
+    address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
+    timezone time_zone native_language operating_system os editor shell browser terminal theme keyboard_layout
+    currency diet router prefers.editor prefers.shell prefers.language prefers.browser prefers.units
+    prefers.theme prefers.color prefers.food prefers.drink prefers.font prefers.terminal prefers.keyboard
+    prefers.os prefers.operating_system prefers.band prefers.music prefers.book prefers.film prefers.movie
+    prefers.team prefers.season prefers.animal prefers.number prefers.programming_language
+    prefers.search_engine prefers.package_manager prefers.formatter prefers.linter prefers.test_framework
+    prefers.database prefers.framework prefers.currency prefers.date_format"""
 
 _SAID = {  # how a question asks for it: a statement may say it in other words
     "lives_in": "live home city wohne wohnt wohnst daheim",

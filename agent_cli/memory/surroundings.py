@@ -80,7 +80,8 @@ def rows(
             id, session, length, (now.timestamp() - at) / 86400, texts[id], author,
             own[id] | dict.fromkeys(guessed.get(id, ()), 1),
             own.get(before, nothing), own.get(before_that, nothing), own.get(after, nothing),
-            counts.get(author, nothing), counts[date], counts.get(facts, nothing), kind=kind, row=row, at=at, place=place or "",
+            counts.get(author, nothing), counts[date], counts.get(facts, nothing), kind=kind, row=row, at=at,
+            place=place or "",
         )  # fmt: skip
     _mark_ended(db, made.values(), allowed.owner)
     return made

@@ -18,7 +18,8 @@ _WORDS = 6  # of an object, at most
 
 _DOUBT = re.compile(
     r"\b(?:not|never|no longer|no more|nor|neither|cannot|without|if|unless|would|could|should|might|may be|maybe"
-    r"|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think|guess|pretend|imagine|suppose|going to|will|formerly"
+    r"|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think|guess|pretend|imagine|suppose|going to"
+    r"|will|formerly"
     r"|nicht|kein\w*|nie|niemals|nimmer|ohne|wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht"
     r"|wahrscheinlich|wohl|früher|fast|glaube|hoffe)\b|n['’]t\b|\?", re.IGNORECASE,
 )  # fmt: skip
@@ -46,25 +47,29 @@ _THEN = (
 )
 _ARTICLE = re.compile(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
 _ONE_OF = re.compile(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
-_NONE = frozenset(
-    (
-        "it this that these those them him her me you us so too how what there here something anything everything nothing "
-        "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort dich "
-    ).split()
-)
+_NONE_WORDS = """
+    it this that these those them him her me you us so too how what there here something anything everything
+    nothing es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort dich
+"""
+_NONE = frozenset(_NONE_WORDS.split())
 
 _ME = r"(?:I(?:['’]ve)?|the (?:person|user)|person|user|ich|die Person|der (?:Nutzer|Benutzer|Anwender))"
 _AM = rf"(?:I['’]?m|{_ME} (?:am|is|bin|ist))"
-_NOW = r"(?: (?:now|currently|still|also|just|really|recently|have|has|jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr))*"
+_NOW = (
+    r"(?: (?:now|currently|still|also|just|really|recently|have|has|jetzt|nun|derzeit|gerade|auch|immer noch"
+    r"|gerne?|sehr))*"
+)
 _MY = r"(?:my|mein(?:e|en|em|er|es)?|(?:the )?(?:person|user)['’]s)"
 _NAME = (  # with a capital, and no word that stands for somebody
-    r"(?-i:(?!(?:I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My|A"
+    r"(?-i:(?!(?:I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today"
+    r"|Now|The|My|A"
     r"|An|In|On|Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Mein|Meine|Ein|Eine|Im|Am)\b)"
     r"(?:Dr\. |Mr\.? |Mrs\.? |Frau |Herr )?[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*"
     r"(?: (?:von|van|de|der|la|le|di|[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*\.?)){0,3})"
 )
 _KIN = (
-    "wife", "husband", "spouse", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "sister", "brother", "mother",
+    "wife", "husband", "spouse", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "sister", "brother",
+    "mother",
     "father", "mum", "mom", "dad", "son", "daughter", "uncle", "aunt", "cousin", "niece", "nephew", "grandmother",
     "grandfather", "grandma", "grandpa", "friend", "flatmate", "roommate", "neighbour", "neighbor", "boss", "manager",
     "colleague", "assistant", "landlord", "doctor", "dentist", "therapist", "lawyer", "teacher", "dog", "cat",
@@ -82,11 +87,13 @@ _GERMAN_KIN = {
 _SAME = {
     "colour": "color", "farbe": "color", "sprache": "language", "essen": "food", "getränk": "drink", "mum": "mother",
     "mom": "mother", "dad": "father", "neighbor": "neighbour", "e_mail": "email", "email_address": "email",
-    "mail": "email", "mail_address": "email", "e_mail_address": "email", "e_mail_adresse": "email", "mailadresse": "email",
+    "mail": "email", "mail_address": "email", "e_mail_address": "email", "e_mail_adresse": "email",
+    "mailadresse": "email",
     "emailadresse": "email", "phone_number": "phone", "telephone_number": "phone", "mobile_number": "phone",
     "cell_number": "phone", "telefonnummer": "phone", "handynummer": "phone", "telefon": "phone", "number": "phone",
     "nummer": "phone", "geburtstag": "birthday", "alter": "age", "job": "works_as", "profession": "works_as",
-    "occupation": "works_as", "beruf": "works_as", "employer": "works_at", "arbeitgeber": "works_at", "adresse": "address",
+    "occupation": "works_as", "beruf": "works_as", "employer": "works_at", "arbeitgeber": "works_at",
+    "adresse": "address",
     "texteditor": "editor", "text_editor": "editor",
 }  # fmt: skip
 _PEOPLES = re.compile(
@@ -163,13 +170,12 @@ def _proper(object: str, small: bool) -> bool:
     )
 
 
-_GENERIC = frozenset(
-    (
-        "home school university night day work peace fear sin hiding hope stadt nähe haus wohnung dorf mitte land zentrum "
-        "city town country suburbs village house flat apartment middle area north south east west past future present "
-        "bank company firma schule hospital krankenhaus myself mir mich arbeit hause "
-    ).split()
-)
+_GENERIC_WORDS = """
+    home school university night day work peace fear sin hiding hope stadt nähe haus wohnung dorf mitte land
+    zentrum city town country suburbs village house flat apartment middle area north south east west past future
+    present bank company firma schule hospital krankenhaus myself mir mich arbeit hause
+"""
+_GENERIC = frozenset(_GENERIC_WORDS.split())
 
 
 def _place(object: str, small: bool) -> bool:
@@ -231,7 +237,8 @@ def _liked(object: str, small: bool) -> bool:
 
 def _had(object: str, small: bool) -> bool:
     return not re.search(
-        r"\b(?:meeting|appointment|question|problem|idea|feeling|look|call|date|termin|frage|idee|problem|bit|lot|moment"
+        r"\b(?:meeting|appointment|question|problem|idea|feeling|look|call|date|termin|frage|idee|problem|bit"
+        r"|lot|moment"
         r"|headache|cold|exam|flight|minute|hour|day)\b", object, re.IGNORECASE,
     )  # fmt: skip
 
@@ -254,7 +261,8 @@ def _rules() -> list[_Rule]:
             r" (?:gezogen|umgezogen|übersiedelt)",
         )),
         ("works_at", _place, (
-            rf"{who}{_NOW} (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for) {object}",
+            rf"{who}{_NOW} (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for)"
+            rf" {object}",
             rf"{who_is}{_NOW} (?:working|employed) (?:at|for|by|bei) {object}",
             rf"{who} arbeite[nt]?{_NOW} {at} {object}", rf"arbeite ich{_NOW} {at} {object}",
             rf"ich habe{_NOW}(?: {_THEN})? {at} {object} (?:angefangen|begonnen)",
@@ -279,10 +287,12 @@ def _rules() -> list[_Rule]:
             rf"(?:{_MY} name(?: is|['’]s| ist)|ich heiße|call me|nenn(?:e|t)? mich|{_AM} (?:called|named)) {object}",
         )),
         ("email", _mail, (
-            rf"(?:you can reach me at|{_MY} e-?mail(?:[ -]?address|-?adresse)?(?: is| ist| lautet|:)?|e-?mail:) {object}",
+            rf"(?:you can reach me at|{_MY} e-?mail(?:[ -]?address|-?adresse)?(?: is| ist| lautet|:)?|e-?mail:)"
+            rf" {object}",
         )),
         ("phone", _phone, (
-            rf"{_MY} (?:(?:tele)?phone|mobile|cell|telefon|handy)?[ -]?(?:number|nummer)?(?: is| ist| lautet|:)? {object}",
+            rf"{_MY} (?:(?:tele)?phone|mobile|cell|telefon|handy)?[ -]?(?:number|nummer)?(?: is| ist| lautet"
+            rf"|:)? {object}",
             rf"you can call me (?:at|on) {object}",
         )),
         ("birthday", _day, (rf"{_MY} (?:birthday|Geburtstag) (?:is|ist)(?: on| am)? {object}",)),
@@ -297,13 +307,16 @@ def _rules() -> list[_Rule]:
         )),
         ("comes_from", _place, (rf"(?:{_AM} from|I come from|ich komme aus|ich bin aus) {object}",)),
         ("", _called, (
-            rf"{_MY} (?P<what>{kin}) (?:is (?:called|named)|heißt) {object}", rf"{_MY} (?P<what>{kin})['’]s name is {object}",
+            rf"{_MY} (?P<what>{kin}) (?:is (?:called|named)|heißt) {object}", rf"{_MY} (?P<what>{kin})['’]s"
+            rf" name is {object}",
             rf"(?P<object>{_NAME}) (?:is|ist) {_MY} (?P<what>{kin})",
         )),
         ("", _person, (rf"{_MY} (?P<what>{kin}) (?:is|ist) {object}",)),
         ("prefers.", _any, (
-            rf"{_ME}{_NOW} prefers? (?:to use )?(?P<object>.+?) as (?:my|the|an?|his|her|their) (?P<what>[\w -]{{2,30}})",
-            rf"{_MY} (?:favou?rite|preferred|lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{{2,30}}?) (?:is|are|ist|sind) {object}",
+            rf"{_ME}{_NOW} prefers? (?:to use )?(?P<object>.+?) as (?:my|the|an?|his|her|their) (?P<what>[\w"
+            rf" -]{{2,30}})",
+            rf"{_MY} (?:favou?rite|preferred|lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{{2,30}}?) (?:is|are"
+            rf"|ist|sind) {object}",
         )),
         ("allergic_to", _any, (
             rf"{who_is} (?:allergic to|allergisch (?:gegen|auf)) {object}",
@@ -337,8 +350,10 @@ def _rules() -> list[_Rule]:
 
 _THINGS = (
     "editor", "shell", "browser", "terminal", "font", "theme", "diet", "language", "native language", "time ?zone",
-    "currency", "blood type", "blutgruppe", "shoe size", "schuhgröße", "hair color", "eye color", "os", "operating system",
-    "keyboard layout", "timezone", "zeitzone", "muttersprache", "username", "handle", "wi-?fi", "router", "height", "größe",
+    "currency", "blood type", "blutgruppe", "shoe size", "schuhgröße", "hair color", "eye color", "os",
+    "operating system",
+    "keyboard layout", "timezone", "zeitzone", "muttersprache", "username", "handle", "wi-?fi", "router", "height",
+    "größe",
 )  # fmt: skip
 
 
