@@ -28,9 +28,9 @@ _PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.
             when 'y' then (select hidden_at is null from summary where id = p.row) else 1 end"""
 
 _ENDED = """select c.value, max(f.valid_to), max(f.state = 'accepted' and f.valid_to is null)
-    from json_each(:rows) c cross join fact f
-        on f.message_id = c.value or f.id in (select fact_id from fact_source where message_id = c.value)
-    where f.owner = :owner and f.hidden_at is null and f.state in ('accepted', 'superseded')
+    from json_each(:rows) c cross join fact f on f.id in (
+        select id from fact where message_id = c.value union select fact_id from fact_source where message_id = c.value)
+    where +f.owner = :owner and f.hidden_at is null and +f.state in ('accepted', 'superseded')
     group by c.value having max(f.valid_to) is not null"""
 
 _TEXTS = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
