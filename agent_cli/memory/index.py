@@ -184,9 +184,9 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
         day = ((moment + timedelta(minutes=offset)) - _EPOCH).days
         hidden = secrets.spans(text) if kind != "f" else []  # of a fact: masked when it came, or typed by the person
         for start, length in terms.pieces(text):
-            own = secrets.masked(text, hidden, start, length)
-            masked = own if hidden and own != text[start : start + length] else None
-            grams = terms.grams(own) or None
+            own = text[start : start + length]
+            masked = secrets.masked(text, hidden, start, length) if hidden else own
+            grams = terms.grams(masked) or None
             made.append(
                 (
                     first + len(made),
@@ -201,7 +201,7 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
                     day,
                     _facts(facts) if facts and not start else None,
                     grams,
-                    masked,
+                    masked if masked != own else None,
                 )
             )
     if not made:
