@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, UsageE
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import index, log, predicates, recall
+from agent_cli.memory import index, log, predicates, recall, soundness
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, jobs
@@ -147,9 +147,11 @@ class App:
             jobs.add(db, worker.INDEX, "all", self.time())
 
     def after_turn(self, db: Database) -> None:
-        """Index what was said; what takes longer is left to a job."""
+        """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
-        jobs.add(db, worker.INDEX, "all", self.time())
+        now = self.time()
+        if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
+            jobs.add(db, worker.INDEX, "all", now)
 
     def report_damage(self, db: Database, damaged: Sequence[str]) -> None:
         """Say once that an index is damaged, and have it made anew."""
@@ -162,8 +164,12 @@ class App:
     def _recollect(self, here: ToolContext, message: int, words: str) -> None:
         index.refresh(here.db)
         seen = context.visible(here.db, here.session, self._window)
-        damaged = recollect.recollect(here, message, words, self.meaning.question(here.db, choose=False), seen)
-        self.report_damage(here.db, damaged)
+        self.report_damage(here.db, recollect.recollect(here, message, words, seen))
+
+    @property
+    def silence(self) -> timedelta:
+        """How long nothing is said before a session is closed."""
+        return timedelta(minutes=self.config.close_after)
 
     @property
     def _window(self) -> context.Window:
@@ -180,11 +186,11 @@ class App:
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
-        return ToolContext(db, session, self.scope, self.time)
+        return ToolContext(db, session, self.scope, self.time, self.meaning.question(db, choose=False))
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel)
+        return Desk(db, self.time, lambda: self.cheap_model(db), self.meaning, max(2000, room), cancel, self.silence)
 
 
 def open_app(

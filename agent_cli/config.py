@@ -80,6 +80,9 @@ class Config:
     patience: float = setting("seconds to go on asking a server that is busy", 30.0, _at_least(0))
     window_least: int = setting("messages of the conversation that the model sees at least", 10, _at_least(2))
     window_most: int = setting("when there are more than this, the model sees the least number again", 22, _at_least(2))
+    close_after: float = setting(
+        "minutes of silence after which a session is closed and summarised; 0: never", 30.0, _at_least(0)
+    )
     db: str = setting("the database file; empty: in the platform's folder for data", "")
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
     background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)

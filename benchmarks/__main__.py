@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, recall, startup
+from benchmarks import crash, recall, startup, window
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
     "crash": lambda options: crash.run(),
     "recall": recall.run,
+    "window": lambda options: window.run(),
 }
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
-from agent_cli.memory import candidates, facts, index, log, recall, transfer, vectors
+from agent_cli.memory import candidates, fact_lines, index, log, recall, transfer, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
@@ -117,8 +117,9 @@ def _sized(rows: int) -> bool:
         kept = sum(_bytes(db).values()) - sum(bare.values())
         met.append(_told("bytes of a vector", kept / rows, "B/message", VECTOR))
         met += [_found(db, plain, world, rows, profile) for profile in PROFILES]
-        _, refreshed = _quantiles(_turns(db))
-        met.append(_told("refresh after a turn, p95", refreshed, "ms", REFRESH))
+        p50, p95 = _quantiles(_turns(db))
+        print(f"  {'refresh after a turn, p50':<32} {p50:>8,.2f} ms")
+        met.append(_told("refresh after a turn, p95", p95, "ms", REFRESH))
         plain.close()
         db.close()
     return all(met)
@@ -238,7 +239,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
     schema.reconcile(db, NOW)
     transfer.read(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
-        facts.read(db, HERE, _lines(data, name, "facts"), name, "accepted", lambda: NOW, print)
+        fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
     made = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.floor)

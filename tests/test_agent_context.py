@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli.agent import fence, loop, prompt
-from agent_cli.agent.context import Window
+from agent_cli.agent import fence, loop, prompt, recollect
+from agent_cli.agent.context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
-from agent_cli.memory import closing, jottings, log, sessions
+from agent_cli.memory import closing, index, jottings, log, rolling, sessions
 from agent_cli.messages import Message, Part
 from agent_cli.store import schema
 from agent_cli.store.db import Database
@@ -116,11 +116,11 @@ def test_over_sixty_turns_a_request_only_grows_at_its_end_between_folds(context)
             folds += 1
             assert len(after) < len(before)
             assert 10 <= len(after) - 1 <= 16
-    assert folds == 12
+    assert folds == 13
     assert max(len(seen) - 1 for seen in hired.model.seen) <= 22 + 4  # an exchange is kept whole
 
 
-@pytest.mark.parametrize(("said", "shown"), [(21, 21), (23, 11), (33, 21), (35, 11)])
+@pytest.mark.parametrize(("said", "shown"), [(21, 21), (23, 11), (33, 11), (47, 11)])
 def test_the_window_falls_back_when_there_are_more_than_22_messages(context, said, shown):
     for number in range(said // 2):
         asked(context, f"Question {number}?")
@@ -213,13 +213,17 @@ def test_over_budget_the_oldest_go_first_then_what_was_carried_over_and_never_th
     asked(here, "Last? " + "word " * 100)
 
     def seen(num_ctx):
-        messages = request(here, num_ctx=num_ctx, tools={})
-        names = [f"Question {number}?" for number in range(4)] + ["Last?", "From memory"]
-        return [name for name in names if any(name in content for _, content in messages[1:])]
+        shown = loop.request(agent(num_ctx=num_ctx, tools={}), here).messages
+        assert shown[-1].text.startswith("Last?")
+        beside = [name for name in ("From memory", "Earlier in this session") if name in shown[1].before]
+        return [*beside, *(message.text.split()[1] for message in shown if message.text.startswith("Question"))]
 
-    whole = ["Question 0?", "Question 1?", "Question 2?", "Question 3?", "Last?", "From memory"]
-    by_room = [seen(num_ctx) for num_ctx in range(3000, 600, -20)]
-    assert [names for names, _ in groupby(by_room)] == [*(whole[n:] for n in range(5)), ["Last?"]]
+    by_room = [names for names, _ in groupby(seen(num_ctx) for num_ctx in range(3000, 600, -20))]
+    assert by_room[:3] == [
+        ["From memory", "0?", "1?", "2?", "3?"], ["0?", "1?", "2?", "3?"],
+        ["Earlier in this session", "2?", "3?"],
+    ]  # fmt: skip
+    assert by_room[-1] == ["Earlier in this session"]  # and beside it the question
     with pytest.raises(
         ContextExceeded, match=r"the question needs about \d+ tokens .* \(num_ctx 400\): ask it shorter"
     ):
@@ -232,7 +236,9 @@ def test_a_question_that_is_too_long_does_not_spoil_the_next_one(context):
     hired = agent("Yes.")
     run(hired, context, "Short?")
 
-    assert hired.model.seen[0][1].content == f"Short?\n\n{TODAY}"
+    (_, shown) = hired.model.seen[0]
+    assert (shown.text, shown.after) == ("Short?", TODAY)
+    assert len(shown.before.split()) < 150
 
 
 def test_a_long_tool_result_is_shown_short(context):
@@ -257,3 +263,38 @@ def test_the_sizes_add_up_to_what_is_sent(context):
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])
 def test_tokens_are_estimated_on_the_safe_side(words, tokens):
     assert fence.tokens(words) == tokens
+
+
+def test_what_was_told_long_ago_in_a_session_is_still_shown_when_it_is_asked_for(context):
+    hired = agent(*["I see."] * 61, recollect=remember)
+    run(hired, context, "My boat lies in the harbour of Vinisce, berth 4711.")
+    for number in range(59):
+        run(hired, context, f"Question {number} about nothing in particular?")
+    run(hired, context, "Where does my boat lie?")
+
+    (*_, last) = hired.model.seen[-1]
+    assert "berth 4711" in last.after
+    assert len(hired.model.seen[-1]) <= 1 + 22
+
+
+def remember(here, message, words):
+    index.refresh_all(here.db)
+    recollect.recollect(here, message, words, visible(here.db, here.session, Window()))
+
+
+def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(context):
+    with context.db.write():
+        for number in range(5000):
+            asked(context, f"Question {number}?")
+            replied(context, f"Answer {number}.")
+    asked(context, "Last?")
+    loop.request(agent(), context)
+    folded = rolling.of(context.db, context.session)
+
+    replied(context, "The last.")
+    asked(context, "And now?")
+    messages = request(context)
+
+    assert rolling.of(context.db, context.session) == folded
+    assert messages[-1] == ("user", f"And now?\n\n{TODAY}")
+    assert len(messages) == 1 + 13

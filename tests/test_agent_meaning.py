@@ -1,13 +1,15 @@
 """Search by meaning: whose vectors a file has, and that a switch of embedders loses nothing."""
 
 import threading
+from dataclasses import dataclass
 
 import pytest
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.memory import index, recall, vectors
 from agent_cli.memory.candidates import Filter
-from tests.conftest import NOON
+from tests.conftest import EMBEDDER, NOON
+from tests.ollama_server.registry import Model
 from tests.recalling import catch_up, empty, note
 
 NOWHERE = "127.0.0.1:9"
@@ -160,3 +162,78 @@ def test_the_vectors_of_an_erased_passage_are_gone(db):
 
     assert vectors.count(db, among) == 2
     assert db.value(f"select count(*) from {among.bits}") == 2
+
+
+@dataclass(frozen=True)
+class Newer(Model):
+    """The embedding model as its authors have changed it: another digest."""
+
+    @property
+    def digest(self):
+        return super().digest[::-1]
+
+
+def pull_again(server, length=768):
+    server.registry.add(Newer(EMBEDDER.name, capabilities=EMBEDDER.capabilities, embedding_length=length))
+
+
+@pytest.mark.parametrize("length", [768, 384])
+def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    before = vectors.current(db)
+    pull_again(server, length)
+
+    assert list(meaning.fill(db)) == [(3, 3)]
+
+    after = vectors.current(db)
+    assert (after.number, after.dimension) == (before.number + 1, length)
+    assert after.identity != before.identity
+    assert (vectors.filling(db), vectors.count(db, after)) == (None, 3)
+    assert list(meaning.fill(db)) == []
+    assert vectors.current(db) == after
+
+
+def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    pull_again(server, 384)
+    found = recall.find(db, "milk", Filter("person"), NOON, meaning=meaning.question(db))
+    assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
+
+    for _ in meaning.fill(db):
+        assert meaning.question(db)("milk") is None  # the last batch is made, and not yet swapped in
+    assert len(meaning.question(db)("milk")) == 384
+
+
+def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    pull_again(server)
+    fill = meaning.fill(db)
+    next(fill)
+    fill.close()
+    server.registry.add(EMBEDDER)
+
+    list(ours(server.host).fill(db))
+
+    assert vectors.current(db).number == 3
+    assert vectors.current(db).identity.split()[2] == EMBEDDER.digest
+
+
+def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    before = vectors.current(db)
+
+    assert list(ours(NOWHERE).fill(db)) == []
+    assert (vectors.current(db), vectors.filling(db)) == (before, None)
+
+
+def test_a_search_asks_the_server_for_no_digest(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    asked = len(server.requests)
+    meaning.question(db)("milk")
+
+    assert [each.path for each in server.requests[asked:]] == ["/api/embed"]

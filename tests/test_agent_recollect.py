@@ -13,7 +13,7 @@ def recalled(context, question, shown=()):
     """What goes to the model with a question."""
     message = int(say(context.db, context.session, question)[1:])
     catch_up(context.db)
-    recollect.recollect(context, message, question, None, shown)
+    recollect.recollect(context, message, question, shown)
     return message, recollect.block(context.db, message)
 
 
@@ -92,7 +92,7 @@ def test_it_stands_after_the_last_question_and_beside_no_other(context):
 
     def recall_(here, message, words):
         catch_up(here.db)
-        recollect.recollect(here, message, words, None, ())
+        recollect.recollect(here, message, words, ())
 
     hired = agent("Near the lake.", "Blue.", recollect=recall_)
     run(hired, context, "Where does the marmot live?")

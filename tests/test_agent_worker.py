@@ -55,18 +55,18 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
     made = summaries.of(db, closed)
     assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
 
-    worker.queue_again(desk(db))
+    worker.look_around(desk(db))
     assert not worker.run_one(desk(db))
 
     with_model = desk(db, model("The cat is Mia."))
-    worker.queue_again(with_model)
+    worker.look_around(with_model)
     worker.run_one(with_model)
     made = summaries.of(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
 
 
 def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
-    sessions.reopen(db, closed, "person")
+    sessions.reopen(db, closed, "person", NOON)
 
     assert worker.run_one(desk(db, model("Never.")))
 
@@ -120,7 +120,7 @@ def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
 
 def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, closed):
     def go_on():
-        sessions.reopen(db, closed, "person")
+        sessions.reopen(db, closed, "person", NOON)
         log.say(db, closed, HERE, [Part("And my dog is Rex.", "typed")], NOON)
         closing.close(db, closed, noon)
 

@@ -132,12 +132,12 @@ def test_doctor_finds_everything_in_order(program, server):
     ran = program("doctor", "--json")
     assert (ran.code, ran.err) == (0, "")
     found = {row["id"]: row for row in ran.json}
-    assert list(found) == ["settings", "server", "model", "embedder", "database", "command", "terminal"]
+    assert list(found) == ["settings", "server", "model", "embedder", "database", "indexes", "command", "terminal"]
     assert all(set(row) == {"id", "ok", "found", "fix"} and row["ok"] for row in ran.json)
     assert found["server"]["found"] == f"{server.url}, 3 models"
     assert found["model"]["found"] == "qwen3:8b, context 8192 tokens"
     assert "2 messages" in found["database"]["found"]
-    assert [line[:3] for line in program("doctor").out.splitlines()] == ["ok "] * 7
+    assert [line[:3] for line in program("doctor").out.splitlines()] == ["ok "] * 8
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(program, server):

@@ -5,6 +5,9 @@ import shutil
 
 import pytest
 
+from agent_cli.memory import log, sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Part
 from agent_cli.store.db import Database
 from tests.conftest import NOON, Program
 from tests.ollama_server import script
@@ -247,6 +250,23 @@ def test_why_before_anything_was_asked_is_refused(program):
     assert program("why").code == 2
 
 
+def test_why_of_a_message_that_is_not_there_or_anothers_is_refused(filled):
+    db = Database(filled.db)
+    other = sessions.start(db, Scope("caller", ""), NOON)
+    message = log.say(db, other, Scope("caller", ""), [Part("Their secret", "typed")], NOON)
+    db.execute(
+        """insert into recollection (message_id, kind, row, score, legs, text, at)
+           values (?, 'note', 9, 1.0, '{}', 'Their secret', '')""",
+        (message,),
+    )
+    db.close()
+
+    for handle in (f"m{message}", "m999"):
+        ran = filled("why", handle)
+        assert (ran.code, ran.out, ran.err) == (2, "", f"agent: there is no message {handle}\n")
+        assert filled("why", handle, "--json").code == 2
+
+
 def test_the_model_searches_and_reads_around(filled, server):
     filled.use(server)
     server.play(
@@ -314,6 +334,18 @@ def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(filled, gar
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["hits"][0]["id"] == "n3"
     assert filled("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
+
+
+def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):
+    damage(filled, "delete from words_1_docsize where id = 1")
+
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert found == {
+        "id": "indexes", "ok": False, "found": "damaged: words", "fix": "agent jobs run --until-idle",
+    }  # fmt: skip
+    assert filled("jobs", "run", "--until-idle").code == 0
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert (found["ok"], found["found"]) == (True, "sound, 2 rows wait to be indexed")
 
 
 def test_the_session_searches_and_tells_why(filled, server, terminal):

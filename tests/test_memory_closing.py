@@ -1,4 +1,5 @@
 import socket
+from datetime import timedelta
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_closing_is_whole_or_not_at_all(db, spoken):
 
 def test_a_session_that_is_closed_taken_up_and_closed_again_waits_once(db, spoken):
     closing.close(db, spoken, noon)
-    sessions.reopen(db, spoken, "person")
+    sessions.reopen(db, spoken, "person", NOON)
     closing.close(db, spoken, noon)
 
     assert after(db, spoken)[2] == [("summary", "s1")]
@@ -99,7 +100,7 @@ def test_a_session_that_lives_is_not_swept(db, session):
 def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, session):
     log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
     closing.close_with(db, session, "They like tea.", "model", "m", noon)
-    sessions.reopen(db, session, HERE.owner)
+    sessions.reopen(db, session, HERE.owner, NOON)
 
     closing.close(db, session, noon)
 
@@ -114,3 +115,44 @@ def test_what_the_offline_model_quoted_is_not_summarised(db, session):
     closing.close_with(db, session, "", "model", "m", noon)
 
     assert summaries.of(db, session).text == "person: When is tea."
+
+
+LATER = timedelta(minutes=30)
+
+
+def at(minutes):
+    return lambda: NOON + timedelta(minutes=minutes)
+
+
+def test_a_session_left_alone_is_closed_and_summarised_once_whoever_notices_first(db, spoken):
+    closing.close_silent(db, at(29), LATER)
+    assert after(db, spoken)[2:] == ([], [])
+
+    closing.close_silent(db, at(31), LATER)
+    closing.close_silent(db, at(32), LATER)
+
+    assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "program", "s1")])
+
+
+def test_one_taken_up_again_is_not_closed_because_it_is_old(db, spoken):
+    closing.close_silent(db, at(31), LATER)
+    sessions.reopen(db, spoken, "person", at(40)())
+
+    closing.close_silent(db, at(69), LATER)
+    assert sessions.get(db, spoken, "person").closed_at is None
+    closing.close_silent(db, at(71), LATER)
+    assert sessions.get(db, spoken, "person").closed_at is not None
+
+
+def test_one_that_is_still_being_answered_is_not_closed(db, spoken):
+    log.open_reply(db, spoken, HERE, "m", NOON)
+
+    closing.close_silent(db, at(300), LATER)
+
+    assert sessions.get(db, spoken, "person").closed_at is None
+
+
+def test_without_a_limit_nothing_is_closed(db, spoken):
+    closing.close_silent(db, at(10**6), timedelta())
+
+    assert sessions.get(db, spoken, "person").closed_at is None

@@ -118,11 +118,11 @@ def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(tmp_pat
     id = int(other.stdout.readline())
 
     with pytest.raises(UsageError, match="s1 is open in another terminal; close it there, or start a new session"):
-        sessions.reopen(db, id, "person")
+        sessions.reopen(db, id, "person", NOON)
     other.kill()
     other.communicate()
 
-    assert sessions.reopen(db, id, "person").closed_at is None
+    assert sessions.reopen(db, id, "person", NOON).closed_at is None
     db.close()
 
 
@@ -130,7 +130,7 @@ def test_taking_up_a_closed_one_shot_makes_it_a_conversation(db):
     id = talk(db, "once", kind="ask")
     sessions.mark_closed(db, id, NOON)
 
-    taken = sessions.reopen(db, id, "person")
+    taken = sessions.reopen(db, id, "person", NOON)
 
     assert (taken.kind, taken.closed_at) == ("chat", None)
 

@@ -186,7 +186,7 @@ def test_only_closed_sessions_summarised_without_a_model_are_done_again(db):
         id = sessions.start(db, HERE, NOON)
         say(db, id, words)
         closing.close_with(db, id, f"{words}.", method, "", noon)
-    sessions.reopen(db, 3, "person")
+    sessions.reopen(db, 3, "person", NOON)
 
     summaries.queue_extracted(db, NOON)
 

@@ -66,7 +66,7 @@ def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key
     shell.enter("are you?").wait("Still here.").wait_prompt()
     [_, (_, part, finish), *_] = log(talked)
     assert (LONG.startswith(part), finish) == (True, "cancelled")
-    assert part in shell.text.replace("\n", "")
+    assert "".join(part.split()) in "".join(shell.text.split())  # a blank at the end of a line is not to be seen
     assert server.turns[-1]["messages"][2]["content"] == f"{part} [[ cut off here: cancelled ]]"
 
 

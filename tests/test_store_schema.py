@@ -19,6 +19,7 @@ NEEDED = {
     "jotting": "uid session_id text at utc_offset",
     "note": "uid owner place origin text at utc_offset changed_at",
     "summary": "uid owner place text method at utc_offset",
+    "rolling": "up_to text method at",
     "job": "uid kind subject due_at at utc_offset",
     "event": "uid kind actor at utc_offset",
     "meta": "value",

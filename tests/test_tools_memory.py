@@ -1,4 +1,6 @@
-from agent_cli.memory import closing, jottings, log, notes
+from dataclasses import replace
+
+from agent_cli.memory import closing, jottings, log, notes, vectors
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
@@ -6,6 +8,7 @@ from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, noon
+from tests.recalling import EMBEDDED, catch_up, note
 from tests.turns import agent, calls, run
 
 
@@ -84,3 +87,22 @@ def test_a_call_that_hides_control_characters_leaves_them_out_of_the_receipt(con
     result = called(context, "save_note", text="x", title="t\x1b[2J\n" + "long " * 50)
     assert "\x1b" not in result.receipt
     assert len(result.receipt) < 100
+
+
+def test_the_model_finds_what_was_written_a_moment_ago(context):
+    note(context.db, "The submarine is yellow")
+
+    assert called(context, "search_memory", query="submarine") == ToolResult("n1 (02 Jan 2026) The submarine is yellow")
+
+
+def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
+    for words in ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna"):
+        note(context.db, words)
+    catch_up(context.db)
+    among = vectors.begin(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.floor)
+    vectors.fill(context.db, among, EMBEDDED.embed_documents)
+    knowing = replace(context, meaning=EMBEDDED.embed_query)
+
+    found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
+    assert found == ToolResult("n1 (02 Jan 2026) dentist appointment Friday 3pm")
+    assert called(context, "search_memory", query="when do I see the doctor?").text == "nothing is known of it"

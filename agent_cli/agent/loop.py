@@ -7,7 +7,7 @@ in the log, marked as cut.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_cli.agent import context, policy, prompt
+from agent_cli.agent import context, estimate, policy, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Asked,
@@ -88,7 +88,10 @@ def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> co
     """The next request, as the model would get it."""
     session = sessions.get(here.db, here.session, here.scope.owner)
     schemas = [tool.schema() for tool in agent.tools.values()]
-    return context.build(here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, extra)
+    factor = estimate.factor(here.db, agent.model.name)
+    return context.build(
+        here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor
+    )
 
 
 def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
@@ -137,6 +140,7 @@ def _reply(
             yield from draft.flush()  # it is on disk: show what the error cut off
         raise
     reply = draft.close(done.finish, _usage(agent, done))
+    estimate.learn(here.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return reply, done
 
 

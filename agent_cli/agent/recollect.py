@@ -9,29 +9,28 @@ from datetime import datetime
 from agent_cli.agent import fence
 from agent_cli.memory import recall, recollections
 from agent_cli.memory.candidates import Filter
-from agent_cli.memory.recall import Hit, Meaning
+from agent_cli.memory.recall import Hit
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
 ITEMS = 5
+UNSURE = 3  # items when it may be that none of them answers
 TOKENS = 1200
 _LONGEST = 900  # characters of one item
 
 
-def recollect(
-    here: ToolContext, message: int, words: str, meaning: Meaning | None, shown: Sequence[int]
-) -> Sequence[str]:
+def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int]) -> Sequence[str]:
     """Recall for a message and write it down; returns which indexes are damaged.
 
     `shown`: messages the model sees anyway.
     """
     allowed = Filter(here.scope.owner, but=(*shown, message), here=here.scope.place, within=here.session)
-    found = recall.find(here.db, words, allowed, here.time(), ITEMS, meaning, logged=True)
+    found = recall.find(here.db, words, allowed, here.time(), ITEMS, here.meaning, logged=True)
     if found.verdict == "nothing":
         return found.damaged
     used: list[tuple[Hit, str]] = []
     room = TOKENS
-    for hit in found.hits:
+    for hit in found.hits[: ITEMS if found.verdict == "known" else UNSURE]:
         line = _line(hit)
         room -= fence.tokens(line)
         if room < 0:

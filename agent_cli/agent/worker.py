@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import index, log, summaries, vectors
+from agent_cli.memory import closing, damage, index, log, rolling, soundness, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -33,6 +34,7 @@ class Desk:
     meaning: Meaning
     characters: int  # of a transcript that fits the model
     cancel: Cancel
+    silence: timedelta = timedelta()  # after which a session is closed; none: never
 
 
 def run_one(desk: Desk) -> bool:
@@ -72,8 +74,9 @@ def run_one(desk: Desk) -> bool:
     return True
 
 
-def queue_again(desk: Desk) -> None:
-    """Queue what was done without a model, when one answers now."""
+def look_around(desk: Desk) -> None:
+    """Close what was left alone, and queue what was done without a model when one answers now."""
+    closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summaries.queue_extracted(desk.db, desk.time())
 
@@ -119,13 +122,25 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
     return desk.db.value("select closed_at from session where id = ?", (session,)), log.count(desk.db, session)
 
 
+def fold(desk: Desk, job: jobs.Job) -> Effect:
+    """Let the model say what was folded away; without one the extract stays."""
+    model = desk.model()
+    session = ids.number("session", job.subject)
+    made = rolling.ask(desk.db, session, desk.characters, ask_with(model, desk.cancel)) if model else None
+    return lambda: rolling.keep(desk.db, session, made, desk.time()) if made else None
+
+
 def catch_up(desk: Desk, job: jobs.Job) -> Effect:
-    """Index what is new, in words and in meaning, and do some of the merging that searches are spared."""
+    """Index what is new, in words and in meaning, and do what searches are spared: some merging, a look for damage."""
     while index.refresh(desk.db):
         desk.cancel.wait(_BETWEEN)
+    if soundness.due(desk.db, desk.time()):
+        soundness.check(desk.db, desk.time())
+    for name in damage.noted(desk.db):
+        jobs.add(desk.db, MEND, name, desk.time())
+    index.merge(desk.db)  # before the vectors: their server may be down
     for _ in desk.meaning.fill(desk.db):
         desk.cancel.wait(_BETWEEN)
-    index.merge(desk.db)
     return lambda: None
 
 
@@ -138,7 +153,9 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
-HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise, INDEX: catch_up, MEND: mend}
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
+    summaries.JOB: summarise, rolling.JOB: fold, INDEX: catch_up, MEND: mend,
+}  # fmt: skip
 
 
 class IdleWorker:
@@ -185,7 +202,7 @@ class IdleWorker:
         with suppress(AgentError):  # the job was put back, or kept with its error: `agent jobs list` shows it
             desk = self._open_desk(cancel)
             try:
-                queue_again(desk)
+                look_around(desk)
                 while not cancel and run_one(desk):
                     pass
             finally:

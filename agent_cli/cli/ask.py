@@ -80,7 +80,7 @@ def answer(run: Run, question: Question) -> None:
         _show_request(app, run, question, parts)
         return
     chosen = run.chosen()
-    session = sessions.reopen(app.db, chosen.id, app.scope.owner).id if chosen else None
+    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id if chosen else None
     session = session or sessions.start(app.db, app.scope, app.time(), "ask")
     try:
         _turn(app, run, question, parts, session)

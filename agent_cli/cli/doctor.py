@@ -10,11 +10,13 @@ from typing import Any
 
 import typer
 
+from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.llm import address, choose, faults, tags
+from agent_cli.memory import index, soundness
 from agent_cli.store import file, jobs
 
 app = typer.Typer(rich_markup_mode=None)
@@ -92,12 +94,24 @@ def _database(run: Run) -> Iterator[Finding]:
     size = f"{path.stat().st_size / 1e6:.1f} MB, {rows} messages, SQLite {app_.db.value('select sqlite_version()')}"
     fix = "" if sound == "ok" else "copy the file away, then bring a backup back"
     yield Finding("database", sound == "ok", f"{path}: {size}, {sound}", fix)
+    yield from _indexes(app_)
     network = file.network_file_system(path)
     if network:
         yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
     parked = sum(job["state"] == "parked" for job in jobs.listing(app_.db, 1000))
     if parked:
         yield Finding("jobs", False, f"{parked} given up after five tries", "agent jobs list, then agent jobs retry")
+
+
+def _indexes(app_: App) -> Iterator[Finding]:
+    try:
+        damaged = soundness.check(app_.db, app_.time())
+        app_.report_damage(app_.db, damaged)
+    except AgentError as error:
+        yield Finding("indexes", False, str(error))
+        return
+    told = f"damaged: {', '.join(damaged)}" if damaged else f"sound, {index.waiting(app_.db)} rows wait to be indexed"
+    yield Finding("indexes", not damaged, told, "agent jobs run --until-idle" if damaged else "")
 
 
 def _command(run: Run) -> Iterator[Finding]:

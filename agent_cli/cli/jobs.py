@@ -34,7 +34,7 @@ def run(
     app_ = run.app()
     cancel = Cancel()
     desk = app_.desk(app_.db, cancel)
-    worker.queue_again(desk)
+    worker.look_around(desk)
     done = 0
     while True:
         while worker.run_one(desk):

@@ -27,6 +27,7 @@ COMMANDS = {
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
     "index": "Show and rebuild what search uses.",
+    "stats": "Count tokens, time and cost of the answers.",
     "jobs": "See and run queued work.",
     "doctor": "Check the server, the model, the database and the terminal.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",

@@ -6,9 +6,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.errors import UsageError
 from agent_cli.memory import recollections
-from agent_cli.store import ids
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -21,9 +19,7 @@ def why(
 ) -> None:
     """Show what was recalled for a question, and why."""
     app_ = context.obj.app()
-    message = ids.number("message", turn) if turn else recollections.latest(app_.db, app_.scope.owner)
-    if message is None:
-        raise UsageError("nothing has been asked yet")
+    message = recollections.asked(app_.db, app_.scope.owner, turn)
     used = recollections.of(app_.db, message)
     if as_json:
         output.put(

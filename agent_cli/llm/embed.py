@@ -116,11 +116,21 @@ class OllamaEmbedder:
 
     def identity(self) -> str:
         """What vectors must share to be compared: name, digest, dimension and prefixes. Raises AgentError."""
+        name, prefixes = self._told()
+        return f"{name} {self.dimension()} {prefixes}"
+
+    def made(self, identity: str) -> bool:
+        """Whether the model is still the one of this identity; its vectors are not asked for. Raises AgentError."""
+        name, prefixes = self._told()
+        return identity.startswith(f"{name} ") and identity.endswith(f" {prefixes}")
+
+    def _told(self) -> tuple[str, str]:
+        """Name and digest, and the prefixes."""
         tag = tagged.find(self.model, tagged.tags(self._host, timeout=wire.CONNECT))
         if tag is None:
             raise faults.missing(self.model, self._address.url)
         document, query = prefixes_of(self.model)
-        return f"{tag.name} {tag.digest} {self.dimension()} {document!r} {query!r}"
+        return f"{tag.name} {tag.digest}", f"{document!r} {query!r}"
 
     def _batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
         try:

@@ -1,7 +1,9 @@
 """How a session ends: its jottings are erased, and a summary is written or queued."""
 
+from datetime import timedelta
+
 from agent_cli import clock
-from agent_cli.memory import jottings, log, sessions, summaries
+from agent_cli.memory import jottings, log, sessions, soundness, summaries
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -21,9 +23,21 @@ def close_with(db: Database, session: int, words: str, method: str, model: str, 
         summaries.keep(db, session, words, method, model, time)
 
 
+def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
+    """Close the conversations in which nothing was said for so long, whoever has them open. No silence: none."""
+    if not silence:
+        return
+    since = time() - silence
+    for session in sessions.silent(db, since):
+        with db.write():
+            if session in sessions.silent(db, since):  # another process may have noticed first
+                close(db, session, time, actor="program")
+
+
 def sweep(db: Database, time: clock.Clock) -> None:
     """Close what processes that were killed left open, as they would have done."""
     for session, kind, scope in sessions.abandoned(db):
+        soundness.doubt(db)
         log.heal(db, session, scope, time())
         if kind == "ask":
             end_one_shot(db, session, time)

@@ -20,8 +20,13 @@ def survived(db: Database, index: str) -> Iterator[None]:
             with db.write():
                 pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
     except IndexDamaged:
-        with db.write():
-            db.execute("insert into meta values (?, '') on conflict do nothing", (_KEY + index,))
+        note(db, index)
+
+
+def note(db: Database, index: str) -> None:
+    """The index is damaged."""
+    with db.write():
+        db.execute("insert into meta values (?, '') on conflict do nothing", (_KEY + index,))
 
 
 def noted(db: Database) -> list[str]:

@@ -22,6 +22,7 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BATCH = 500
 _MANY = 20_000  # passages from which a second thread pays
+_UNMERGED = 12  # new passages that are left unmerged; with 16 pieces of an index a turn would have to merge them itself
 
 _WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
     content_rowid='id', tokenize='porter unicode61 remove_diacritics 2')"""
@@ -149,12 +150,24 @@ def mend(db: Database, index: str) -> None:
         damage.clear(db, index)
 
 
+def unmerged(db: Database) -> bool:
+    """Whether so much came in since the last merge that another would make searches quicker."""
+    told = db.row("select (select max(id) from passage), (select value from meta where key = 'merged')")
+    newest, merged = (int(each or 0) for each in told or (0, 0))
+    return not merged <= newest < merged + _UNMERGED  # the ids begin anew with a rebuild
+
+
 def merge(db: Database, pages: int = 200) -> None:
     """A little of the work that keeps the indexes quick; for idle moments."""
+    newest = db.value("select max(id) from passage") or 0
     for index in _MADE:
         name = table(db, index)
         with damage.survived(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
+    with db.write():
+        db.execute(
+            "insert into meta values ('merged', ?) on conflict do update set value = excluded.value", (str(newest),)
+        )
 
 
 def _left(db: Database, index: str) -> str:

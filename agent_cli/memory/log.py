@@ -122,13 +122,13 @@ def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
     return cut + len(open_calls)
 
 
-def history(db: Database, session: int, last: int | None = None) -> list[Entry]:
-    """The messages of a session in order, or its last ones."""
+def history(db: Database, session: int, last: int | None = None, after: int = 0) -> list[Entry]:
+    """The messages of a session in order, or its last ones, or those after a message."""
     rows = db.rows(
         """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
                   model, tokens_in, tokens_out, cost, duration_ms
-           from message where session_id = ? order by id desc limit ?""",
-        (session, -1 if last is None else last),
+           from message where session_id = ? and id > ? order by id desc limit ?""",
+        (session, after, -1 if last is None else last),
     )
     rows.reverse()
     calls = _calls(db, session, rows[0][0] if rows else 0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock
+from agent_cli.errors import UsageError
 from agent_cli.memory.recall import Hit
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -46,6 +47,19 @@ def latest(db: Database, owner: str) -> int | None:
     """The person's last message."""
     found = db.value("select max(id) from message where owner = ? and role = 'user'", (owner,))
     return None if found is None else int(found)
+
+
+def asked(db: Database, owner: str, handle: str | None = None) -> int:
+    """The person's message of this handle, or their last. Raises UsageError."""
+    if handle is None:
+        message = latest(db, owner)
+        if message is None:
+            raise UsageError("nothing has been asked yet")
+        return message
+    message = ids.number("message", handle)
+    if not db.value("select 1 from message where id = ? and owner = ?", (message, owner)):
+        raise UsageError(f"there is no message m{message}")
+    return message
 
 
 def explained(db: Database, message: int) -> str:

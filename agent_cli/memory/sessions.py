@@ -89,13 +89,16 @@ def open_by_other(db: Database, id: int) -> bool:
     return bool(held_by) and held_by != holder.me() and holder.lives(held_by)
 
 
-def reopen(db: Database, id: int, owner: str) -> Session:
+def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
     """Take an earlier session up again. Raises UsageError while another process has it open."""
     session = get(db, id, owner)
     with db.write():
         if open_by_other(db, id):
             raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
-        db.execute("update session set holder = ?, closed_at = null, kind = 'chat' where id = ?", (holder.me(), id))
+        db.execute(
+            "update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat' where id = ?",
+            (holder.me(), clock.utc(now), id),
+        )
     return get(db, id, owner)
 
 
@@ -103,6 +106,18 @@ def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
     """Number, kind and scope of each session that a process had open and did not live to close."""
     rows = db.rows("select id, kind, owner, place, holder from session where holder is not null")
     return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.lives(held)]
+
+
+def silent(db: Database, since: datetime) -> list[int]:
+    """Open conversations in which nothing was said since then, and that nobody took up."""
+    rows = db.rows(
+        """select id from session s
+           where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
+             and exists (select 1 from message where session_id = s.id)
+             and not exists (select 1 from message where session_id = s.id and finish is null)""",
+        (clock.utc(since),),
+    )
+    return [id for (id,) in rows]
 
 
 def release(db: Database, id: int) -> None:

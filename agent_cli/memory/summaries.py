@@ -4,16 +4,13 @@ With a model they are its words, cut after the fifth sentence by the program. Wi
 of the transcript that say most, marked as extracted, and made again when a model answers.
 """
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.memory import index, log
+from agent_cli.memory import digest, index, log
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.terms import STOP_WORDS
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -62,28 +59,14 @@ def cut(words: str) -> str:
 
 
 def extract(transcript: str) -> str:
-    """The five sentences whose words stand most often in the transcript, in their order.
-
-    Each word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
-    said it or when it holds a number.
-    """
-    said = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _said(line)]
-    frequency = Counter(word for _, piece in said for word in _content(piece))
-    scored = [(_weight(speaker, piece, frequency), index) for index, (speaker, piece) in enumerate(said)]
-    best = sorted(index for _, index in sorted(scored, key=lambda item: (-item[0], item[1]))[:SENTENCES])
-    return " ".join(f"{speaker}: {_stopped(piece)}" for speaker, piece in (said[index] for index in best))
+    """The five sentences whose words stand most often in the transcript, in their order."""
+    best = sorted(digest.sentences(transcript), key=lambda each: (-each.weight, each.place))[:SENTENCES]
+    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(best, key=lambda each: each.place))
 
 
 def transcript(db: Database, session: int, characters: int) -> str:
-    """What person and assistant said, a line each, at most this long: of long messages the middle is left out first."""
-    entries = [entry for entry in log.history(db, session) if log.is_said(entry)]
-    spoken = [(_speaker(entry), " ".join(entry.message.text.split())) for entry in entries if entry.message.text]
-    room = characters
-    while sum(len(words) + 12 for _, words in spoken) > characters and room > 80:
-        room = room // 2
-        spoken = [(who, _middle_out(words, room)) for who, words in spoken]
-    lines = [f"{who}: {words}" for who, words in spoken]
-    return "\n".join(_spread(lines, characters))[:characters]
+    """What person and assistant said, a line each, at most this long."""
+    return digest.lines(log.history(db, session), characters)
 
 
 def keep(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
@@ -146,41 +129,3 @@ def queue_extracted(db: Database, now: datetime) -> None:
 
 _SELECT = """select y.session_id, y.text, y.method, s.started_at, s.utc_offset
              from summary y join session s on s.id = y.session_id """
-
-
-def _speaker(entry: log.Entry) -> str:
-    return text.one_line(entry.author, 40) or ("person" if entry.message.role == "user" else "assistant")
-
-
-def _said(line: str) -> list[str]:
-    return text.sentences(line.partition(": ")[2])
-
-
-def _content(piece: str) -> list[str]:
-    return [word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2]
-
-
-def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
-    words = _content(piece)
-    if not words:
-        return 0.0
-    weight = sum(frequency[word] for word in words) / len(words)
-    weight *= 1.0 if speaker == "assistant" else 1.5
-    return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
-
-
-def _stopped(piece: str) -> str:
-    return piece if re.search(r"[.!?…。！？][\"'”’»)\]]*$", piece) else f"{piece}."
-
-
-def _middle_out(words: str, room: int) -> str:
-    return words if len(words) <= room else f"{words[: room // 2]} … {words[-(room // 2) :]}"
-
-
-def _spread(lines: list[str], characters: int) -> list[str]:
-    """Lines from the whole length of the conversation, as many as fit: all, or every n-th and the last."""
-    for step in range(1, len(lines)):
-        kept = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
-        if sum(len(line) + 1 for line in kept) <= characters:
-            return kept
-    return lines[-1:]

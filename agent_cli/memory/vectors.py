@@ -19,6 +19,7 @@ Embed = Callable[[Sequence[str]], list[list[float] | None]]
 
 _SAMPLE = 1024
 NEAREST = 100
+_COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def nearest(db: Database, among: Set, query: Sequence[float], limit: int) -> lis
     """(passage, cosine) of the nearest, best first."""
     bits = _bits(query)
     rows = db.value(
-        f"""select json_group_array(json_array(v.rowid, 1 - vec_distance_cosine(vec_int8(f.e), vec_int8(:small)))) from
+        f"""select json_group_array(json_array(v.rowid, {_COSINE.format(":small")})) from
             (select rowid from {among.bits} where e match vec_bit(:bits) and k = {NEAREST} and distance <= :bound) v
             cross join {among.table} f on f.id = v.rowid""",
         {"small": small(query), "bits": bits, "bound": _bound(db, among, bits)},
@@ -155,7 +156,7 @@ def nearest(db: Database, among: Set, query: Sequence[float], limit: int) -> lis
 def cosines(db: Database, among: Set, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:
     """The cosine of each of some passages to the query."""
     rows = db.value(
-        f"""select json_group_array(json_array(f.id, 1 - vec_distance_cosine(vec_int8(f.e), vec_int8(?))))
+        f"""select json_group_array(json_array(f.id, {_COSINE.format("?")}))
             from json_each(?) c cross join {among.table} f on f.id = c.value""",
         (small(query), json.dumps(list(ids))),
     )

@@ -14,7 +14,6 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import notes, recall, recollections, sessions, transfer
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl.conversation import Conversation
-from agent_cli.store import ids
 from agent_cli.text import one_line
 
 Result = Work | str | None
@@ -185,8 +184,8 @@ def search(conversation: Conversation, argument: str) -> Result:
 def why(conversation: Conversation, argument: str) -> Result:
     """Show what memory added to your last question, or to another, and why."""
     app = conversation.app
-    asked = ids.number("message", argument) if argument else recollections.latest(app.db, app.scope.owner)
-    return recollections.explained(app.db, asked) if asked else "nothing has been asked yet"
+    asked = recollections.asked(app.db, app.scope.owner, argument or None)
+    return recollections.explained(app.db, asked)
 
 
 @command("/model [NAME]")

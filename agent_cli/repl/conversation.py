@@ -30,6 +30,7 @@ class Conversation:
         if session:
             self.resume(session)
         closing.sweep(app.db, app.time)
+        closing.close_silent(app.db, app.time, app.silence)
 
     @property
     def session(self) -> Session | None:
@@ -46,6 +47,7 @@ class Conversation:
 
     def turn(self, parts: Sequence[Part]) -> Work:
         """What answers these words."""
+        ended = self._ended()
         id = self.begun()
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
@@ -58,6 +60,10 @@ class Conversation:
                 return self.app.agent(model, lambda call: self._allowed(call) or approve(call))
 
             try:
+                if ended:
+                    yield Noticed(
+                        f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
+                    )
                 for event in loop.run_turn(hire, self.app.here(db, id), parts, cancel):
                     while notices:
                         notice = notices.pop()
@@ -70,6 +76,15 @@ class Conversation:
                 db.close()
 
         return work
+
+    def _ended(self) -> str:
+        """The handle of the session when it was left alone for too long: what is said next begins another."""
+        closing.close_silent(self.app.db, self.app.time, self.app.silence)
+        session = self.session
+        if session is None or session.closed_at is None:
+            return ""
+        self._forget_state()
+        return session.handle
 
     def _is_news(self, notice: str) -> bool:
         """That memory alone answers is said once: the answers say it too."""
@@ -105,7 +120,7 @@ class Conversation:
     def leave(self) -> Session | None:
         """Close it and leave its summary to a job; gives the session that was left."""
         session = self.session
-        if session:
+        if session and session.closed_at is None:
             log.heal(self.app.db, session.id, self.app.scope, self.app.time())
             closing.close(self.app.db, session.id, self.app.time)
         self._forget_state()
@@ -113,7 +128,7 @@ class Conversation:
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""
-        taken = sessions.reopen(self.app.db, session.id, self.app.scope.owner)
+        taken = sessions.reopen(self.app.db, session.id, self.app.scope.owner, self.app.time())
         if self.id is not None and self.id != taken.id:
             self.leave()
         self.id = taken.id

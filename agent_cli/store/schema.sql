@@ -14,6 +14,7 @@ create table session (
     started_at text not null,
     utc_offset integer not null,
     last_at text not null,                      -- when something was last said
+    opened_at text,                             -- when it was last taken up again
     closed_at text,
     hidden_at text,
     holder text,                                -- the process that has it open
@@ -24,6 +25,7 @@ create table session (
 ) strict;
 create unique index session_external on session (owner, source, external_id) where external_id is not null;
 create index session_recent on session (owner, last_at);
+create index session_open on session (last_at) where closed_at is null;
 
 create table message (
     id integer primary key autoincrement,
@@ -102,6 +104,15 @@ create table summary (
     at text not null,
     utc_offset integer not null,
     hidden_at text
+) strict;
+
+create table rolling (                          -- what the model is told of the part of a session it no longer sees
+    session_id integer primary key references session (id),
+    up_to integer not null,                     -- the last message that was folded away
+    text text not null,                         -- under 150 words
+    details text not null default '',           -- numbers, paths, addresses, commands, dates, as they were said
+    method text not null,                       -- model, or extract
+    at text not null
 ) strict;
 
 create table job (

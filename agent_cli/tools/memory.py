@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import jottings, log, notes, recall
+from agent_cli.memory import index, jottings, log, notes, recall
 from agent_cli.memory.candidates import Filter
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
@@ -68,7 +68,8 @@ def search_memory(
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
         here=context.scope.place, within=context.session,
     )  # fmt: skip
-    found = recall.find(context.db, query, allowed, now, max(1, min(20, max_results)))
+    index.refresh(context.db)
+    found = recall.find(context.db, query, allowed, now, max(1, min(20, max_results)), context.meaning)
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
     return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
 

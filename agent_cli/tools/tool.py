@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
+from agent_cli.memory.recall import Meaning
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
@@ -35,6 +36,7 @@ class ToolContext:
     session: int
     scope: Scope
     time: Clock
+    meaning: Meaning | None = None  # None: search by words alone
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,26 @@
+"""How far off the estimate of tokens is, for each model: learned from what its server counted."""
+
+from agent_cli.store.db import Database
+
+_LEAST, _MOST = 0.8, 2.0  # below: the server left out what it had cached; above: it counted something else
+_WEIGHT = 0.3  # of the newest count
+_WORTH = 0.02  # a change that is worth writing
+
+
+def factor(db: Database, model: str) -> float:
+    """Tokens of this model for each estimated one; 1 until it has answered."""
+    return float(db.value("select value from meta where key = ?", (f"tokens {model}",)) or 1.0)
+
+
+def learn(db: Database, model: str, estimated: int, counted: int) -> None:
+    """Take in what a server counted for a prompt."""
+    if not estimated or counted < _LEAST / 2 * estimated:
+        return
+    before = factor(db, model)
+    after = before + _WEIGHT * (min(_MOST, max(_LEAST, counted / estimated)) - before)
+    if abs(after - before) > _WORTH:
+        with db.write():
+            db.execute(
+                "insert into meta values (?1, ?2) on conflict do update set value = ?2",
+                (f"tokens {model}", f"{after:.3f}"),
+            )

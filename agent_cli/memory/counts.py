@@ -1,0 +1,35 @@
+"""What was used: tokens, cost and time of the answers, per turn, session, model or day."""
+
+from typing import Any, Literal
+
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+Per = Literal["day", "model", "session", "turn"]
+
+# A turn is a message of the person and all answers up to the next.
+_KEYS = {
+    "day": "date(m.at, m.utc_offset || ' minutes')",
+    "model": "m.model",
+    "session": "m.session_id",
+    "turn": """(select max(id) from message where session_id = m.session_id and role = 'user' and id < m.id)""",
+}
+
+
+def used(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
+    """What each day, model, session or turn took, the latest first. Times are seconds, costs as the prices set."""
+    rows = db.rows(
+        f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
+                   sum(m.duration_ms) / 1000.0
+            from message m where m.owner = ? and m.role = 'assistant' and m.finish is not null and m.model <> ''
+            group by key having key is not null order by max(m.id) desc limit ?""",
+        (owner, limit),
+    )
+    return [
+        {
+            per: ids.handle("session" if per == "session" else "message", key) if isinstance(key, int) else key,
+            "answers": answers, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": round(cost, 6),
+            "seconds": round(seconds, 1),
+        }
+        for key, answers, tokens_in, tokens_out, cost, seconds in rows
+    ]  # fmt: skip
