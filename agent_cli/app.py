@@ -125,11 +125,15 @@ class App:
         try:
             index.refresh_all(db)
             meaning = self.meaning.question(db, choose=False)
-            found = recall.find(db, question, Filter(self.scope.owner), self.time(), limit, meaning, logged=True)
+            allowed = Filter(self.scope.owner, here=self.scope.place)
+            found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=True)
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
-        return [(hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", hit.text) for hit in hits]
+        return [
+            (hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
+            for hit in hits
+        ]
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""

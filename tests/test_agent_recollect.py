@@ -3,8 +3,9 @@
 import pytest
 
 from agent_cli.agent import fence, recollect
-from agent_cli.memory import recollections
-from tests.recalling import catch_up, note, say, session_of
+from agent_cli.memory import adoption, recollections
+from tests.conftest import HERE, noon
+from tests.recalling import catch_up, day, note, say, session_of
 from tests.turns import agent, run
 
 
@@ -103,3 +104,29 @@ def test_it_stands_after_the_last_question_and_beside_no_other(context):
     assert "near the lake\n]]" in rest
     assert "marmot" not in second
     assert all("lives near" not in message.content for message in hired.model.seen[1])
+
+
+def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
+    def learn(words, at, **more):
+        message = int(say(context.db, session_of(context.db), words, day(at))[1:])
+        told = adoption.claim(words, "typed", message=message, learned=day(at), **more)
+        adoption.add(context.db, HERE, told, lambda: day(at))
+
+    learn("I live in Graz", "2025-03-01")
+    learn("I moved to Linz", "2025-06-12")
+    _, block = recalled(context, "Where do I live?")
+    lines = block.splitlines()
+    assert lines[1].endswith("I moved to Linz")
+    assert "- m1, 01 March 2025 (no longer true since 12 June 2025): I live in Graz" in lines
+
+    told = adoption.claim("The tests run with make check", "typed", place="/home/other")
+    adoption.add(context.db, HERE, told, noon)
+    _, block = recalled(context, "How do the tests run?")
+    assert "- f3, 02 January 2026 (true in /home/other): The tests run with make check" in block
+
+
+def test_a_secret_is_shown_to_the_model_masked(context):
+    say(context.db, session_of(context.db), "The key of the bucket is AKIAIOSFODNN7EXAMPLE")
+    _, block = recalled(context, "What is the key of the bucket?")
+
+    assert block.endswith("The key of the bucket is [masked: API key]\n]]")

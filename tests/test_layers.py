@@ -33,6 +33,7 @@ VENDORS = {
     "ollama": "llm",
     "httpx": "llm",
     "platformdirs": "config",
+    "stdnum": "memory",
     "tomlkit": "cli",
     "typer": "cli",
     "prompt_toolkit": "repl",

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli.memory import damage, index, log, notes, transfer, vectors
+from agent_cli.memory import adoption, damage, index, log, notes, transfer, vectors
 from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.store import migrations
 from agent_cli.store.db import IndexDamaged
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import EMBEDDED, catch_up, empty, fact, find, handles, note, reply, say, session_of, take_in
@@ -406,3 +407,95 @@ def test_merging_changes_nothing(full):
         index.merge(db)
     assert hits(db, meaning=full.meaning) == before
     whole(db)
+
+
+KEY = "AKIAIOSFODNN7EXAMPLE"
+
+
+def everything_indexed(db):
+    """What the indexes know of, word by word, and the texts of all passages."""
+    name = index.table(db, "words")
+    db.execute(f"create virtual table temp.vocabulary using fts5vocab(main, {name}, 'row')")
+    words = [word for (word,) in db.rows("select term from temp.vocabulary")]
+    db.execute("drop table temp.vocabulary")
+    return " ".join(words), "\n".join(own for (own,) in db.rows("select own from passage_text"))
+
+
+def test_a_secret_reaches_no_index_no_embedder_and_no_hit(db, session):
+    say(db, session, f"The key of the bucket is {KEY}, keep it")
+    note(db, f"bucket key {KEY}")
+    say(db, session, "my password is hunter2")
+    catch_up(db)
+    given_ = []
+
+    def embed(texts):
+        given_.extend(texts)
+        return [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] for _ in texts]
+
+    among = vectors.begin(db, "e", 8, 0.1)
+    while vectors.fill(db, among, embed):
+        pass
+
+    words, texts = everything_indexed(db)
+    for kept in (words, texts, "\n".join(given_), "\n".join(hit.text for hit in find(db, "bucket key password").hits)):
+        assert KEY not in kept
+        assert KEY.lower() not in kept
+        assert "hunter2" not in kept
+    assert "[masked: API key]" in texts
+    assert matches(db, '"AKI" AND "EXA"', "trigrams") == []
+    assert find(db, "bucket key").hits[0].text.count("[masked: API key]") == 1
+    assert find(db, KEY).hits == ()
+    whole(db)
+
+
+def test_a_secret_across_two_pieces_of_a_long_text_is_in_neither(db, session):
+    for before in range(1180, 1230, 3):
+        say(db, session, f"{'bucket ' * 170}"[:before] + f" {KEY} " + "bucket " * 400)
+    catch_up(db)
+
+    words, texts = everything_indexed(db)
+    assert texts.count("[masked: API key]") >= 17
+    for part in (KEY, KEY[:12], KEY[-12:]):
+        assert part not in texts
+        assert part.lower() not in words
+    whole(db)
+
+
+def test_a_secret_that_the_person_typed_into_a_fact_is_found(db):
+    fact = adoption.add(db, HERE, adoption.claim("my password is hunter2", "typed"), noon).fact
+    assert fact.statement == "my password is [masked: password]"
+    adoption.edit(db, fact, "my password is hunter2", noon)
+
+    assert find(db, "password").hits[0].text == "my password is hunter2"
+    assert db.rows("select was from fact_version where was like '%hunter2%'") == []
+
+
+def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session):
+    first, second = (int(say(db, session, words)[1:]) for words in ("Hello there", "And again"))
+    number = fact(db, "The person is allergic to walnuts", message=first)
+    db.execute("insert into fact_source values (?, ?, '', '')", (number, second))
+    assert set(matches(catch_up(db) or db, "walnuts")) == {f"f{number}", f"m{first}", f"m{second}"}
+
+    for change in (
+        "valid_to = '2026-01-02T12:00:00.000Z'", "valid_to = null, owner = 'caller'",
+        "owner = 'person', expires_at = '2030-01-02T12:00:00.000Z'",
+    ):  # fmt: skip
+        db.execute(f"update fact set {change} where id = ?", (number,))
+        catch_up(db)
+        assert [each for each in matches(db, "walnuts") if each[0] == "m"] == []
+    whole(db)
+
+
+def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, session):
+    say(db, session, f"The key of the bucket is {KEY}")
+    say(db, session, "Tea at four")
+    catch_up(db)
+    with db.write():
+        index.erase(db, "m", 1)
+        db.execute("insert into stale values ('m', 1)")
+    catch_up(db)
+    migrations.index_secrets(db)
+
+    assert db.rows("select kind, row from stale") == [("m", 1)]
+    catch_up(db)
+    assert KEY not in everything_indexed(db)[1]

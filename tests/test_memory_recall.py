@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from agent_cli.memory import index, log, notes, recall, sessions, summaries, surroundings, vectors
+from agent_cli.memory import adoption, index, log, notes, recall, sessions, summaries, surroundings, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -404,3 +404,86 @@ def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, 
         (0, ids_in_order[0], ids_in_order[2]),
         (ids_in_order[0], ids_in_order[1], 0),
     ]
+
+
+def learn(db, words, at, session=None, **more):
+    """What the person says and what is learned from it."""
+    message = int(say(db, session or session_of(db), words, day(at))[1:])
+    told = adoption.claim(words, "typed", message=message, quote=words, learned=day(at), **more)
+    return adoption.add(db, HERE, told, lambda: day(at)).fact, f"m{message}"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question"),
+    [
+        ("I live in Graz", "I moved to Linz", "where do I live?"),
+        ("Ich wohne in Graz", "Ich bin nach Linz gezogen", "Wo wohne ich?"),
+        ("I work at Siemens", "I started at Bosch", "What is my job, where do I work?"),
+    ],
+)
+def test_what_is_true_now_comes_before_what_was(db, talk, first, then, question):
+    _, old = learn(db, first, "2025-03-01")
+    new, said = learn(db, then, "2025-06-12")
+
+    found = find(db, question)
+    assert found.hits[0].handle in (new.handle, said)
+    assert found.hits[0].label == ""
+    (outdated,) = [hit for hit in found.hits if hit.handle == old]
+    assert outdated.label == "(no longer true since 12 June 2025)"
+    assert outdated.legs["outdated"] < 0
+    assert sum(outdated.legs.values()) == pytest.approx(outdated.score)
+
+
+def test_a_message_of_which_some_is_still_true_says_so(db):
+    words = "I live in Graz and my sister is Anna"
+    message = int(say(db, session_of(db), words, day("2025-03-01"))[1:])
+    for each in ("I live in Graz", "My sister is Anna"):
+        told = adoption.claim(each, "typed", message=message, learned=day("2025-03-01"))
+        adoption.add(db, HERE, told, lambda: day("2025-03-01"))
+    learn(db, "I moved to Linz", "2025-06-12")
+
+    (hit,) = [hit for hit in find(db, "Graz").hits if hit.handle == f"m{message}"]
+    assert hit.label == "(partly no longer true since 12 June 2025)"
+    assert "outdated" not in hit.legs
+
+
+def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
+    for number in range(30):
+        say(db, session_of(db), f"Zoë told me about the number {number} again and again")
+    known = adoption.add(db, HERE, adoption.claim("Zoë lives in Graz", "typed"), noon).fact
+
+    (hit,) = [hit for hit in find(db, "What about zoe?").hits if hit.handle == known.handle]
+    assert hit.legs["entity"] > 0
+    assert sum(hit.legs.values()) == pytest.approx(hit.score)
+
+
+def test_an_expired_fact_is_found_no_more(db):
+    told = adoption.claim("Anna lives in Graz", "typed", expires=NOON + timedelta(days=1))
+    known = adoption.add(db, HERE, told, noon).fact
+
+    assert handles(db, "Anna Graz") == [known.handle]
+    assert handles(db, "Anna Graz", now=NOON + timedelta(days=2)) == []
+
+
+def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
+    here, there = session_of(db), session_of(db)
+    told = adoption.claim("Anna is on the phone", "typed", session=here)
+    known = adoption.add(db, HERE, told, noon).fact
+
+    assert handles(db, "Anna phone", within=here) == [known.handle]
+    assert handles(db, "Anna phone", within=there) == []
+    assert handles(db, "Anna phone") == []
+
+
+def test_a_fact_of_another_place_is_found_when_clearly_meant_or_asked_for_and_labelled(db, talk):
+    told = adoption.claim("The tests run with make check", "typed", place="/home/other")
+    known = adoption.add(db, HERE, told, noon).fact
+
+    def found(question, **more):
+        return [(hit.handle, hit.label) for hit in find(db, question, **more).hits if hit.kind == "fact"]
+
+    label = "(true in /home/other)"
+    assert found("How do the tests run?", here="/home/someone") == [(known.handle, label)]
+    assert found("How are the tests of the whole project deployed?", here="/home/someone") == []
+    assert found("How are the tests of the whole project deployed?", here="/home/other") == [(known.handle, "")]
+    assert found("tests of the whole project", here="/home/someone", place="/home/other") == [(known.handle, label)]

@@ -24,7 +24,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
 
     `shown`: messages the model sees anyway.
     """
-    allowed = Filter(here.scope.owner, but=(*shown, message))
+    allowed = Filter(here.scope.owner, but=(*shown, message), here=here.scope.place, within=here.session)
     found = recall.find(here.db, words, allowed, here.time(), ITEMS, here.meaning, logged=True)
     if found.verdict == "nothing":
         return found.damaged
@@ -50,4 +50,5 @@ def _line(hit: Hit) -> str:
     day = datetime.fromtimestamp(hit.at).astimezone()
     words = " ".join(hit.text.split())
     shown = words if len(words) <= _LONGEST else words[:_LONGEST] + " …"
-    return f"- {hit.handle}, {day:%d %B %Y}: {fence.unfenced(shown)}"
+    label = f" {hit.label}" if hit.label else ""
+    return f"- {hit.handle}, {day:%d %B %Y}{fence.unfenced(label)}: {fence.unfenced(shown)}"

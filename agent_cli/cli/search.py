@@ -42,6 +42,7 @@ def search(
     max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
     here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
+    place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
     batch: Annotated[Path | None, typer.Option("--batch", help="A file of questions; a JSON object a line.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
     limit: Limit = 10,
@@ -51,7 +52,8 @@ def search(
     app_: App = context.obj.app()
     now = app_.time()
     allowed = Filter(
-        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else None, author=author,
+        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else place, author=author,
+        here=app_.scope.place,
         since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
     )  # fmt: skip
     if (batch is None) == (not words):
@@ -70,7 +72,8 @@ def search(
         output.put({"query": query, **_as_json(found, explain)})
         return
     for hit in found.hits:
-        output.say(f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(hit.text, 160)}")
+        shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
+        output.say(f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")
@@ -90,6 +93,8 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
         "session": f"s{hit.session}" if hit.session else None,
         "at": clock.utc(datetime.fromtimestamp(hit.at).astimezone()), "score": round(hit.score, 6), "text": hit.text,
     }  # fmt: skip
+    if hit.label:
+        row["label"] = hit.label
     return {**row, "legs": dict(hit.legs)} if explain else row
 
 

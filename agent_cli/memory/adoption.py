@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import facts, forgotten, secrets, terms, triples
+from agent_cli.memory import dating, facts, forgotten, secrets, terms, triples
 from agent_cli.memory.claims import Claim, Triple
 from agent_cli.memory.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
 from agent_cli.memory.predicates import SINGLE
@@ -34,15 +34,20 @@ class Adopted:
     replaced: tuple[Fact, ...] = ()
 
 
-def claim(statement: str, origin: Origin, **told: Any) -> Claim:
-    """A claim made of plain words: secrets masked, and taken apart where a rule knows the sentence."""
+def claim(statement: str, origin: Origin, now: datetime | None = None, **told: Any) -> Claim:
+    """A claim made of plain words: secrets masked, dates absolute, and taken apart where a rule knows the sentence.
+
+    Words for time are understood as of when it was learned, else `now`, else when it becomes a fact.
+    """
     masked = secrets.mask(statement.strip())
+    moment = told.get("learned") or now
+    masked = dating.absolute(masked, moment) if moment else masked
     return Claim(masked, origin, triple=triples.parse(masked), **told)
 
 
 def add(db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE) -> Adopted:
     """Take in what the person says is true. Raises UsageError when it says nothing."""
-    claim = _safe(claim)
+    claim = _safe(claim, time())
     batch = ids.new(time())
     with db.write():
         for each in _same(db, scope, claim):
@@ -58,7 +63,7 @@ def add(db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set
 
 def propose(db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model") -> Fact | None:
     """Queue a claim for review; None when it is known, waits already, was rejected or forgotten."""
-    claim = _safe(claim)
+    claim = _safe(claim, time())
     with db.write():
         if forgotten.knows(db, claim.statement):
             return None
@@ -95,7 +100,7 @@ def edit(
     db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE, batch: str = ""
 ) -> Fact:
     """Other words for a fact, as the person typed them: nothing is masked. Raises UsageError when they are none."""
-    words = statement.strip()
+    words = dating.absolute(statement.strip(), time())
     if not words:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
     triple = triples.parse(words) or Triple("", "", "")
@@ -165,13 +170,19 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
     return told
 
 
-def _safe(claim: Claim) -> Claim:
-    masked = replace(claim, statement=secrets.mask(" ".join(claim.statement.split())), quote=secrets.mask(claim.quote))
-    if not masked.statement:
+def _safe(claim: Claim, now: datetime) -> Claim:
+    """Without secrets, and with dates for words of time."""
+    plain = " ".join(claim.statement.split())
+    masked = secrets.mask(plain)
+    dated = dating.absolute(masked, claim.learned or now)
+    if not dated:
         raise UsageError("an empty fact says nothing; write what is true")
-    if masked.statement != " ".join(claim.statement.split()):
-        masked = replace(masked, triple=None)
-    return masked
+    triple = claim.triple
+    if dated != masked:
+        triple = triples.parse(dated)
+    if masked != plain or (triple and secrets.spans(triple.object)):
+        triple = None
+    return replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
 
 
 def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:

@@ -32,6 +32,8 @@ class Filter:
     until: float | None = None
     author: str | None = None
     but: tuple[int, ...] = ()  # messages that are not to be found
+    here: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
+    within: int | None = None  # the session it is asked in: facts that are true in another are not found
 
     @property
     def narrow(self) -> bool:
@@ -123,6 +125,13 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
     return [(id, -s) for id, s in db.rows(sql, {"match": match, **values(allowed)})]
 
 
+def facts(db: Database, ids: Sequence[int]) -> list[int]:
+    """The passages of facts."""
+    found = json.dumps(list(ids))
+    rows = db.rows("select p.id from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value", (found,))
+    return [id for (id,) in rows]
+
+
 def by_trigrams(db: Database, question: Question) -> dict[int, frozenset[str]]:
     """Passages that hold something like a word the word index has not, with the stems of those words."""
     guessed: dict[int, frozenset[str]] = {}
@@ -183,7 +192,7 @@ def values(allowed: Filter) -> dict[str, object]:
     return {
         "owner": allowed.owner, "kinds": kinds, "session": allowed.session, "besides": allowed.besides,
         "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
-        "but": json.dumps(allowed.but),
+        "but": json.dumps(allowed.but), "here": allowed.here, "within": allowed.within,
     }  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 A trigger marks each row that was written as stale; `refresh` makes its passages anew, by one function for every index,
 so that a passage and what is indexed of it can never part. The indexes keep no text of their own (external content over
-the view passage_text). What stands before and after a message is not indexed: ranking reads it from the log.
+the view passage_text). A text that holds a secret is indexed without it. What stands before and after a message is not
+indexed: ranking reads it from the log.
 """
 
 import json
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from agent_cli.memory import damage, terms, vectors
+from agent_cli.memory import damage, graph, predicates, secrets, terms, vectors
 from agent_cli.store.db import Database, IndexDamaged, Row
 
 KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary"}
@@ -31,17 +32,22 @@ _COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("
 _MADE = {"words": _WORDS, "trigrams": _TRIGRAMS}
 
 # What a passage is made of: id, owner, place, session, author, at, utc_offset, text, facts; no row: not to be found.
+# Facts are [[statement, predicate], …]; one that ends by itself is found alone, for nothing would tell its message.
 _SOURCE = {
     "m": """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
-                   (select group_concat(statement, char(10)) from fact
-                    where message_id = m.id and state = 'accepted' and hidden_at is null)
+                   (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact
+                    where id in (select id from fact where message_id = m.id
+                                 union select fact_id from fact_source where message_id = m.id)
+                      and +owner = s.owner and +state = 'accepted' and valid_to is null and hidden_at is null
+                      and expires_at is null and session_id is null)
             from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
             where m.finish is not null and m.role in ('user', 'assistant') and m.text <> ''
               and m.model <> 'offline'""",  # which only quotes
     "n": """select n.id, owner, place, session_id, '', at, utc_offset,
                    iif(title = '', '', title || char(10)) || text, null
             from json_each(?) c cross join note n on n.id = c.value""",
-    "f": """select f.id, owner, place, null, '', learned_at, utc_offset, statement, null
+    "f": """select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
+                   iif(predicate = '', null, json_array(json_array('', predicate)))
             from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
     "y": """select y.id, owner, place, session_id, '', at, utc_offset, text, null
             from json_each(?) c cross join summary y on y.id = c.value""",
@@ -105,6 +111,7 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
             _make(db, index, _left(db, index))
             damage.clear(db, index)
         vectors.renew(db)
+        graph.rebuild(db)
         db.execute("delete from passage")
         db.execute("delete from sqlite_sequence where name = 'passage'")  # how many there are is read off the ids
         db.execute("delete from stale")
@@ -188,8 +195,11 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
             areas[owner, place] = _area(db, owner, place)
         moment = datetime.fromisoformat(at)
         day = ((moment + timedelta(minutes=offset)) - _EPOCH).days
+        hidden = secrets.spans(text) if kind != "f" else []  # of a fact: masked when it came, or typed by the person
         for start, length in terms.pieces(text):
-            grams = terms.grams(text[start : start + length]) or None
+            own = text[start : start + length]
+            masked = secrets.masked(text, hidden, start, length) if hidden else own
+            grams = terms.grams(masked) or None
             made.append(
                 (
                     first + len(made),
@@ -202,8 +212,9 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
                     author,
                     int(moment.timestamp()),
                     day,
-                    None if start else facts,
+                    _facts(facts) if facts and not start else None,
                     grams,
+                    masked if masked != own else None,
                 )
             )
     if not made:
@@ -213,8 +224,8 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     )
     db.many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
     db.many(
-        """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         made,
     )
     for index, name in names.items():
@@ -223,6 +234,14 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
             db.execute(
                 f"insert into {name} (rowid, {columns}) select id, {columns} from passage_text where id >= ?", (first,)
             )
+
+
+def _facts(told: str) -> str:
+    """What facts say, with the words that ask for such."""
+    lines = [
+        f"{statement} {predicates.words(predicate) if predicate else ''}" for statement, predicate in json.loads(told)
+    ]
+    return "\n".join(line.strip() for line in lines)
 
 
 def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from agent_cli import text
-from agent_cli.memory import candidates, damage, index, ranking, surroundings, terms, vectors, when
+from agent_cli.memory import candidates, damage, graph, index, ranking, surroundings, terms, vectors, when
 from agent_cli.memory.candidates import Filter, Question
 from agent_cli.memory.ranking import Row, Scored
 from agent_cli.store import ids
@@ -40,6 +40,18 @@ class Hit:
     score: float
     text: str
     legs: Mapping[str, float]
+    place: str = ""  # where alone it is true, when that is elsewhere
+    ended: float | None = None  # since when it is true no more, or
+    partly: bool = False  # some of it
+
+    @property
+    def label(self) -> str:
+        """What must be told beside its words, or nothing."""
+        told = [f"true in {text.one_line(self.place, 60)}"] if self.place else []
+        if self.ended:
+            day = datetime.fromtimestamp(self.ended).astimezone()
+            told.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
+        return f"({'; '.join(told)})" if told else ""
 
     @property
     def handle(self) -> str:
@@ -107,8 +119,12 @@ def _find(
             leg("vectors", partial(_add_cosines, db, rows, among, vector), None)
         return rows
 
-    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed])
+    about = candidates.facts(db, graph.spotted(db, allowed.owner, query))
+    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *about])
     rows = fetched(proposed)
+    for id in about:
+        if id in rows:
+            rows[id].named = True
     nearest = leg("vectors", near, none)  # only now: meanwhile another core has looked through them
     rows |= fetched(id for id, _ in nearest if id not in proposed)
     if then:
@@ -116,6 +132,8 @@ def _find(
     floor = among.floor if among and nearest else 1.0
     scored = ranking.score(query, list(rows.values()), asked.idfs, average, sessions, named, floor)
     scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
+    if allowed.place is None and allowed.here is not None:  # of another place: only what is clearly meant
+        scored = [each for each in scored if not each.row.place or each.coverage >= KNOWN]
     kept = _distinct(scored, limit)
     return Found(_verdict(scored), tuple(_hit(db, each) for each in kept), tuple(dict.fromkeys(damaged)))
 
@@ -203,4 +221,5 @@ def _verdict(scored: Sequence[Scored]) -> str:
 def _hit(db: Database, scored: Scored) -> Hit:
     row = scored.row
     outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
-    return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs)
+    return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
+               row.place, row.ended, row.partly)  # fmt: skip

@@ -8,20 +8,30 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from agent_cli import clock
 from agent_cli.memory import candidates
 from agent_cli.memory.candidates import Filter, Question
 from agent_cli.memory.ranking import Row
 from agent_cli.store.db import Database
 
-_PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row
+_PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row,
+        iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
     from json_each(:ids) c cross join passage p on p.id = c.value join area a on a.id = p.area
     join day d on d.id = p.day
     where {candidates.CONDITIONS}
         and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
         and case p.kind when 'n' then (select hidden_at is null from note where id = p.row)
             when 'f' then (select hidden_at is null and state = 'accepted' and valid_to is null
+                               and (expires_at is null or expires_at > :now)
+                               and (session_id is null or session_id = :within)
                            from fact where id = p.row)
             when 'y' then (select hidden_at is null from summary where id = p.row) else 1 end"""
+
+_ENDED = """select c.value, max(f.valid_to), max(f.state = 'accepted' and f.valid_to is null)
+    from json_each(:rows) c cross join fact f on f.id in (
+        select id from fact where message_id = c.value union select fact_id from fact_source where message_id = c.value)
+    where +f.owner = :owner and f.hidden_at is null and +f.state in ('accepted', 'superseded')
+    group by c.value having max(f.valid_to) is not null"""
 
 _TEXTS = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
 
@@ -53,22 +63,40 @@ def rows(
     texts: dict[int, str] = dict(db.rows(_TEXTS, (json.dumps(sorted(needed)),)))
     if besides:
         texts = {id: own for id, own in texts.items() if own.strip() not in besides}
-    values = {"ids": json.dumps([id for id in places if id in texts]), **candidates.values(allowed)}
+    values = {
+        "ids": json.dumps([id for id in places if id in texts]),
+        **candidates.values(allowed),
+        "now": clock.utc(now),
+    }
     passages = db.rows(_PASSAGES, values)
     others = {text for passage in passages for text in passage[4:7] if text}
     counts = _counts(db, others.union(texts.values()), question)
     own = {id: counts[text] for id, text in texts.items()}
     nothing: dict[str, int] = {}
     made: dict[int, Row] = {}
-    for id, session, length, at, author, date, facts, kind, row in passages:
+    for id, session, length, at, author, date, facts, kind, row, place in passages:
         before_that, before, after = places[id]
         made[id] = Row(
             id, session, length, (now.timestamp() - at) / 86400, texts[id], author,
             own[id] | dict.fromkeys(guessed.get(id, ()), 1),
             own.get(before, nothing), own.get(before_that, nothing), own.get(after, nothing),
             counts.get(author, nothing), counts[date], counts.get(facts, nothing), kind=kind, row=row, at=at,
+            place=place or "",
         )  # fmt: skip
+    _mark_ended(db, made.values(), allowed.owner)
     return made
+
+
+def _mark_ended(db: Database, rows: Collection[Row], owner: str) -> None:
+    """Tell of messages what was true when they were written and is true no more."""
+    if not db.value("select 1 from fact where owner = ? and state = 'superseded' limit 1", (owner,)):
+        return
+    said = json.dumps([row.row for row in rows if row.kind == "m"])
+    ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_ENDED, {"rows": said, "owner": owner})}
+    for row in rows:
+        if row.kind == "m" and row.row in ended:
+            until, row.partly = ended[row.row]
+            row.ended = datetime.fromisoformat(until).timestamp()
 
 
 def around(db: Database, ids: Sequence[int], alone: Collection[int] = ()) -> dict[int, tuple[int, int, int]]:

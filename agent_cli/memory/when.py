@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-_MONTHS = (
+MONTHS = (
     "january|januar|jänner", "february|februar|feber", "march|märz", "april", "may|mai", "june|juni", "july|juli",
     "august", "september", "october|oktober", "november", "december|dezember",
 )  # fmt: skip
-_MONTH = "|".join(_MONTHS)
-_DAYS = (
+_MONTH = "|".join(MONTHS)
+DAYS = (
     "monday|montag", "tuesday|dienstag", "wednesday|mittwoch", "thursday|donnerstag", "friday|freitag",
     "saturday|samstag|sonnabend", "sunday|sonntag",
 )  # fmt: skip
-_NUMBERS = {
+NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ein": 1, "einem": 1, "einer": 1,
     "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
 }  # fmt: skip
@@ -79,20 +79,22 @@ def _year(day: datetime, back: int = 0) -> _Days:
     return start, start.replace(year=start.year + 1)
 
 
-def _number(told: str) -> int:
-    return int(told) if told.isdigit() else _NUMBERS[told.lower()]
+def number(told: str) -> int:
+    """A number in digits or words. Raises LookupError."""
+    return int(told) if told.isdigit() else NUMBERS[told.lower()]
 
 
 def _unit(told: str) -> int:
     return {told.lower().startswith(begin): days for begin, days in _UNITS.items()}[True]
 
 
-def _named(told: str, names: tuple[str, ...]) -> int:
+def named(told: str, names: tuple[str, ...]) -> int:
+    """Which of the months or days it is, from 0. Raises ValueError."""
     return [told.lower() in name.split("|") for name in names].index(True)
 
 
 def _in_month(match: re.Match[str], day: datetime) -> _Days:
-    month = _named(match["month"], _MONTHS) + 1
+    month = named(match["month"], MONTHS) + 1
     year = int(match["year"] or day.year - (month > day.month))
     return _month(day.replace(year=year, month=month, day=1))
 
@@ -103,24 +105,24 @@ def _date(match: re.Match[str], day: datetime) -> datetime:
     name, number, year = (
         (match["m1"], match["d1"], match["y1"]) if match["m1"] else (match["m2"], match["d2"], match["y2"])
     )
-    month = _named(name, _MONTHS) + 1
+    month = named(name, MONTHS) + 1
     found = day.replace(year=int(year or day.year), month=month, day=int(number))
     return found if year or found <= day else found.replace(year=found.year - 1)
 
 
 def _weekday(match: re.Match[str], day: datetime) -> _Days:
-    back = (day.weekday() - _named(match["day"], _DAYS) - 1) % 7 + 1
+    back = (day.weekday() - named(match["day"], DAYS) - 1) % 7 + 1
     return _days(day - timedelta(days=back), 1)
 
 
 def _ago(match: re.Match[str], day: datetime) -> _Days:
     unit = _unit(match["unit"])
-    around = day - timedelta(days=_number(match["n"]) * unit)
+    around = day - timedelta(days=number(match["n"]) * unit)
     slack = unit // 4
     return around - timedelta(days=slack), around + timedelta(days=slack + 1)
 
 
-_N = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_N = rf"(?P<n>\d{{1,3}}|{'|'.join(NUMBERS)})"
 _UNIT = r"(?P<unit>days?|weeks?|months?|years?|tag\w*|woche\w*|monat\w*|jahr\w*)"
 _WHOLE = (
     rf"(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<d1>\d{{1,2}})(?:\.|st|nd|rd|th)?\s+(?:of\s+)?"
@@ -151,7 +153,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule(rf"(?:{_THIS})\s+(?:month|monat)", lambda m, day: _month(day)),
     _rule(rf"(?:{_LAST})\s+(?:year|jahr)", lambda m, day: _year(day, 1)),
     _rule(rf"(?:{_THIS})\s+(?:year|jahr)", lambda m, day: _year(day)),
-    _rule(rf"(?:{_LAST}|on|am)\s+(?P<day>{'|'.join(_DAYS)})", _weekday),
+    _rule(rf"(?:{_LAST}|on|am)\s+(?P<day>{'|'.join(DAYS)})", _weekday),
     _rule(rf"(?:in|im|during|last|this)\s+(?P<month>{_MONTH})(?:,?\s+(?P<year>\d{{4}}))?", _in_month),
     _rule(rf"(?P<month>{_MONTH})\s+(?P<year>\d{{4}})", _in_month),
     _rule(

@@ -173,9 +173,11 @@ def search(conversation: Conversation, argument: str) -> Result:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
     meaning = app.ready_to_search(app.db)
-    found = recall.find(app.db, argument, Filter(app.scope.owner), app.time(), 10, meaning)
+    allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
+    found = recall.find(app.db, argument, allowed, app.time(), 10, meaning)
     lines = [
-        f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(hit.text, 120)}" for hit in found.hits
+        f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
+        for hit in found.hits
     ]
     return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"
 

@@ -28,7 +28,22 @@ def trust_facts(db: Database) -> None:
     db.execute("update fact set trust = origin where trust = ''")
 
 
-STEPS: Steps = {"index all": index_all, "trust facts": trust_facts}
+def index_secrets(db: Database) -> None:
+    """Have what may hold a secret indexed anew, without it, and facts with the words that ask for them."""
+    long = f"*{'[^ ]' * 16}*"
+    for kind, table in (("m", "message"), ("n", "note"), ("y", "summary")):
+        db.execute(
+            f"""insert or ignore into stale select ?1, t.id from {table} t
+                where exists (select 1 from passage where kind = ?1 and row = t.id)
+                  and (text glob ?2 or text glob '*[0-9][0-9][0-9]*' or text like '%pass%' or text like '%kennwort%'
+                       or text like '%pwd%' or text like '%secret%' or text like '%token%' or text like '%key%'
+                       or text like '%phrase%')""",
+            (kind, long),
+        )
+    db.execute("insert or ignore into stale select 'f', id from fact where state = 'accepted'")
+
+
+STEPS: Steps = {"index all": index_all, "trust facts": trust_facts, "without secrets": index_secrets}
 
 
 def waiting(db: Database, steps: Steps) -> list[str]:

@@ -66,10 +66,11 @@ def search_memory(
         context.scope.owner, () if grain == "any" else (grain,),
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
+        here=context.scope.place, within=context.session,
     )  # fmt: skip
     index.refresh(context.db)
     found = recall.find(context.db, query, allowed, now, max(1, min(20, max_results)), context.meaning)
-    lines = [_dated(hit.handle, hit.at, text.one_line(hit.text, 200)) for hit in found.hits]
+    lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
     return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
 
 
