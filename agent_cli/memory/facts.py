@@ -119,13 +119,14 @@ def listing(
 ) -> list[Fact]:  # fmt: skip
     """Facts, the newest first. `as_of`: what was true at that moment, whatever has replaced it since."""
     moment = clock.utc(as_of) if as_of else None
-    wanted = (ACCEPTED, SUPERSEDED) if as_of else states
+    wanted = (ACCEPTED, SUPERSEDED, EXPIRED) if as_of else states
     rows = db.rows(
         f"""select {_COLUMNS} from fact
             where owner = :owner and state in (select value from json_each(:states))
               and (hidden_at is not null) = :hidden and (:place is null or place in ('', :place))
               and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
-                   and (valid_to is null or valid_to > :moment) and operation <> 'delete'))
+                   and (valid_to > :moment or (valid_to is null and state = 'accepted'))
+                   and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
             "owner": owner, "states": json.dumps(wanted), "hidden": hidden, "place": place, "moment": moment,
@@ -140,6 +141,25 @@ def pending(db: Database, owner: str, limit: int = -1) -> list[Fact]:
     rows = db.rows(
         f"select {_COLUMNS} from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit ?",
         (owner, limit),
+    )
+    return [Fact(*row) for row in rows]
+
+
+def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
+    """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
+    rows = db.rows(
+        f"""select {_COLUMNS} from fact where uid < ? and id in (
+              select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)""",
+        (ids.earliest(moment), owner),
+    )
+    return [Fact(*row) for row in rows]
+
+
+def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
+    """Accepted facts whose own time has run out."""
+    rows = db.rows(
+        f"select {_COLUMNS} from fact where owner = ? and state = 'accepted' and expires_at <= ? order by id",
+        (owner, clock.utc(now)),
     )
     return [Fact(*row) for row in rows]
 
@@ -254,10 +274,20 @@ def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) 
 
 
 def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
-    """Undo a batch, the last change first: a fact that it brought in counts as rejected."""
+    """Undo a batch, the last change first: a fact that it brought in counts as rejected.
+
+    Raises UsageError when one of its facts was changed again since.
+    """
     undone = []
     again = ids.new(time())
     with db.write():
+        later = db.value(
+            """select l.fact_id from fact_version v join fact_version l on l.fact_id = v.fact_id and l.id > v.id
+               where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 and l.actor = 'person' limit 1""",
+            (batch,),
+        )
+        if later:
+            raise UsageError(f"f{later} was changed again since; take that back first: `agent facts undo f{later}`")
         for id, version, was in db.rows(
             "select fact_id, id, was from fact_version where batch = ? and undone = 0 order by id desc", (batch,)
         ):
