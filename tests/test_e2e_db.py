@@ -88,8 +88,8 @@ def test_a_whole_file_is_said_to_be_whole(program):
 
 
 def test_a_damaged_file_ends_with_six_and_a_sentence(program):
-    for number in range(40):
-        program("notes", "add", stdin=f"note {number} " + "words " * 2000) if number < 3 else None
+    for number in range(3):
+        program("notes", "add", stdin=f"note {number} " + "words " * 2000)
     raw = bytearray(program.db.read_bytes())
     root = program.rows("select rootpage from sqlite_schema where name = 'note'")[0][0]
     raw[4096 * (root - 1) + 8 : 4096 * root] = b"\xa5" * 4088
