@@ -43,7 +43,7 @@ def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
     lines = [
         {
             "id": each.handle, "day": each.day, "mark": _mark(each) if marks else "",
-            "fact": each.statement + (f"  ({place(each)})" if place(each) else ""),
+            "fact": each.statement + (f" ({place(each)})" if place(each) else ""),
         }
         for each in rows
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """`agent facts`: what is known about you."""
 
 import sys
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -56,7 +57,7 @@ def list_(
     states = tuple(State) if every or (hidden and not state) else (state or State.accepted,)
     rows = facts.listing(
         app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if here else None,
-        as_of=moment(as_of, app_.time(), end=True) if as_of else None,
+        as_of=moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
     )  # fmt: skip
     table(rows, as_json, marks=not as_of)
 
@@ -119,7 +120,7 @@ def add(
         "place": app_.scope.place if here else "",
         "session": sessions.resolve(app_.db, session, owner).id if session else None,
         "valid_from": moment(since, now) if since else None,
-        "expires": moment(until, now, end=True) if until else None,
+        "expires": moment(until, now, timedelta(milliseconds=1)) if until else None,
     }
     if since and until and told["expires"] < told["valid_from"]:
         raise UsageError("it ends before it begins: --until is before --since")

@@ -12,10 +12,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
 
 
-def moment(told: str, now: datetime, *, end: bool = False) -> datetime:
-    """A day or a time as typed. `end`: of a day its last moment, not its first. Raises UsageError."""
+def moment(told: str, now: datetime, before_midnight: timedelta | None = None) -> datetime:
+    """A day or a time as typed; of a day its first moment, or one so long before its end. Raises UsageError."""
     try:
         found = clock.parse(told, now)
     except ValueError as error:
         raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
-    return found + timedelta(days=1) - timedelta(milliseconds=1) if end and len(told) == 10 else found
+    return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found

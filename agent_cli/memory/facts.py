@@ -123,14 +123,13 @@ def listing(
     rows = db.rows(
         f"""select {_COLUMNS} from fact
             where owner = :owner and state in (select value from json_each(:states))
-              and (hidden_at is not null) = :hidden and (:place is null or place in ('', :place))
+              and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
               and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
                    and (valid_to > :moment or (valid_to is null and state = 'accepted'))
                    and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
-            "owner": owner, "states": json.dumps(wanted), "hidden": hidden, "place": place, "moment": moment,
-            "limit": limit,
+            "owner": owner, "states": json.dumps(wanted), "place": place, "moment": moment, "limit": limit,
         },
     )  # fmt: skip
     return [Fact(*row) for row in rows]
@@ -180,7 +179,7 @@ def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     rows = db.rows(
         f"""select distinct {_COLUMNS} from fact_mark k join fact f on f.id = k.fact_id
             where k.hash in (select value from json_each(?)) and f.owner = ? order by f.id""",
-        (json.dumps(_marks(statement)), owner),
+        (json.dumps(_telling(db, _marks(statement))), owner),
     )
     blank = terms.shingles(terms.unnumbered(statement))
     found = [Fact(*row) for row in rows]
@@ -370,13 +369,23 @@ def _mark(db: Database, id: int, statement: str) -> None:
 
 
 def _marks(statement: str) -> list[int]:
-    """Some of its shingles, as hashes. Two statements that are alike have one of them in common.
+    """Its shingles, as hashes."""
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
 
-    In any fixed order two sets with a Jaccard index of t or more share one of the first (1 - t) n + 1 of theirs
-    (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
+
+def _telling(db: Database, marks: Sequence[int]) -> list[int]:
+    """So many of a statement's marks that whatever is alike has one of them: the rarest, which few others have.
+
+    What has a Jaccard index of t or more with a set of n has at least t n of its members, so it has one of any
+    n - t n + 1 (after prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
     """
-    hashes = sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
-    return hashes[: len(hashes) - math.ceil(ALIKE * len(hashes)) + 1]
+    needed = len(marks) - math.ceil(ALIKE * len(marks)) + 1
+    counted = db.rows(
+        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+           from json_each(?) c order by 2, 1""",
+        (json.dumps(list(marks)),),
+    )
+    return [mark for mark, _ in counted[:needed]]
 
 
 def name(fact: Fact, limit: int = 80) -> str:
