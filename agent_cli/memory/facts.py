@@ -177,8 +177,9 @@ def told(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
 def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
     rows = db.rows(
-        f"""select distinct {_COLUMNS} from fact_mark k join fact f on f.id = k.fact_id
-            where k.hash in (select value from json_each(?)) and f.owner = ? order by f.id""",
+        f"""select {_COLUMNS} from fact where +owner = ?2 and id in (
+              select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value)
+            order by id""",
         (json.dumps(_telling(db, _marks(statement))), owner),
     )
     blank = terms.shingles(terms.unnumbered(statement))
