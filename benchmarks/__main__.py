@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, recall, startup, window
+from benchmarks import crash, facts, recall, startup, window
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
     "crash": lambda options: crash.run(),
     "recall": recall.run,
+    "facts": facts.run,
     "window": lambda options: window.run(),
 }
 
@@ -20,8 +21,10 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    if options and names != ["recall"]:
-        print("options belong to recall, named alone: python -m benchmarks recall --rows 10000", file=sys.stderr)
+    if options and names not in (["recall"], ["facts"]):
+        print(
+            "options belong to recall or facts, named alone: python -m benchmarks recall --rows 10000", file=sys.stderr
+        )
         return 2
     met = [BENCHMARKS[name](options) for name in names or BENCHMARKS]
     return 0 if all(met) else 1

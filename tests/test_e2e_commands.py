@@ -159,7 +159,10 @@ def test_version(program):
     assert not program.db.exists()
 
 
+FACTS = "list show add edit approve reject rm restore history undo search export import graph test"
 GROUPS = {
+    "facts": FACTS.split(),
+    "db": ["path", "status", "backup", "restore", "check", "compact"],
     "notes": ["add", "list", "show", "edit", "search", "rm", "restore"],
     "sessions": ["list", "show", "resume", "close", "rename", "rm", "restore", "export", "import"],
     "models": ["list", "use", "pull"],

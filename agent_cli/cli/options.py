@@ -1,8 +1,21 @@
 """Options that several commands share."""
 
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
 
+from agent_cli import clock
+from agent_cli.errors import UsageError
+
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
+
+
+def moment(told: str, now: datetime, before_midnight: timedelta | None = None) -> datetime:
+    """A day or a time as typed; of a day its first moment, or one so long before its end. Raises UsageError."""
+    try:
+        found = clock.parse(told, now)
+    except ValueError as error:
+        raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
+    return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found

@@ -26,6 +26,7 @@ COMMANDS = {
     "sessions": "List, show, resume, close, export and import conversations.",
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
+    "db": "Back up, restore, check and compact the database file.",
     "index": "Show and rebuild what search uses.",
     "stats": "Count tokens, time and cost of the answers.",
     "jobs": "See and run queued work.",

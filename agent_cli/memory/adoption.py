@@ -45,12 +45,14 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **told: A
     return Claim(masked, origin, triple=triples.parse(masked), **told)
 
 
-def add(db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE) -> Adopted:
+def add(
+    db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE, *, batch: str = ""
+) -> Adopted:
     """Take in what the person says is true. Raises UsageError when it says nothing."""
     claim = _safe(claim, time())
-    batch = ids.new(time())
+    batch = batch or ids.new(time())
     with db.write():
-        for each in _same(db, scope, claim):
+        for each in sorted(_same(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
                 return Adopted(*_accept(db, each, time, single, None, batch))
             if each.current:
@@ -58,10 +60,12 @@ def add(db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set
                 return Adopted(each, new=False)
         fact = facts.insert(db, scope, claim, ACCEPTED, "added", time, actor="person", batch=batch)
         replaced = _settle(db, fact, time, single, batch)
-        return Adopted(facts.get(db, fact.id, fact.owner), True, replaced)
+        return Adopted(facts.get(db, fact.id, fact.owner), True, _besides(fact, replaced))
 
 
-def propose(db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model") -> Fact | None:
+def propose(
+    db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
+) -> Fact | None:
     """Queue a claim for review; None when it is known, waits already, was rejected or forgotten."""
     claim = _safe(claim, time())
     with db.write():
@@ -74,7 +78,8 @@ def propose(db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, acto
                 facts.support(db, each, claim.message, claim.quote, time())
                 return None
         _make_room(db, scope, claim, time)
-        return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=ids.new(time()))
+        batch = batch or ids.new(time())
+        return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=batch)
 
 
 def accept(
@@ -125,16 +130,22 @@ def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact
         )  # fmt: skip
 
 
-def hide(db: Database, fact: Fact, time: clock.Clock) -> Fact:
+def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
     """Put it out of lists, search and recall, until `restore`."""
     with db.write():
-        moment = clock.utc(time())
-        return facts.change(db, fact, "hidden", time, actor="person", batch=ids.new(time()), hidden_at=moment)
+        return facts.change(
+            db, fact, "hidden", time, actor="person", batch=batch or ids.new(time()), hidden_at=clock.utc(time())
+        )
 
 
-def restore(db: Database, fact: Fact, time: clock.Clock) -> Fact:
+def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE, batch: str = "") -> Fact:
+    """Bring it back; where another value has come since, it is that one's past."""
+    batch = batch or ids.new(time())
     with db.write():
-        return facts.change(db, fact, "restored", time, actor="person", batch=ids.new(time()), hidden_at=None)
+        changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
+        if changed.current:
+            _settle(db, changed, time, single, batch)
+        return facts.get(db, fact.id, fact.owner)
 
 
 def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE) -> list[Fact]:
@@ -155,18 +166,24 @@ def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE) -> list[Fact]
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Let go of proposals that nobody looked at for 30 days; returns how many went since this was last told."""
-    long_ago = clock.utc(time() - WAIT)
-    old = [fact for fact in facts.pending(db, owner) if fact.learned_at < long_ago and _queued_at(db, fact) < long_ago]
-    if not old and not db.value("select 1 from meta where key = ?", (_UNTOLD,)):
-        return 0  # nearly always: a start waits for no other program that writes
+    """Let go of proposals that nobody looked at for 30 days, and of facts whose own time has run out.
+
+    Returns how many proposals went since this was last told.
+    """
+    while old := facts.queued_before(db, owner, time() - WAIT):
+        with db.write():
+            for fact in facts.many(db, [each.id for each in old], owner):  # as they are now that nobody else writes
+                if fact.state == PENDING:
+                    _expire(db, fact, time)
+    if facts.lapsed(db, owner, time()):
+        with db.write():
+            for fact in facts.lapsed(db, owner, time()):
+                _lapse(db, fact, time, "program", ids.new(time()))
+    if not db.value("select value from meta where key = ?", (_UNTOLD,)):
+        return 0
     with db.write():
-        for fact in old:
-            if facts.get(db, fact.id, owner).state == PENDING:
-                _expire(db, fact, time)
         told = int(db.value("select value from meta where key = ?", (_UNTOLD,)) or 0)
-        if told:
-            db.execute("delete from meta where key = ?", (_UNTOLD,))
+        db.execute("delete from meta where key = ?", (_UNTOLD,))
     return told
 
 
@@ -223,17 +240,31 @@ def _accept(
             replaced.append(_replace(db, each, until, time, batch))
     if state == ACCEPTED:
         replaced += _settle(db, changed, time, single, batch)
-    return facts.get(db, fact.id, fact.owner), True, tuple(replaced)
+    return facts.get(db, fact.id, fact.owner), True, _besides(fact, replaced)
+
+
+def _besides(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Without the fact itself: one that comes late may be the past of another already."""
+    return tuple(each for each in replaced if each.id != fact.id)
 
 
 def _settle(db: Database, fact: Fact, time: clock.Clock, single: Set[str], batch: str) -> tuple[Fact, ...]:
     """Let each value of a single-valued predicate end where the next one begins."""
+    if due(time(), fact):
+        return (_lapse(db, fact, time, "person", batch),)
     if fact.predicate not in single:
         return ()
     values = [each for each in facts.told(db, fact.owner, fact.subject, fact.predicate) if _meet(each, fact)]
     return tuple(
-        _replace(db, each, after.since, time, batch) for each, after in pairwise(values) if each.valid_to is None
+        _replace(db, each, after.since, time, batch)
+        for each, after in pairwise(values)
+        if each.valid_to is None or each.valid_to > after.since
     )
+
+
+def _lapse(db: Database, fact: Fact, time: clock.Clock, actor: str, batch: str) -> Fact:
+    """It was true until its own time ran out."""
+    return facts.change(db, fact, EXPIRED, time, actor=actor, batch=batch, state=EXPIRED, valid_to=fact.expires_at)
 
 
 def _replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
@@ -256,8 +287,8 @@ def _waiting(db: Database, fact: Fact) -> Fact:
 
 def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
     """At most so many proposals wait that nobody typed: the oldest expires, and that is told at the next start."""
-    made = [each for each in facts.pending(db, scope.owner) if each.origin == "model"]
     if claim.origin == "model":
+        made = [each for each in facts.pending(db, scope.owner) if each.origin == "model"]
         for each in made[: max(0, len(made) + 1 - CAP)]:
             _expire(db, each, time)
 
@@ -267,12 +298,6 @@ def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
         db, fact, EXPIRED, time, actor="program", batch=ids.new(time()), state=EXPIRED, decided_at=clock.utc(time())
     )
     db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_UNTOLD,))
-
-
-def _queued_at(db: Database, fact: Fact) -> str:
-    """When it was proposed: an import may tell of what was learned long ago."""
-    versions = facts.history(db, fact)
-    return versions[0].at if versions else fact.learned_at
 
 
 def names(found: Iterable[Fact]) -> str:

@@ -119,17 +119,17 @@ def listing(
 ) -> list[Fact]:  # fmt: skip
     """Facts, the newest first. `as_of`: what was true at that moment, whatever has replaced it since."""
     moment = clock.utc(as_of) if as_of else None
-    wanted = (ACCEPTED, SUPERSEDED) if as_of else states
+    wanted = (ACCEPTED, SUPERSEDED, EXPIRED) if as_of else states
     rows = db.rows(
         f"""select {_COLUMNS} from fact
             where owner = :owner and state in (select value from json_each(:states))
-              and (hidden_at is not null) = :hidden and (:place is null or place in ('', :place))
+              and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
               and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
-                   and (valid_to is null or valid_to > :moment) and operation <> 'delete'))
+                   and (valid_to > :moment or (valid_to is null and state = 'accepted'))
+                   and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
-            "owner": owner, "states": json.dumps(wanted), "hidden": hidden, "place": place, "moment": moment,
-            "limit": limit,
+            "owner": owner, "states": json.dumps(wanted), "place": place, "moment": moment, "limit": limit,
         },
     )  # fmt: skip
     return [Fact(*row) for row in rows]
@@ -140,6 +140,25 @@ def pending(db: Database, owner: str, limit: int = -1) -> list[Fact]:
     rows = db.rows(
         f"select {_COLUMNS} from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit ?",
         (owner, limit),
+    )
+    return [Fact(*row) for row in rows]
+
+
+def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
+    """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
+    rows = db.rows(
+        f"""select {_COLUMNS} from fact where uid < ? and id in (
+              select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)""",
+        (ids.earliest(moment), owner),
+    )
+    return [Fact(*row) for row in rows]
+
+
+def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
+    """Accepted facts whose own time has run out."""
+    rows = db.rows(
+        f"select {_COLUMNS} from fact where owner = ? and state = 'accepted' and expires_at <= ? order by id",
+        (owner, clock.utc(now)),
     )
     return [Fact(*row) for row in rows]
 
@@ -158,10 +177,10 @@ def told(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
 def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
     rows = db.rows(
-        # The plus keeps SQLite from reading all facts of the owner by an index, of which these are a few.
-        f"""select {_COLUMNS} from fact where +owner = ? and id in (
-              select fact_id from fact_mark where hash in (select value from json_each(?))) order by id""",
-        (owner, json.dumps(_marks(statement))),
+        f"""select {_COLUMNS} from fact where +owner = ?2 and id in (
+              select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value)
+            order by id""",
+        (json.dumps(_telling(db, _marks(statement))), owner),
     )
     blank = terms.shingles(terms.unnumbered(statement))
     found = [Fact(*row) for row in rows]
@@ -255,10 +274,20 @@ def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) 
 
 
 def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
-    """Undo a batch, the last change first: a fact that it brought in counts as rejected."""
+    """Undo a batch, the last change first: a fact that it brought in counts as rejected.
+
+    Raises UsageError when one of its facts was changed again since.
+    """
     undone = []
     again = ids.new(time())
     with db.write():
+        later = db.value(
+            """select l.fact_id from fact_version v join fact_version l on l.fact_id = v.fact_id and l.id > v.id
+               where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 and l.actor = 'person' limit 1""",
+            (batch,),
+        )
+        if later:
+            raise UsageError(f"f{later} was changed again since; take that back first: `agent facts undo f{later}`")
         for id, version, was in db.rows(
             "select fact_id, id, was from fact_version where batch = ? and undone = 0 order by id desc", (batch,)
         ):
@@ -341,13 +370,23 @@ def _mark(db: Database, id: int, statement: str) -> None:
 
 
 def _marks(statement: str) -> list[int]:
-    """Some of its shingles, as hashes. Two statements that are alike have one of them in common.
+    """Its shingles, as hashes."""
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
 
-    In any fixed order two sets with a Jaccard index of t or more share one of the first (1 - t) n + 1 of theirs
-    (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
+
+def _telling(db: Database, marks: Sequence[int]) -> list[int]:
+    """So many of a statement's marks that whatever is alike has one of them: the rarest, which few others have.
+
+    What has a Jaccard index of t or more with a set of n has at least t n of its members, so it has one of any
+    n - t n + 1 (after prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
     """
-    hashes = sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
-    return hashes[: len(hashes) - math.ceil(ALIKE * len(hashes)) + 1]
+    needed = len(marks) - math.ceil(ALIKE * len(marks)) + 1
+    counted = db.rows(
+        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+           from json_each(?) c order by 2, 1""",
+        (json.dumps(list(marks)),),
+    )
+    return [mark for mark, _ in counted[:needed]]
 
 
 def name(fact: Fact, limit: int = 80) -> str:

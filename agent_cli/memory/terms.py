@@ -35,7 +35,12 @@ _PARTICLE = re.compile(r"[\u3041-\u309f你我他她它们的了吗呢吧啊是�
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,:/]*")
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nothing|neither|nor|n't|without|cannot|nicht|kein\w*|nie|niemals|ohne)\b|n['’]t\b"
+    r"\b(?:no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot|nicht|nichts|kein\w*|nie|niemals|niemand\w*"
+    r"|weder|ohne)\b|n['’]t\b"
+)
+_NUMERAL = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"
+    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\b"
 )
 
 
@@ -92,7 +97,9 @@ def alike(one: str, other: str, least: float = 0.72) -> bool:
     """Whether two texts say the same: by their shingles, and never when a number or a negation differs."""
     if not overlap(shingles(one), shingles(other), least):
         return False
-    return _told(_NUMBER, one) == _told(_NUMBER, other) and bool(_NEGATION.search(one)) == bool(_NEGATION.search(other))
+    if any(_told(pattern, one) != _told(pattern, other) for pattern in (_NUMBER, _NUMERAL)):
+        return False
+    return bool(_told(_NEGATION, one)) == bool(_told(_NEGATION, other))
 
 
 def _told(pattern: re.Pattern[str], text: str) -> list[str]:

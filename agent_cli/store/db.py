@@ -79,6 +79,23 @@ class Database:
             weakref.finalize(self, self._aside.close)  # also at the end of the process
         return self._aside.ask(work)
 
+    def copy_into(self, other: "Database", pages: int = -1) -> Iterator[int]:
+        """Copy the whole file into another, so many pages at a time; gives how many are left."""
+        with self._sentences(), other._connection.backup("main", self._connection, "main") as copying:
+            while not copying.done:
+                copying.step(pages)
+                yield copying.remaining
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """All reads within see the same moment; others may write meanwhile (with a WAL)."""
+        self.execute("begin")
+        try:
+            self.value("select 1 from sqlite_schema")  # only the first read takes the moment
+            yield
+        finally:
+            self.execute("rollback")
+
     def close(self) -> None:
         if self._aside:
             self._aside.close()

@@ -16,7 +16,16 @@ _PAIRS = [one + other for one in _LETTERS for other in _LETTERS]
 _lock = threading.Lock()
 _last = 0
 
-KINDS = {"s": "session", "m": "message", "n": "note", "f": "fact", "j": "job", "e": "event", "y": "summary"}
+KINDS = {
+    "s": "session",
+    "m": "message",
+    "n": "note",
+    "f": "fact",
+    "j": "job",
+    "e": "event",
+    "y": "summary",
+    "t": "test",
+}
 
 
 def new(moment: datetime) -> str:
@@ -27,6 +36,12 @@ def new(moment: datetime) -> str:
         same_millisecond = fresh >> 80 == _last >> 80
         _last = _last + 1 if same_millisecond else fresh
         value = _last
+    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
+
+
+def earliest(moment: datetime) -> str:
+    """What sorts before every identifier made from this moment on."""
+    value = int(moment.timestamp() * 1000) << 80
     return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
 
 

@@ -183,6 +183,8 @@ create table fact (
 ) strict;
 create index fact_message on fact (message_id) where message_id is not null;
 create index fact_state on fact (owner, state, id);
+create index fact_expires on fact (owner, expires_at) where expires_at is not null;
+create index fact_hidden on fact (owner, id) where hidden_at is not null;
 create index fact_target on fact (target_id) where target_id is not null;
 create index fact_told on fact (owner, subject, predicate) where predicate <> '';
 create unique index fact_imported on fact (owner, source, message_id, statement) where source is not null;

@@ -1,0 +1,121 @@
+"""`agent db`: the one file in which everything is."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli import clock, config
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.cli.run import Run
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.store import backup as backups
+from agent_cli.store import soundness
+
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="Back up, restore, check and compact the database file."
+)
+
+
+@app.command()
+def path(context: typer.Context) -> None:
+    """Say where the database is. It is not opened."""
+    output.say(str(_path(context.obj)))
+
+
+@app.command()
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Say how large it is, and what is in it."""
+    told = soundness.status(context.obj.app().db)
+    if as_json:
+        output.put(told)
+        return
+    for name, value in _lines(told):
+        output.say(f"{name:<12} {value}")
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Where the copy goes.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Copy the database to a file, while it is in use, and check the copy."""
+    copied = backups.make(context.obj.app().db, file, force=force)
+    output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
+
+
+@app.command()
+def restore(
+    context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
+) -> None:
+    """Put a copy in the place of the database, and keep the former one aside."""
+    run: Run = context.obj
+    _refuse_child(run)
+    place = _path(run)
+    restored = backups.restore(place, file, clock.now(), run.note)  # unopened: it may be damaged
+    output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
+    if restored.aside:
+        output.say(f"the former database is kept in {restored.aside}")
+    if restored.forgot:
+        output.note("something was forgotten after this copy was made, and is back with it: forget it again")
+
+
+@app.command()
+def check(context: typer.Context, as_json: AsJson = False) -> None:
+    """Read all of it and say whether it is whole. Exit 6 when it is not."""
+    app_: App = context.obj.app()
+    found = soundness.check(app_.db)
+    if as_json:
+        output.put({"ok": not (found.kept or found.derived), "damaged": found.kept, "indexes": found.derived})
+    for each in (*found.kept, *found.derived) if not as_json else ():
+        output.say(each)
+    if (found.kept or found.derived) and as_json:
+        raise typer.Exit(StoreError.exit_code)
+    if found.kept:
+        raise StoreError(f"{app_.db.path}: the database is damaged; `agent db restore FILE` brings a backup back")
+    if found.derived:
+        raise StoreError(
+            f"{app_.db.path}: an index is damaged and nothing else is; `agent index rebuild` makes it anew"
+        )
+    if not as_json:
+        output.say(f"{app_.db.path} is whole: {_rows(backups.counts(app_.db))}")
+
+
+@app.command()
+def compact(context: typer.Context) -> None:
+    """Give free space in the file back to the disk. Needs twice its size while it works."""
+    run: Run = context.obj
+    _refuse_child(run)
+    before, after = soundness.compact(run.app().db)
+    output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
+
+
+def _path(run: Run) -> Path:
+    return config.database(run.settings().config, os.environ)
+
+
+def _refuse_child(run: Run) -> None:
+    if run.child:
+        raise UsageError("the assistant started this process, and this is for you alone: run it at your own prompt")
+
+
+def _lines(told: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [(name, _size(told[name])) for name in ("size", "wal", "free")]
+    plain = [(name, str(told[name])) for name in ("format", "journal", "sqlite")]
+    copies = [("copy", each) for each in told["backups"]]
+    return [("path", told["path"]), *rows, *plain, ("holds", _rows(told["rows"])), *copies]
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
+
+
+_PLURALS = {"summary": "summaries"}
+
+
+def _rows(rows: dict[str, int]) -> str:
+    return ", ".join(f"{count} {_PLURALS.get(name, name + 's')}" for name, count in rows.items())

@@ -1,0 +1,284 @@
+"""Copies of the database: made while others write, checked before anybody relies on them, and brought back.
+
+A copy is of one moment: the read transaction it is made in keeps what it sees, so that writers neither wait nor make
+it begin again. It is written beside its place under another name, verified there, and takes its place in one step; so
+does a restored one. Where each copy went is kept in the file, because forgetting has to name what still holds a text.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agent_cli import text
+from agent_cli.errors import StoreBusy, StoreError, UsageError
+from agent_cli.store import file as files
+from agent_cli.store import holder, schema
+from agent_cli.store.db import Database
+
+COUNTED = ("session", "message", "note", "fact", "summary", "event")
+_PAGES = 1000  # copied in a step
+_KEY = "backups"
+_PATIENCE = 1.0  # seconds to wait for others to let go of the file
+
+
+@dataclass(frozen=True)
+class Copied:
+    path: Path
+    size: int
+    rows: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Restored:
+    aside: Path | None  # where the former file is; None: there was none
+    rows: dict[str, int]
+    forgot: bool  # whether something was forgotten that may be back with the copy
+
+
+def make(
+    db: Database, path: Path, *, force: bool = False, progress: Callable[[int], None] = lambda left: None
+) -> Copied:
+    """Copy the database to a file. Raises UsageError when that is there, StoreError when the copy is not whole."""
+    path = path.expanduser().absolute()
+    _refuse_place(Path(db.path), path, force)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with _fresh(part):
+        source = db.again()
+        try:
+            rows = _copy(source, part, progress)
+        finally:
+            source.close()
+        _settle(part, path)
+    note(db, path)
+    return Copied(path, path.stat().st_size, rows)
+
+
+def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> Restored:
+    """Put a copy in the place of the database, which is kept aside under a dated name.
+
+    Raises UsageError when there is no such copy, StoreError when it cannot be used or another process has the database
+    open. Nothing is changed then.
+    """
+    current, path = current.resolve(), path.expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}; name one that `agent db backup` wrote")
+    if current.exists() and current.samefile(path):
+        raise UsageError(f"{path} is the database itself; name a copy of it")
+    current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = current.with_name(f".{current.name}.{os.getpid()}.part")
+    with _fresh(part):
+        rows = _staged(path, part)
+        if not current.exists():
+            _prepare(part, [str(path)], now, notice)
+            _settle(part, current)
+            return Restored(None, rows, False)
+        aside = _unused(current, now)
+        with _alone(current) as (known, forgotten):
+            _prepare(part, [*known, str(path), str(aside)], now, notice)
+            forgot = bool(forgotten - _forgotten(part))
+            _keep(current, aside)
+            _settle(part, current)
+    return Restored(aside, rows, forgot)
+
+
+def note(db: Database, path: Path) -> None:
+    """Keep in mind that a copy of this file is there."""
+    with db.write():
+        known = made(db)
+        told = text.whole(str(path))
+        if told not in known:
+            db.execute(
+                "insert into meta values (?, ?) on conflict do update set value = excluded.value",
+                (_KEY, json.dumps([*known, told])),
+            )
+
+
+def made(db: Database) -> list[str]:
+    """Where copies were written to, or kept aside, as far as this file knows."""
+    return [str(each) for each in json.loads(db.value("select value from meta where key = ?", (_KEY,)) or "[]")]
+
+
+def counts(db: Database) -> dict[str, int]:
+    """How many rows there are of each kind that is kept."""
+    there = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
+    return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED if table in there}
+
+
+def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
+    """Copy one moment of the source and verify it; gives its rows."""
+    wal = source.value("pragma journal_mode") == "wal"
+    copy = Database(part, "delete")
+    try:
+        if wal:
+            with source.reading():
+                rows = counts(source)
+                for left in source.copy_into(copy, _PAGES):
+                    progress(left)
+        else:  # a writer in between would make it begin again, and a transaction would keep writers out: in one go
+            for left in source.copy_into(copy):
+                progress(left)
+            rows = counts(copy)
+        copy.value("pragma journal_mode = delete")  # one file, with nothing beside it
+        _verify(copy, "quick_check")
+        if counts(copy) != rows:
+            raise StoreError(f"{part}: the copy does not hold what the database holds; check the disk and try again")
+    finally:
+        copy.close()
+    return rows
+
+
+def _staged(path: Path, part: Path) -> dict[str, int]:
+    """Copy a backup to where it can be looked at without touching it; gives its rows."""
+    source, copy = Database(path, patience=_PATIENCE), Database(part, "delete")
+    try:
+        schema.check(source)
+        for _ in source.copy_into(copy):
+            pass
+        copy.value("pragma journal_mode = delete")
+        _verify(copy, "integrity_check", path)
+        return counts(copy)
+    finally:
+        source.close()
+        copy.close()
+
+
+def _verify(copy: Database, pragma: str, of: Path | None = None) -> None:
+    """Raises StoreError when the copy is not a whole file of this program."""
+    name = of or copy.path
+    if copy.value("pragma application_id") != schema.APPLICATION:
+        raise StoreError(f"{name}: this is no database of agent; name a file that `agent db backup` wrote")
+    found = copy.value(f"pragma {pragma}(1)")
+    if found != "ok":
+        raise StoreError(f"{name}: the copy is damaged ({text.one_line(str(found))}); use another one")
+
+
+def _prepare(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
+    """Bring the copy up to this program's format, and tell it where other copies are."""
+    db = files.open_file(part, now, notice)
+    try:
+        for each in known:
+            note(db, Path(each))
+    finally:
+        db.close()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[tuple[list[str], set[str]]]:
+    """Keep every other process out of the file; gives the copies it knows of and the hashes of what was forgotten.
+
+    Raises StoreBusy when another has it open: leaving the WAL needs the file for oneself alone. A file so damaged that
+    SQLite cannot open it has no other user either.
+    """
+    db = Database(path, patience=_PATIENCE)
+    try:
+        known: list[str] = []
+        forgotten: set[str] = set()
+        try:
+            _refuse_holders(db)
+            if db.value("pragma journal_mode = delete") != "delete":
+                raise _busy(path)
+            db.execute("begin exclusive")
+            known = made(db)
+            forgotten = _hashes(db)
+        except StoreBusy as error:
+            raise error if error.__cause__ is None else _busy(path) from error
+        except (StoreError, ValueError):
+            pass
+        yield known, forgotten
+    finally:
+        db.close()
+
+
+def _refuse_holders(db: Database) -> None:
+    """Where the journal is a plain one, an idle process holds no lock: but its session says that it is there."""
+    if not db.value("select 1 from sqlite_schema where name = 'session'"):
+        return
+    for (held_by,) in db.rows("select distinct holder from session where holder is not null"):
+        if held_by != holder.me() and holder.lives(held_by):
+            raise _busy(Path(db.path), f" (process {held_by.split('/')[1]})")
+
+
+def _busy(path: Path, who: str = "") -> StoreBusy:
+    return StoreBusy(
+        f"{path}: another process has the database open{who}; leave it there (/exit), then restore again; "
+        "nothing was changed"
+    )
+
+
+def _forgotten(path: Path) -> set[str]:
+    db = Database(path)
+    try:
+        return _hashes(db)
+    finally:
+        db.close()
+
+
+def _hashes(db: Database) -> set[str]:
+    if not db.value("select 1 from sqlite_schema where name = 'forgotten'"):
+        return set()
+    return {hash for (hash,) in db.rows("select hash from forgotten")}
+
+
+def _keep(current: Path, aside: Path) -> None:
+    """Give the file a second name before another takes its first: at no moment is there none."""
+    try:
+        os.link(current, aside)
+    except OSError:  # a file system without links
+        shutil.copyfile(current, aside)
+        aside.chmod(0o600)
+    wal = current.with_name(f"{current.name}-wal")
+    if wal.exists():  # of a damaged file: it must not be read into the new one
+        os.replace(wal, aside.with_name(f"{aside.name}-wal"))
+    current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
+
+
+def _unused(current: Path, now: datetime) -> Path:
+    """A dated name beside the database that no file has."""
+    stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
+    names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
+    return next(path for name in names if not (path := current.with_name(name)).exists())
+
+
+def _refuse_place(db: Path, path: Path, force: bool) -> None:
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file in it, as in {path / 'memory-backup.db'}")
+    if path.resolve() in {db.resolve().with_name(db.name + end) for end in ("", "-wal", "-shm", "-journal")}:
+        raise UsageError(f"{path} is the database itself; name another file")
+    if path.exists() and not force:
+        raise UsageError(f"{path} is there already; name another file, or say --force to write over it")
+
+
+@contextmanager
+def _fresh(part: Path) -> Iterator[None]:
+    """An empty file of the owner's alone, and nothing left of it in the end."""
+    try:
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise StoreError(f"{part.parent}: no file can be written there ({error.strerror})") from error
+    try:
+        yield
+    finally:
+        for end in ("", "-journal", "-wal", "-shm"):
+            part.with_name(part.name + end).unlink(missing_ok=True)
+
+
+def _settle(part: Path, path: Path) -> None:
+    """Give the finished file its name, on the disk too."""
+    _sync(part)
+    os.replace(part, path)
+    with suppress(OSError):  # not every file system lets a folder be synced
+        _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,120 @@
+"""`agent db`: where the file is, how large, copied while a conversation is open, brought back, checked, compacted."""
+
+import stat
+
+import pytest
+
+from tests.conftest import NOON, Ran
+
+
+@pytest.fixture
+def program(program):
+    program.env["AGENT_NOW"] = NOON.isoformat()
+    return program
+
+
+def test_the_path_is_said_without_opening_the_file(program):
+    assert program("db", "path") == Ran(0, f"{program.db}\n", "")
+    assert not program.db.exists()
+
+
+def test_status_says_what_is_in_the_file(program):
+    program("notes", "add", "Buy milk")
+    program("facts", "add", "I like tea")
+    told = program("db", "status", "--json").json
+    assert {name: told[name] for name in ("path", "journal", "free", "backups")} == {
+        "path": str(program.db), "journal": "wal", "free": 0, "backups": []
+    }  # fmt: skip
+    assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "event": 2}
+    assert told["size"] == program.db.stat().st_size
+    lines = program("db", "status").out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "path", "size", "wal", "free", "format", "journal", "sqlite", "holds"
+    ]  # fmt: skip
+    assert lines[-1] == "holds        0 sessions, 0 messages, 1 notes, 1 facts, 0 summaries, 2 events"
+
+
+def test_a_copy_made_beside_an_open_conversation_is_brought_back_after_it(program, terminal):
+    program("notes", "add", "Buy milk")
+    screen = terminal("-m", "offline").wait_prompt()
+    screen.enter("hello there")
+    screen.wait_prompt()
+    copy = program.home / "copy.db"
+    ran = program("db", "backup", str(copy))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"copied to {copy} and checked: ")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    program("notes", "add", "Buy bread")
+
+    ran = program("db", "restore", str(copy))
+    assert (ran.code, ran.out) == (6, "")
+    assert ran.err.startswith(f"agent: {program.db}: another process has the database open")
+    screen.enter("/exit")
+    screen.ended()
+    ran = program("db", "restore", str(copy))
+    assert ran.code == 0
+    said, kept = ran.out.splitlines()
+    assert said.startswith(f"restored {program.db} from {copy}: 1 sessions, ")
+    assert kept == f"the former database is kept in {program.home}/memory-before-2026-01-02-120000.db"
+    assert program("notes", "list").out == "n1  2026-01-02  Buy milk\n"
+    former = {"AGENT_DB": f"{program.home}/memory-before-2026-01-02-120000.db"}
+    assert program("notes", "list", env=former).out.splitlines()[0] == "n2  2026-01-02  Buy bread"
+
+
+def test_a_file_that_is_there_is_kept(program):
+    copy = program.home / "copy.db"
+    copy.write_text("mine")
+    ran = program("db", "backup", str(copy))
+    said = f"agent: {copy} is there already; name another file, or say --force to write over it\n"
+    assert ran == Ran(2, "", said)
+    assert copy.read_text() == "mine"
+    assert program("db", "backup", str(copy), "--force").code == 0
+
+
+def test_a_missing_copy_is_said(program):
+    ran = program("db", "restore", "nowhere.db")
+    assert ran == Ran(
+        2, "", f"agent: there is no file {program.work}/nowhere.db; name one that `agent db backup` wrote\n"
+    )
+    assert not program.db.exists()
+
+
+def test_a_whole_file_is_said_to_be_whole(program):
+    program("notes", "add", "Buy milk")
+    ran = program("db", "check")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"{program.db} is whole: 0 sessions, 0 messages, 1 notes, ")
+    assert program("db", "check", "--json").json == {"ok": True, "damaged": [], "indexes": []}
+
+
+def test_a_damaged_file_ends_with_six_and_a_sentence(program):
+    for number in range(3):
+        program("notes", "add", stdin=f"note {number} " + "words " * 2000)
+    raw = bytearray(program.db.read_bytes())
+    root = program.rows("select rootpage from sqlite_schema where name = 'note'")[0][0]
+    raw[4096 * (root - 1) + 8 : 4096 * root] = b"\xa5" * 4088
+    program.db.write_bytes(raw)
+    ran = program("db", "check")
+    assert ran.code == 6
+    assert "damaged" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_space_is_given_back(program):
+    program("notes", "add", stdin="words " * 200_000)
+    program("notes", "search", "words")
+    size = program.db.stat().st_size
+    ran = program("db", "compact")
+    assert (ran.code, ran.err) == (0, "")
+    before, after, gained = ran.out.removeprefix("compacted: ").strip().split(", ")
+    assert (before.endswith("MB before"), after.endswith(" after"), gained.endswith(" gained")) == (True,) * 3
+    assert program.db.stat().st_size <= size
+    assert program("db", "check").code == 0
+
+
+@pytest.mark.parametrize("command", [["restore", "copy.db"], ["compact"]], ids=" ".join)
+def test_a_process_that_the_assistant_started_may_not(program, command):
+    program("db", "backup", str(program.work / "copy.db"))
+    ran = program("db", *command, env={"AGENT_CHILD": "1"})
+    said = "agent: the assistant started this process, and this is for you alone: run it at your own prompt\n"
+    assert ran == Ran(2, "", said)

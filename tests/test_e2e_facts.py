@@ -1,0 +1,405 @@
+"""`agent facts`: said, listed, changed, undone, moved in and out, each in a process of its own."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import NOON, Ran
+
+
+@pytest.fixture
+def program(program):
+    program.env["AGENT_NOW"] = NOON.isoformat()
+    return program
+
+
+def editor(program, script):
+    """An editor that is a shell script; "$1" is the file."""
+    file = program.home / "editor"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    program.env["EDITOR"] = str(file)
+
+
+def lines(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+GRAZ = {"statement": "I live in Graz", "at": "2025-03-01T10:00:00+01:00", "since": "2025-03-01",
+        "subject": "person", "predicate": "lives_in", "object": "Graz"}  # fmt: skip
+LINZ = {"statement": "I moved to Linz", "at": "2025-06-01T10:00:00+02:00", "since": "2025-06-01",
+        "subject": "person", "predicate": "lives_in", "object": "Linz"}  # fmt: skip
+
+
+def take_in(program, *rows):
+    return program("facts", "import", "-", "--accept", "--yes", stdin=lines(*rows))
+
+
+def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
+    assert program("facts", "add", "I", "like", "tea") == Ran(0, "saved f1 “I like tea”\n", "")
+    ran = program("facts", "add", stdin="I like coffee with oat milk\n\nThe NAS is in the cellar\n")
+    assert ran.out.splitlines() == [
+        "f2 “I like coffee with oat milk” waits for your yes (agent facts approve f2)",
+        "f3 “The NAS is in the cellar” waits for your yes (agent facts approve f3)",
+    ]
+    assert program("facts", "list").out == "f1  2026-01-02  I like tea\n"
+    assert program("facts", "list", "--all").out == (
+        "f3  2026-01-02  pending  The NAS is in the cellar\n"
+        "f2  2026-01-02  pending  I like coffee with oat milk\n"
+        "f1  2026-01-02           I like tea\n"
+    )
+    assert program.rows("select state, origin, trust from fact order by id") == [
+        ("accepted", "typed", "typed"), ("pending", "piped", "piped"), ("pending", "piped", "piped")
+    ]  # fmt: skip
+    assert program("facts", "add", "I like tea!").out == "known already: f1 “I like tea”\n"
+    said = "nothing new in “I like tea”: it is known, waits already, or was rejected or forgotten\n"
+    assert program("facts", "add", stdin="I like tea").out == said
+    empty = Ran(2, "", "agent: an empty fact says nothing; write what is true\n")
+    assert program("facts", "add", " ") == program("facts", "add", stdin=" \n") == empty
+
+
+def test_at_a_terminal_a_fact_is_written_in_the_editor(program, terminal):
+    editor(program, 'echo "I like tea" > "$1"')
+    screen = terminal("facts", "add", EDITOR=program.env["EDITOR"])
+    screen.wait("saved f1 “I like tea”")
+    assert screen.ended() == 0
+
+
+def test_a_fact_of_a_place_a_session_or_a_time_is_labelled(program):
+    hello = {"id": "1", "messages": [{"id": "1", "role": "user", "content": "hello", "at": "2025-01-01T10:00:00"}]}
+    program("sessions", "import", "-", stdin=lines(hello))
+    program("facts", "add", "--here", "The tests run with tox")
+    program("facts", "add", "--session", "s1", "We talk about boats")
+    program("facts", "add", "--since", "2025-03-01", "--until", "2026-03-31", "The printer is on loan")
+    assert program("facts", "list").out == (
+        "f3  2025-03-01  The printer is on loan\n"
+        "f2  2026-01-02  We talk about boats (in session s1 alone)\n"
+        f"f1  2026-01-02  The tests run with tox (in {program.work})\n"
+    )
+    elsewhere = program.home / "elsewhere"
+    elsewhere.mkdir()
+    program.work = elsewhere
+    assert program("facts", "list", "--here").out.splitlines()[-1].startswith("f2")
+    assert program("facts", "list", "--as-of", "2025-02-28").out == ""
+    assert program("facts", "list", "--as-of", "2026-03-31").out.startswith("f3")
+    assert "f3" not in program("facts", "list", "--as-of", "2026-04-01").out
+    assert program("facts", "add", "--since", "soon", "x").err == "agent: 'soon' is no day: write it like 2026-11-20\n"
+    assert program("facts", "add", "--since", "2026-02-02", "--until", "2026-02-01", "x").code == 2
+
+
+def test_where_i_live_now_is_linz_and_in_april_it_was_graz(program):
+    assert take_in(program, LINZ, GRAZ) == Ran(0, "imported 2 facts, accepted\n", "")
+    assert program("facts", "list").out == "f1  2025-06-01  I moved to Linz\n"
+    assert program("facts", "list", "--as-of", "2025-04-01").out == "f2  2025-03-01  I live in Graz\n"
+    assert program("facts", "list", "--as-of", "2025-06-01").out == "f1  2025-06-01  I moved to Linz\n"
+    assert program("facts", "list", "--state", "superseded", "--json").json[0]["valid_to"] == "2025-06-01T00:00:00.000Z"
+    assert program("facts", "list", "--as-of", "2025-04-01", "--all").code == 2
+
+
+def test_a_fact_is_shown_with_where_it_comes_from_and_what_it_replaced(program):
+    message = {"id": "m1", "role": "user", "content": "I moved to Linz", "at": "2025-06-01T10:00:00"}
+    program("sessions", "import", "-", "--source", "old", stdin=lines({"id": "1", "messages": [message]}))
+    take_in(program, GRAZ)
+    linz = {**LINZ, "source": "m1", "quote": "I moved to Linz"}
+    program("facts", "import", "-", "--source", "old", stdin=lines(linz))
+    assert program("facts", "approve", "f2").out == "accepted f2 “I moved to Linz”; it replaces f1 “I live in Graz”\n"
+    assert program("facts", "show", "f2").out == (
+        "f2  I moved to Linz\n"
+        "  triple       person lives_in Linz\n"
+        "  state        accepted on 2026-01-02\n"
+        "  true         since 2025-06-01\n"
+        "  place        everywhere\n"
+        "  origin       import\n"
+        "  source       m1 “I moved to Linz”\n"
+        "  replaced     f1 “I live in Graz”\n"
+    )
+    assert program("facts", "show", "1").out.splitlines()[2:] == [
+        "  state        superseded on 2026-01-02",
+        "  true         since 2025-03-01 until 2025-06-01",
+        "  place        everywhere",
+        "  origin       import",
+        "  replaced by  f2 “I moved to Linz”",
+    ]
+    told = program("facts", "show", "f2", "--json").json
+    assert {name: told[name] for name in ("id", "state", "message", "sources", "replaced", "replaced_by")} == {
+        "id": "f2", "state": "accepted", "message": "m1", "replaced": ["f1"], "replaced_by": [],
+        "sources": [{"message": "m1", "quote": "I moved to Linz"}],
+    }  # fmt: skip
+
+
+def test_several_are_approved_or_rejected_at_once_or_none(program):
+    program("facts", "add", stdin="I like tea\nThe NAS is in the cellar\nAnna plays the cello\n")
+    assert program("facts", "approve", "f1", "f9").code == 2
+    assert program("facts", "approve").err == "agent: name facts by their handles, as in f12, or say --all --yes\n"
+    assert program("facts", "approve", "--all").code == program("facts", "reject", "--all").code == 2
+    assert program.rows("select distinct state from fact") == [("pending",)]
+    assert program("facts", "reject", "f3").out == "rejected f3 “Anna plays the cello”\n"
+    assert program("facts", "approve", "--all", "--yes").out == (
+        "accepted f1 “I like tea”\naccepted f2 “The NAS is in the cellar”\n"
+    )
+    assert program("facts", "approve", "f1").err == "agent: f1 waits for no yes: it is accepted\n"
+    assert program("facts", "undo").out == (
+        "taken back: f2 “The NAS is in the cellar” is pending again\ntaken back: f1 “I like tea” is pending again\n"
+    )
+
+
+CHANGES = [
+    ["add", "I like beer"], ["approve", "f1"], ["approve", "--all", "--yes"], ["edit", "f2", "I like beer"], ["edit"],
+    ["undo"], ["restore", "f3"], ["import", "-", "--accept", "--yes"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", CHANGES, ids=" ".join)
+def test_a_process_that_the_assistant_started_accepts_nothing(program, command):
+    program("facts", "add", stdin="I like tea")
+    program("facts", "add", "The NAS is in the cellar")
+    program("facts", "add", "Anna plays the cello")
+    program("facts", "rm", "f3")
+    editor(program, 'echo "- I like beer" >> "$1"')
+    before = program.rows("select * from fact")
+    ran = program("facts", *command, env={"AGENT_CHILD": "1"}, stdin=lines({"statement": "I like beer"}))
+    assert ran.code == 2
+    assert ran.err.startswith("agent: the assistant started this process, and only you can say yes")
+    assert program.rows("select * from fact") == before
+
+
+def test_what_a_process_of_the_assistant_pipes_in_waits(program):
+    assert program("facts", "add", stdin="I like tea", env={"AGENT_CHILD": "1"}).code == 0
+    assert program.rows("select state from fact") == [("pending",)]
+
+
+def test_a_fact_is_changed_in_words_and_in_the_editor(program):
+    program("facts", "add", "I like tea")
+    assert program("facts", "edit", "f1", "I", "like", "green", "tea") == Ran(0, "changed f1 “I like green tea”\n", "")
+    editor(program, 'sed -i s/green/black/ "$1"')
+    assert program("facts", "edit", "f1") == Ran(0, "changed f1 “I like black tea”\n", "")
+    assert program("facts", "edit", "f1") == Ran(0, "", "agent: f1 was left as it is\n")
+    assert program("facts", "history", "f1").out == (
+        "2026-01-02  edited  person  “I like green tea”, accepted\n"
+        "2026-01-02  edited  person  “I like tea”, accepted\n"
+        "2026-01-02  added   person\n"
+        "now: f1 “I like black tea”, accepted\n"
+    )
+    assert program("facts", "undo", "f1").out == "taken back: f1 “I like green tea” is accepted again\n"
+    assert program("facts", "undo").out == "taken back: f1 “I like tea” is accepted again\n"
+    told = program("facts", "history", "f1", "--json", "--limit", "2").json
+    assert [(row["change"], row["statement"], row["undone"]) for row in told] == [
+        ("undone", "I like green tea", True), ("undone", "I like black tea", True)
+    ]  # fmt: skip
+
+
+def test_all_facts_are_changed_as_one_file(program):
+    program("facts", "add", "I like tea")
+    program("facts", "add", "The NAS is in the cellar")
+    editor(program, """sed -i -e s/tea/coffee/ -e /NAS/d "$1"; echo '- Anna plays the cello' >> "$1" """)
+    assert program("facts", "edit") == Ran(
+        0,
+        "changed f1 “I like coffee”\nhidden f2 “The NAS is in the cellar”\nsaved f3 “Anna plays the cello”\n",
+        "agent: `agent facts undo` takes all of it back\n",
+    )
+    assert program("facts", "list").out == "f3  2026-01-02  Anna plays the cello\nf1  2026-01-02  I like coffee\n"
+    assert program("facts", "undo").code == 0
+    assert program("facts", "list").out == "f2  2026-01-02  The NAS is in the cellar\nf1  2026-01-02  I like tea\n"
+    editor(program, "true")
+    assert program("facts", "edit") == Ran(0, "", "agent: nothing was changed\n")
+
+
+def test_a_broken_file_changes_nothing_and_is_kept(program):
+    program("facts", "add", "I like tea")
+    editor(program, 'sed -i s/f1:/f7:/ "$1"')
+    ran = program("facts", "edit")
+    assert (ran.code, ran.out) == (2, "")
+    said, kept = ran.err.strip().split("; your text is kept in ")
+    assert said.endswith("f7 is no fact of this file; a new line has no handle; nothing was changed")
+    assert "- f7: I like tea\n" in Path(kept).read_text()
+    assert program("facts", "list").out == "f1  2026-01-02  I like tea\n"
+
+
+def test_a_fact_that_changes_while_the_file_is_open_is_not_written_over(program):
+    program("facts", "add", "I like tea")
+    command = " ".join(program.command)
+    editor(program, f'AGENT_CHILD= ; unset AGENT_CHILD; {command} facts edit f1 "I like beer"; sed -i s/tea/wine/ "$1"')
+    ran = program("facts", "edit")
+    assert ran.code == 2
+    assert "f1 was changed elsewhere while you wrote; nothing was changed; your text is kept in " in ran.err
+    assert program("facts", "list").out == "f1  2026-01-02  I like beer\n"
+
+
+def test_a_fact_is_hidden_and_brought_back(program):
+    program("facts", "add", "I like tea")
+    assert program("facts", "rm", "f1") == Ran(0, "hidden f1 “I like tea” (agent facts restore f1)\n", "")
+    assert program("facts", "list").out == program("facts", "search", "tea").out == ""
+    assert program("facts", "list", "--hidden").out == "f1  2026-01-02  I like tea\n"
+    assert program("facts", "rm", "f1") == Ran(2, "", "agent: f1 is hidden already\n")
+    assert program("facts", "restore", "f1") == Ran(0, "restored f1 “I like tea”\n", "")
+    assert program("facts", "restore", "f1") == Ran(2, "", "agent: f1 is not hidden\n")
+    assert program("facts", "search", "tea").out == "f1  2026-01-02  I like tea\n"
+
+
+def test_only_what_is_true_now_is_found(program):
+    take_in(program, GRAZ, LINZ)
+    program("facts", "add", stdin="Linz has a river and I walk there")
+    assert program("facts", "search", "where do I live, Graz or Linz?").out == "f2  2025-06-01  I moved to Linz\n"
+
+
+def test_facts_are_exported_and_imported_again(program):
+    take_in(program, GRAZ, LINZ)
+    program("facts", "add", "--here", "The tests run with tox")
+    program("facts", "add", stdin="I like tea")
+    ran = program("facts", "export", "--all")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert rows[0] == {
+        "statement": "I live in Graz", "at": "2025-03-01T10:00:00+01:00", "since": "2025-03-01T01:00:00+01:00",
+        "until": "2025-06-01T01:00:00+01:00", "subject": "person", "predicate": "lives_in", "object": "Graz",
+    }  # fmt: skip
+    assert [row["statement"] for row in rows] == ["I live in Graz", "I moved to Linz", "The tests run with tox"]
+    assert len(program("facts", "export").out.splitlines()) == 2
+
+    other = {"AGENT_DB": str(program.home / "other.db")}
+    importing = ("facts", "import", "-", "--accept", "--yes")
+    assert program(*importing, stdin=ran.out, env=other).out == "imported 3 facts, accepted\n"
+    assert program(*importing, stdin=ran.out, env=other).out == "imported 0 facts, accepted\n"
+    for day in ("2025-04-01", "2025-07-01", "2026-01-02"):
+        shown = [program("facts", "list", "--as-of", day, env=env).out for env in (None, other)]
+        assert [line[4:] for line in shown[0].splitlines()] == [line[4:] for line in shown[1].splitlines()]
+    assert program("facts", "list", env=other).out.count("\n") == 2
+
+
+def test_what_waits_from_an_import_is_accepted_when_it_comes_again_as_accepted(program):
+    told = lines({"statement": "I like tea"}, {"statement": "Anna plays the cello"})
+    assert program("facts", "import", "-", stdin=told).out == "imported 2 facts, pending\n"
+    assert program("facts", "import", "-", stdin=told).out == "imported 0 facts, pending\n"
+    assert program("facts", "import", "-", "--accept", stdin=told).code == 2
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 2 facts, accepted\n"
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 0 facts, accepted\n"
+    assert program.rows("select state from fact") == [("accepted",)] * 2
+    program("facts", "undo")
+    assert program.rows("select state from fact") == [("pending",)] * 2
+
+
+def test_what_was_decided_or_is_past_does_not_come_back_by_an_import(program):
+    take_in(program, GRAZ, LINZ)
+    take_in(program, GRAZ, LINZ)
+    assert program.rows("select statement, state from fact") == [
+        ("I live in Graz", "superseded"), ("I moved to Linz", "accepted")
+    ]  # fmt: skip
+    tea = lines({"statement": "I like tea", "at": "2025-01-01"})
+    program("facts", "import", "-", stdin=tea)
+    program("facts", "reject", "f3")
+    assert program("facts", "import", "-", stdin=tea).out == "imported 0 facts, pending\n"
+    assert program.rows("select state from fact where id = 3") == [("rejected",)]
+
+
+def test_what_expired_while_it_waited_may_come_again(program):
+    message = {"id": "m1", "role": "user", "content": "I like tea", "at": "2025-06-01T10:00:00"}
+    program("sessions", "import", "-", stdin=lines({"id": "1", "messages": [message]}))
+    tea = lines({"statement": "I like tea", "source": "m1"})
+    program("facts", "import", "-", stdin=tea)
+    program("sessions", "list")
+    program.rows("update fact set state = 'expired'")
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 facts, accepted\n"
+    assert program.rows("select state from fact") == [("accepted",)]
+
+
+def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
+    rows = [
+        {"statement": "I like tea"}, {"statement": 4}, {"at": "2025-01-01"}, ["x"], {"statement": "a", "since": "soon"},
+        {"statement": "b", "since": "2025-02-01", "until": "2025-01-01"}, {"statement": "c", "subject": "person"},
+        {"statement": "d", "source": ["x"]},
+    ]  # fmt: skip
+    ran = program("facts", "import", "-", stdin=lines(*rows) + "{\n")
+    assert (ran.code, ran.out) == (1, "imported 1 facts, pending\n")
+    told = ran.err.splitlines()
+    assert told[:6] == [
+        "agent: line 2 was skipped: the statement is no text",
+        "agent: line 3 was skipped: it has no statement",
+        "agent: line 4 was skipped: it is no JSON object",
+        "agent: line 5 was skipped: Invalid isoformat string: 'soon'",
+        "agent: line 6 was skipped: it ends before it begins",
+        "agent: line 7 was skipped: subject, predicate and object go together",
+    ]
+    assert [line.split(" was")[0] for line in told[6:8]] == ["agent: line 8", "agent: line 9"]
+    assert told[8] == "agent: 8 broken lines were skipped; the others are imported"
+
+
+def test_the_files_of_other_agents_are_written_and_theirs_are_kept(program):
+    take_in(program, GRAZ, LINZ, {"statement": "Anna plays the cello", "at": "2025-01-01"})
+    program("facts", "add", "--here", "My tests run with tox")
+    folder = program.home / "out"
+    ran = program("facts", "export", "--format", "md", "--out", str(folder))
+    assert ran == Ran(0, f"wrote {folder}/USER.md\nwrote {folder}/MEMORY.md\n", "")
+    mark = "<!-- written by `agent facts export`: it is written over by the next one -->\n\n"
+    assert (folder / "USER.md").read_text() == (
+        f"{mark}# About the person\n\n- I moved to Linz (2025-06-01)\n\n## In {program.work}\n\n"
+        "- My tests run with tox (2026-01-02)\n"
+    )
+    assert (folder / "MEMORY.md").read_text() == (
+        f"{mark}# What is known besides\n\n- Anna plays the cello (2025-01-01)\n"
+    )
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    assert program("facts", "export", "--format", "md", "--out", str(folder)).code == 0
+    (folder / "MEMORY.md").write_text("# mine\n")
+    said = f"agent: {folder}/MEMORY.md was not written by this program; say --force to write over it\n"
+    assert program("facts", "export", "--format", "md", "--out", str(folder)) == Ran(2, "", said)
+    assert (folder / "MEMORY.md").read_text() == "# mine\n"
+    assert program("facts", "export", "--format", "md", "--out", str(folder), "--force").code == 0
+
+
+def test_lines_are_written_to_a_folder_too(program):
+    program("facts", "add", "I like tea")
+    folder = program.home / "out"
+    for _ in range(2):
+        assert program("facts", "export", "--out", str(folder)).out == f"wrote {folder}/facts.jsonl\n"
+    (folder / "facts.jsonl").write_text("mine\n")
+    assert program("facts", "export", "--out", str(folder)).code == 2
+
+
+def test_questions_are_kept_and_asked(program):
+    assert program("facts", "test") == Ran(
+        0, "", "agent: no question is kept yet: `agent facts test add QUESTION --mention WORDS`\n"
+    )
+    added = program("facts", "test", "add", "What", "do I drink?", "--mention", "green tea")
+    assert added == Ran(0, "saved t1 “What do I drink?”\n", "")
+    assert program("facts", "test") == Ran(1, "✗ t1  What do I drink?  (not found: green tea)\n", "")
+    program("facts", "add", "I drink green tea")
+    assert program("facts", "test", "run") == Ran(0, "✓ t1  What do I drink?\n", "")
+    row = {"id": "t1", "question": "What do I drink?", "mention": ["green tea"]}
+    assert program("facts", "test", "list").out == "t1  What do I drink?  green tea\n"
+    assert program("facts", "test", "list", "--json").json == [row]
+    assert program("facts", "test", "run", "--json").json == [{**row, "missing": []}]
+    assert program("facts", "test", "rm", "t1") == Ran(0, "erased t1 “What do I drink?”\n", "")
+    assert program("facts", "test", "list") == Ran(0, "", "")
+
+
+WRONG = [
+    (["show", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
+    (["show", "n1"], "'n1' is no handle of a fact: write it like f4"),
+    (["edit", "tea"], "'tea' is no handle of a fact: write it like f4"),
+    (["history", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
+    (["undo"], "there is no change to take back"),
+    (["list", "--as-of", "March"], "'March' is no day: write it like 2026-11-20"),
+    (["test", "rm", "t9"], "there is no test t9; `agent facts test list` shows them all"),
+    (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: No such file or directory"),
+    (["export", "--format", "md", "--all"], "MEMORY.md and USER.md hold what is true now; --all is for --format jsonl"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
+def test_what_cannot_be_meant_is_said(program, arguments, said):
+    assert program("facts", *arguments) == Ran(2, "", f"agent: {said}\n")
+
+
+def test_every_list_takes_json_and_a_limit(program):
+    for words in ("one", "two", "six"):
+        program("facts", "add", f"a fact on {words}")
+    for command in (["list"], ["search", "fact"]):
+        assert len(program("facts", *command, "--limit", "2", "--json").json) == 2
+        assert len(program("facts", *command, "--limit", "2").out.splitlines()) == 2
+
+
+def test_control_characters_reach_no_terminal(program):
+    program("facts", "add", "I like \x1b[31mtea\u202e")
+    for command in (["list"], ["show", "f1"], ["history", "f1"], ["search", "tea"], ["rm", "f1"]):
+        assert "\x1b" not in program("facts", *command).out, command
