@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
-from agent_cli.errors import AgentError, Cancelled
+from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import index, log, summaries, vectors
+from agent_cli.memory import forget, index, log, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -138,7 +138,19 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
-HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {summaries.JOB: summarise, INDEX: catch_up, MEND: mend}
+def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
+    """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
+    if not forget.finish(desk.db, desk.time):
+        raise StoreBusy("another process reads what was there before something was erased; this is tried again")
+    return lambda: None
+
+
+HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
+    summaries.JOB: summarise,
+    INDEX: catch_up,
+    MEND: mend,
+    forget.JOB: empty_journal,
+}
 
 
 class IdleWorker:

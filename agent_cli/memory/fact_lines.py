@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption
+from agent_cli.memory import adoption, forgotten
 from agent_cli.memory.predicates import SINGLE
 from agent_cli.memory.scope import Scope
 from agent_cli.store.db import Database
@@ -31,7 +31,7 @@ def read(
             for number, line in rows[start : start + _BATCH]:
                 try:
                     with db.write():  # a line whole or not at all
-                        new += _read(db, scope, json.loads(line), source, time, accepted, single)
+                        new += _read(db, scope, json.loads(line), source, time, accepted, single, number, complain)
                 except (ValueError, TypeError, KeyError, AttributeError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -40,8 +40,9 @@ def read(
 
 
 def _read(
-    db: Database, scope: Scope, row: dict[str, Any], source: str, time: clock.Clock, accepted: bool, single: Set[str]
-) -> bool:
+    db: Database, scope: Scope, row: dict[str, Any], source: str, time: clock.Clock, accepted: bool, single: Set[str],
+    number: int, complain: Callable[[str], None],
+) -> bool:  # fmt: skip
     statement = row["statement"]
     if not isinstance(statement, str) or text.whole(statement) != statement:
         raise ValueError("the statement is no text")
@@ -52,6 +53,9 @@ def _read(
            where m.owner = ? and s.source = ? and m.external_id = ?""",
         (scope.owner, source, row.get("source")),
     )
+    if forgotten.knows(db, statement):
+        complain(f"line {number} was skipped: you had it forgotten")
+        return False
     claim = adoption.claim(statement, "import", message=message, learned=learned, source=source)
     if accepted:
         return adoption.add(db, scope, claim, time, single).new
