@@ -11,14 +11,25 @@ from pathlib import Path
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
-from agent_cli.memory import notes, recall, recollections, sessions, transfer
+from agent_cli.memory import forget, notes, provenance, recall, receipts, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.text import one_line
 
-Result = Work | str | None
-"""Work is run and drawn like a turn; a text is printed."""
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is done when the person answers `ask` with a typed "yes"; `yes` gives what is said then."""
+
+    text: str
+    ask: str
+    yes: Callable[[], str]
+    no: str
+
+
+Result = Work | Question | str | None
+"""Work is run and drawn like a turn; a text is printed; a question is asked."""
 
 
 class Leave(Exception):
@@ -185,6 +196,30 @@ def why(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     asked = ids.number("message", argument) if argument else recollections.latest(app.db, app.scope.owner)
     return recollections.explained(app.db, asked) if asked else "nothing has been asked yet"
+
+
+@command("/forget ID…|TOPIC")
+def forget_(conversation: Conversation, argument: str) -> Result:
+    """Erase what is remembered and all that came of it. Asks first.
+
+    Name handles, as in m9 n4, or words it was about. Alone it finishes what another program held up."""
+    app = conversation.app
+    app.refuse_child()
+    words = argument.split()
+    if not words:
+        told = receipts.resume(app.db, app.time)
+        return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
+    handles = all(re.fullmatch(r"[smnfy]\d+", word.lower()) for word in words)
+    owner = app.scope.owner
+    if handles:
+        plan = forget.planned(app.db, provenance.named(app.db, owner, words))
+    else:
+        plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+
+    def yes() -> str:
+        return receipts.erase(app.db, plan, app.time).sentence()
+
+    return Question("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
 
 
 @command("/model [NAME]")

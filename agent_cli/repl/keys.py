@@ -39,6 +39,10 @@ class Pastes:
         self.pieces.append(piece)
         self._past[piece] = None
 
+    def let_go(self) -> None:
+        """Hold no paste but those of the present line."""
+        self._past = dict.fromkeys(self.pieces)
+
     def follow(self, buffer: Buffer) -> None:
         """Called when the line changes: what comes whole, by Up, a search or a yank, was pasted if it once was."""
         text, before = buffer.text, self._before
