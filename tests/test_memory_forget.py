@@ -14,6 +14,7 @@ from agent_cli.memory import (
     adoption,
     closing,
     columns,
+    evidence,
     fact_lines,
     facts,
     forget,
@@ -22,7 +23,6 @@ from agent_cli.memory import (
     log,
     notes,
     provenance,
-    receipts,
     sessions,
     summaries,
     topic,
@@ -52,7 +52,7 @@ def planned(db, *told):
 
 
 def erase(db, *told):
-    return receipts.erase(db, planned(db, *told), noon)
+    return evidence.erase(db, planned(db, *told), noon)
 
 
 def about(db, words):
@@ -65,12 +65,12 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret):
     assert traces(file.path, secret) > 0
     assert vectors
 
-    receipt = receipts.erase(file, about(file, secret), noon)
+    receipt = evidence.erase(file, about(file, secret), noon)
 
     assert receipt.sentence().startswith("0 traces"), receipt
     assert (receipt.clean, receipt.traces, receipt.held_up, receipt.unclean) == (True, 0, False, 0)
     assert traces(file.path, secret) == 0
-    held = b"".join(path.read_bytes() for path in receipts.traces.files(file.path))
+    held = b"".join(path.read_bytes() for path in evidence.traces.files(file.path))
     assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
     assert handles(file, secret) == []
     assert file.rows("pragma foreign_key_check") == file.rows("select * from recollection") == []
@@ -112,7 +112,7 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
 
     plan = planned(file, f"m{one}")
     assert plan.walk.losing == (fact.id,)
-    assert receipts.erase(file, plan, noon).clean
+    assert evidence.erase(file, plan, noon).clean
 
     left = facts.get(file, fact.id, "person")
     assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")

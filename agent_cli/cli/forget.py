@@ -11,10 +11,10 @@ from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, TracesLeft, UsageError
-from agent_cli.memory import forget, provenance, receipts, sessions, topic
+from agent_cli.memory import evidence, forget, provenance, sessions, topic
+from agent_cli.memory.evidence import Receipt
 from agent_cli.memory.forget import Plan
 from agent_cli.memory.provenance import Named
-from agent_cli.memory.receipts import Receipt
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -56,7 +56,7 @@ def command(
         _show(plan, as_json)
         return
     _ask(plan, yes, as_json)
-    _tell(receipts.erase(app_.db, plan, app_.time), as_json, plan)
+    _tell(evidence.erase(app_.db, plan, app_.time), as_json, plan)
 
 
 def _planned(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> Plan:
@@ -95,7 +95,7 @@ def _ask(plan: Plan, yes: bool, as_json: bool) -> None:
 
 
 def _resume(app_: App, words: str, as_json: bool) -> None:
-    receipt = receipts.resume(app_.db, app_.time, words, finished=app_.finished)
+    receipt = evidence.resume(app_.db, app_.time, words, finished=app_.finished)
     if receipt is None:
         raise UsageError("say what to erase: handles as in m9, --topic, --session, --since or --until")
     _tell(receipt, as_json)

@@ -1,6 +1,6 @@
 """Forgetting: what is named goes with all that came of it, in one transaction, and comes back by no import.
 
-`planned` shows what will go, `erase` deletes it. That the words have left the file too is for receipts.py: deleted
+`planned` shows what will go, `erase` deletes it. That the words have left the file too is for evidence.py: deleted
 rows stand in the journal until that is emptied, which a job remembers to do.
 """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
-from agent_cli.memory import forget, notes, provenance, recall, receipts, recollections, sessions, topic, transfer
+from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
@@ -207,7 +207,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     app.refuse_child()
     words = argument.split()
     if not words:
-        told = receipts.resume(app.db, app.time)
+        told = evidence.resume(app.db, app.time)
         return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
     handles = all(re.fullmatch(r"[smnfy]\d+", word.lower()) for word in words)
     owner = app.scope.owner
@@ -217,7 +217,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
 
     def yes() -> str:
-        return receipts.erase(app.db, plan, app.time).sentence()
+        return evidence.erase(app.db, plan, app.time).sentence()
 
     return Question("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
 
