@@ -21,11 +21,11 @@ from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
-from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, UsageError
+from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import index, log, predicates, recall, soundness
+from agent_cli.memory import forget, index, log, predicates, recall, soundness
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.messages import Part
@@ -49,6 +49,7 @@ class App:
     notice: Callable[[str], None]
     meaning: Meaning
     child: bool = False  # whether the assistant itself has started this process
+    finished: bool = False  # whether opening it finished what was forgotten before
     _model: ChatModel | None = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -161,6 +162,14 @@ class App:
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
             jobs.add(db, worker.INDEX, "all", now)
+        self.finish_forgetting(db)
+
+    def finish_forgetting(self, db: Database, patience: float = 0.1) -> bool:
+        """Let what was erased leave the journal, where another process held it up; whether something had waited."""
+        if not forget.waits(db) or not forget.finish(db, self.time, patience):
+            return False
+        self.notice("what you had forgotten has now left the journal too")
+        return True
 
     def report_damage(self, db: Database, damaged: Sequence[str]) -> None:
         """Say once that an index is damaged, and have it made anew."""
@@ -215,7 +224,10 @@ def open_app(
     _refuse_unknown_tools(loaded)
     db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
     scope = Scope(PERSON, place_of(_here()))
-    return App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model), child)
+    app = App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model), child)
+    with suppress(StoreError):  # a file that may only be read: that is said where something is written
+        app.finished = app.finish_forgetting(db)
+    return app
 
 
 def background(app: App) -> None:

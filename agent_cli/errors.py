@@ -9,6 +9,7 @@ AgentError                 1
     StoreError             6
         StoreBusy          6
     TimedOut               7
+    TracesLeft             8
     ModelFailed            1
     Cancelled            130
 """
@@ -71,6 +72,13 @@ class TimedOut(AgentError):
 
     exit_code = 7
     code = "timeout"
+
+
+class TracesLeft(AgentError):
+    """What was to be erased is deleted, and something still holds words of it. The text says how to finish."""
+
+    exit_code = 8
+    code = "traces"
 
 
 class ModelFailed(AgentError):

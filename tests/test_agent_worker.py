@@ -9,7 +9,7 @@ from agent_cli.agent.worker import Desk, IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, log, sessions, summaries
+from agent_cli.memory import closing, forget, log, sessions, summaries
 from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
@@ -210,3 +210,25 @@ def test_a_file_that_cannot_be_opened_is_tried_again(file):
 
     assert until(lambda: states(file)[1][:2] == ("s1", "done"))
     idle.end(5)
+
+
+def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(tmp_path):
+    database = Database(tmp_path / "memory.db")
+    database.prepare()
+    schema.reconcile(database, NOON)
+    reader = database.again()
+    reader.script("begin; select * from note")
+    jobs.add(database, forget.JOB, "all", NOON)
+
+    worker.run_one(desk(database))
+
+    assert states(database) == [
+        ("all", "ready", 1, "another process reads what was there before something was erased; this is tried again")
+    ]
+    reader.execute("rollback")
+    jobs.retry(database, 1, NOON)
+    worker.run_one(desk(database))
+    assert states(database) == [("all", "done", 1, "")]
+    assert not forget.waits(database)
+    reader.close()
+    database.close()

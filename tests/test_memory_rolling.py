@@ -98,7 +98,7 @@ def test_erased_it_is_made_anew_when_the_window_is_folded_again(db, session, tal
     up_to = talk("My cat is called Mia.")
     made = rolling.fold(db, session, up_to, NOON)
     with db.write():
-        rolling.erase(db, session)
+        rolling.erase(db, [session])
     assert rolling.of(db, session) is None
 
     assert rolling.fold(db, session, up_to, NOON) == made

@@ -12,9 +12,9 @@ from agent_cli.agent import learner
 from agent_cli.agent.listener import LEARN
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
-from agent_cli.errors import AgentError, Cancelled
+from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import closing, damage, index, log, rolling, soundness, summaries, vectors
+from agent_cli.memory import closing, damage, forget, index, log, rolling, soundness, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -164,9 +164,21 @@ def learn(desk: Desk, job: jobs.Job) -> Effect:
     return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
 
 
+def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
+    """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
+    if not forget.finish(desk.db, desk.time):
+        raise StoreBusy("another process reads what was there before something was erased; this is tried again")
+    return lambda: None
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
-    summaries.JOB: summarise, rolling.JOB: fold, INDEX: catch_up, MEND: mend, LEARN: learn,
-}  # fmt: skip
+    summaries.JOB: summarise,
+    rolling.JOB: fold,
+    LEARN: learn,
+    INDEX: catch_up,
+    MEND: mend,
+    forget.JOB: empty_journal,
+}
 
 
 class IdleWorker:

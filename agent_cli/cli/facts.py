@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.app import App
-from agent_cli.cli import fact_edit, fact_files, fact_tests, output, review
+from agent_cli.cli import fact_edit, fact_files, fact_tests, forget, output, review
 from agent_cli.cli.fact_told import day, found, note_masked, place, receipt, short, table
 from agent_cli.cli.options import AsJson, Limit, moment
 from agent_cli.errors import UsageError
@@ -288,6 +288,7 @@ def graph_(
 
 
 app.command()(review.review)
+app.command("forget")(forget.command)
 app.command()(fact_edit.edit)
 app.command()(fact_files.export)
 app.command("import")(fact_files.import_)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from agent_cli import clock
-from agent_cli.memory import jottings, log, sessions, soundness, summaries
+from agent_cli.memory import forgotten, jottings, log, sessions, soundness, summaries
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -16,9 +16,18 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
             jobs.add(db, summaries.JOB, ids.handle("session", session), time())
 
 
-def close_with(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
-    """Close it with the summary that has just been made."""
+def close_with(
+    db: Database, session: int, words: str, method: str, model: str, time: clock.Clock,
+    rounds: int | None = None,
+) -> None:  # fmt: skip
+    """Close it with the summary that has just been made.
+
+    `rounds`: forgotten.rounds before that. When something was erased meanwhile, the summary is left to a job.
+    """
     with db.write():
+        if rounds is not None and forgotten.rounds(db) != rounds:
+            close(db, session, time)
+            return
         _close(db, session, time, "person")
         summaries.keep(db, session, words, method, model, time)
 

@@ -329,6 +329,22 @@ def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
     return left
 
 
+def drop_quotes(db: Database, messages: Sequence[int]) -> None:
+    """Older versions of facts that stay must not quote these messages either, nor bring them back by `undo`.
+
+    Runs in the caller's transaction.
+    """
+    listed = (json.dumps(list(messages)),)
+    rows = db.rows(
+        """select id, was from fact_version
+           where was is not null and was ->> 'message_id' in (select value from json_each(?))""",
+        listed,
+    )
+    for id, was in rows:
+        told = json.dumps(json.loads(was) | {"message_id": None, "quote": ""}, ensure_ascii=False)
+        db.execute("update fact_version set was = ? where id = ?", (told, id))
+
+
 def _set(db: Database, fact: Fact, values: dict[str, Any]) -> Fact:
     """Write columns, and keep what finds the fact in step."""
     wanted = {key: value for key, value in values.items() if key in _CHANGES}

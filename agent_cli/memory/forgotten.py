@@ -7,6 +7,9 @@ from agent_cli import clock
 from agent_cli.store import keyed
 from agent_cli.store.db import Database
 
+SHORT = 12  # characters under which a text is nobody's own
+_ROUNDS = "forgotten rounds"
+
 
 def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
     """Runs in the caller's transaction."""
@@ -19,6 +22,21 @@ def knows(db: Database, text: str) -> bool:
     if not db.value("select 1 from forgotten limit 1"):
         return False
     return bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
+
+
+def said(at: str, text: str) -> str:
+    """What is kept of a message: a short one only as said at this moment (UTC), or no "yes" could be imported again."""
+    return text if len(_plain(text)) >= SHORT else f"{at} {text}"
+
+
+def rounds(db: Database) -> int:
+    """How often something was erased in this file: who holds words notices by it that they must go."""
+    return int(db.value("select value from meta where key = ?", (_ROUNDS,)) or 0)
+
+
+def count_round(db: Database) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_ROUNDS,))
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ indexed: ranking reads it from the log.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -104,6 +104,23 @@ def erase(db: Database, kind: str, row: int) -> None:
     _remove(db, _names(db), kind, json.dumps([row]))
 
 
+def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
+    """The same of many rows of a kind."""
+    _remove(db, _names(db), kind, json.dumps(list(rows)))
+
+
+def again(db: Database, kind: str, rows: Sequence[int]) -> None:
+    """Take rows out of everything that finds them, and have them indexed anew. Runs in the caller's transaction."""
+    erase_many(db, kind, rows)
+    db.many("insert into stale values (?, ?) on conflict do nothing", [(kind, row) for row in rows])
+
+
+def tidy(db: Database) -> None:
+    """Drop the names and places that no passage has any more. Runs in the caller's transaction."""
+    db.execute("delete from speaker where name not in (select author from passage)")
+    db.execute("delete from area where id not in (select area from passage)")
+
+
 def rebuild(db: Database) -> Iterator[tuple[int, int]]:
     """Make passages and indexes anew, in batches; gives (done, all)."""
     with db.write():
@@ -168,6 +185,30 @@ def merge(db: Database, pages: int = 200) -> None:
         db.execute(
             "insert into meta values ('merged', ?) on conflict do update set value = excluded.value", (str(newest),)
         )
+
+
+def finds_pages_by(db: Database, words: Iterable[str]) -> bool:
+    """Whether the word index keeps one of these, or the better part of it, to find a page by.
+
+    FTS5 keeps the beginning of the first word of each page in a table of its own, and leaves it there when that word is
+    deleted, secure-delete or not.
+    """
+    stems = {stem for tokens in db.tokens_of(words) for stem in tokens}
+    kept = {stem[:length] for stem in stems for length in range(min(6, len(stem)), len(stem) + 1)}
+    rows = db.rows(f"select cast(substr(cast(term as blob), 2) as text) from {table(db, 'words')}_idx")
+    return any(term in kept for (term,) in rows)
+
+
+def rewrite(db: Database, how: str = "optimize") -> None:
+    """Write the indexes anew: "optimize" merges what there is, "rebuild" makes it from the passages again.
+
+    An index of one piece is merged with nothing: it is rebuilt.
+    """
+    for index in _MADE:
+        name = table(db, index)
+        with damage.survived(db, index):
+            pieces = db.value(f"select count(distinct segid) from {name}_idx")
+            db.execute(f"insert into {name} ({name}) values (?)", (how if pieces > 1 else "rebuild",))
 
 
 def _left(db: Database, index: str) -> str:

@@ -1,5 +1,7 @@
 """Session memory: what the model jots down for itself, without asking, until the session closes."""
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
@@ -26,3 +28,8 @@ def erase(db: Database, session: int) -> None:
     """Erase them, and their words where the log has them as calls and results. Runs in the caller's transaction."""
     db.execute("delete from jotting where session_id = ?", (session,))
     log.blank_tools(db, session, TOOLS, "(erased when the session closed)")
+
+
+def erase_some(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("delete from jotting where id in (select value from json_each(?))", (json.dumps(list(found)),))

@@ -5,7 +5,7 @@ log keeps what came, as it came: cleaning is for the way out.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
@@ -176,6 +176,41 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
             "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
             (with_, _spans([Part(with_, "tool", tool)]), session, tool),
         )
+
+
+def exchanges(db: Database, found: Iterable[int]) -> list[int]:
+    """These messages with all that belongs to them: from a message of the person up to the next one."""
+    rows = db.rows(
+        """with named as (
+              select m.session_id session,
+                     coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
+                               and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
+              from json_each(?) c join message m on m.id = c.value)
+           select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
+           where m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
+                                  and id > n.first), m.id + 1) order by m.id""",
+        (json.dumps(list(found)),),
+    )
+    return [id for (id,) in rows]
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete messages with their calls. Whoever refers to them is erased before. Runs in the caller's transaction."""
+    listed = (json.dumps(list(found)),)
+    db.execute("delete from tool_call where message_id in (select value from json_each(?))", listed)
+    db.execute("delete from message where id in (select value from json_each(?))", listed)
+
+
+def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
+    """Take out what messages of tools say and replies thought, and what calls say. Runs in the caller's transaction."""
+    db.execute(
+        """update message set thinking = '', text = iif(role = 'tool', ?2, text), parts = iif(role = 'tool', ?3, parts)
+           where id in (select value from json_each(?1))""",
+        (json.dumps(list(messages)), with_, _spans([Part(with_, "tool")])),
+    )
+    db.execute(
+        "update tool_call set arguments = '{}' where id in (select value from json_each(?))", (json.dumps(list(calls)),)
+    )
 
 
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:

@@ -43,6 +43,11 @@ def of(db: Database, message: int) -> list[Recollection]:
     return [Recollection(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
 
 
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("delete from recollection where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
 def latest(db: Database, owner: str) -> int | None:
     """The person's last message."""
     found = db.value("select max(id) from message where owner = ? and role = 'user'", (owner,))

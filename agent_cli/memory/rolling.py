@@ -4,6 +4,7 @@ It is made from the transcript each time, never from an older summary: at once f
 again by the cheap model when its job has run. Numbers, paths and the like are lifted word for word beside it.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -77,9 +78,11 @@ def keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
         _keep(db, session, made, now)
 
 
-def erase(db: Database, session: int) -> None:
-    """Drop it: it is made anew when the window is next folded. Runs in the caller's transaction."""
-    db.execute("delete from rolling where session_id = ?", (session,))
+def erase(db: Database, sessions: Sequence[int]) -> None:
+    """Drop those of some sessions: they are made anew when a window is next folded. Runs in the caller's transaction."""
+    db.execute(
+        "delete from rolling where session_id in (select value from json_each(?))", (json.dumps(list(sessions)),)
+    )
 
 
 def extract(entries: Sequence[log.Entry]) -> str:

@@ -1,5 +1,7 @@
 """Sessions: when one began, what it is called, who has it open, whether it is closed or hidden."""
 
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -173,6 +175,43 @@ def latest(db: Database, owner: str, place: str | None = None, before: int | Non
         {"owner": owner, "place": place, "before": before},
     )
     return Session(*row) if row else None
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete sessions whose messages are erased. Runs in the caller's transaction.
+
+    One that a living process has open stays, without a word: that process will go on to write into it.
+    """
+    for id in found:
+        held_by = db.value("select holder from session where id = ?", (id,))
+        if held_by and holder.lives(held_by):
+            blank_titles(db, [id])
+            db.execute("update session set opening = null, source = null, external_id = null where id = ?", (id,))
+        else:
+            db.execute("delete from session where id = ?", (id,))
+
+
+def blank_titles(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("update session set title = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
+def drop_openings(db: Database, found: Sequence[int]) -> None:
+    """What was carried over is put together anew when these go on. Runs in the caller's transaction."""
+    db.execute(
+        "update session set opening = null where id in (select value from json_each(?))", (json.dumps(list(found)),)
+    )
+
+
+def opened_with(db: Database, found: Iterable[int]) -> list[int]:
+    """The sessions whose opening carries words of one of these over: it names them by their handles."""
+    rows = db.rows(
+        """select distinct s.id from json_each(?) c join session s
+             on instr(s.opening, '(s' || c.value || ')') or instr(s.opening, '(s' || c.value || ',')
+           where s.opening is not null order by s.id""",
+        (json.dumps(list(found)),),
+    )
+    return [id for (id,) in rows]
 
 
 def resolve(db: Database, told: str, owner: str) -> Session:

@@ -4,7 +4,8 @@ With a model they are its words, cut after the fifth sentence by the program. Wi
 of the transcript that say most, marked as extracted, and made again when a model answers.
 """
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -115,6 +116,12 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
         (scope.owner, scope.place, besides, limit),
     )
     return [Summary(*row) for row in reversed(rows)]
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete summaries, out of the index first. Runs in the caller's transaction."""
+    index.erase_many(db, "y", found)
+    db.execute("delete from summary where id in (select value from json_each(?))", (json.dumps(list(found)),))
 
 
 def queue_extracted(db: Database, now: datetime) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.memory import log, sessions
+from agent_cli.memory import forgotten, log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store.db import Database
@@ -145,16 +145,21 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple
     known = sessions.known(db, scope.owner, source, line.id)
     there = set(log.outer_ids(db, known).values()) if known else set()
     fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
-    if known and not fresh:
+    kept = [said for said in fresh if not _was_forgotten(db, said)]
+    if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
         return 0, 0
     session = known or sessions.take_in(
         db, scope, line.started, title=line.title, kind=line.kind, source=source, external_id=line.id
     )
-    for said in fresh:
+    for said in kept:
         log.take_in(db, session, scope, said.entry, said.at, said.id)
-    if fresh:
-        sessions.touch(db, session, max(said.at for said in fresh))
-    return int(not known), len(fresh)
+    if kept:
+        sessions.touch(db, session, max(said.at for said in kept))
+    return int(not known), len(kept)
+
+
+def _was_forgotten(db: Database, said: _Said) -> bool:
+    return forgotten.knows(db, forgotten.said(clock.utc(said.at), said.entry.message.text))
 
 
 def exported(db: Database, session: sessions.Session) -> dict[str, Any]:

@@ -11,15 +11,26 @@ from pathlib import Path
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
-from agent_cli.memory import notes, recall, recollections, sessions, transfer
+from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl import fact_commands
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
 
-Result = Work | Screen | str | None
-"""Work is run and drawn like a turn; a screen has the terminal until it is left; a text is printed."""
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is done when the person answers `ask` with a typed "yes"; `yes` gives what is said then."""
+
+    text: str
+    ask: str
+    yes: Callable[[], str]
+    no: str
+
+
+Result = Work | Screen | Question | str | None
+"""Work is run and drawn like a turn; a screen has the terminal until it is left; a question is asked; a text printed."""
 
 
 class Leave(Exception):
@@ -193,6 +204,30 @@ def why(conversation: Conversation, argument: str) -> Result:
 command("/remember [TEXT]")(fact_commands.remember)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
+
+
+@command("/forget ID…|TOPIC")
+def forget_(conversation: Conversation, argument: str) -> Result:
+    """Erase what is remembered and all that came of it. Asks first.
+
+    Name handles, as in m9 n4, or words it was about. Alone it finishes what another program held up."""
+    app = conversation.app
+    app.refuse_child()
+    words = argument.split()
+    if not words:
+        told = evidence.resume(app.db, app.time)
+        return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
+    handles = all(re.fullmatch(r"[smnfy]\d+", word.lower()) for word in words)
+    owner = app.scope.owner
+    if handles:
+        plan = forget.planned(app.db, provenance.named(app.db, owner, words))
+    else:
+        plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+
+    def yes() -> str:
+        return evidence.erase(app.db, plan, app.time).sentence()
+
+    return Question("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
 
 
 @command("/model [NAME]")

@@ -13,7 +13,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, log, sessions, summaries
+from agent_cli.memory import closing, forgotten, log, sessions, summaries
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
@@ -110,6 +110,7 @@ class Conversation:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.again()
             try:
+                rounds = forgotten.rounds(db)
                 desk = self.app.desk(db, cancel)
                 said = summaries.transcript(db, session.id, desk.characters)
                 ask, method, name = summariser(desk)
@@ -117,7 +118,7 @@ class Conversation:
                 for piece in summaries.stream(said, ask):
                     words += piece
                     yield TextArrived(piece)
-                closing.close_with(db, session.id, words, method, name, self.app.time)
+                closing.close_with(db, session.id, words, method, name, self.app.time, rounds)
                 self._forget_state()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
             finally:

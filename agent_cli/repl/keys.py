@@ -42,6 +42,10 @@ class Pastes:
         self._burst = 0
         self._past[piece] = None
 
+    def let_go(self) -> None:
+        """Hold no paste but those of the present line."""
+        self._past = dict.fromkeys(self.pieces)
+
     def follow(self, buffer: Buffer, waiting: bool = False) -> None:
         """Called when the line changes, `waiting` when more keys are there already.
 

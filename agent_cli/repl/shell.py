@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.clipboard import InMemoryClipboard
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.key_binding import KeyBindings, KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.patch_stdout import patch_stdout
 
@@ -44,10 +44,12 @@ from agent_cli.messages import Part
 from agent_cli.repl import commands, keys
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
+from agent_cli.repl.history import Prompts
 from agent_cli.repl.stream import Paper
 from agent_cli.text import clean
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
+_LOOK = 1.0  # seconds between looks at what other processes have done
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
@@ -64,8 +66,9 @@ class Shell:
         self._talk = Conversation(app, session)
         self._pastes = keys.Pastes()
         self._runner: Runner | None = None
+        self._history = Prompts(app, lambda: self._talk.id)
         self._prompt: PromptSession[str] = PromptSession(
-            history=InMemoryHistory(), multiline=True, completer=_Commands(), complete_while_typing=False,
+            history=self._history, multiline=True, completer=_Commands(), complete_while_typing=False,
             key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",
         )  # fmt: skip
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
@@ -79,8 +82,10 @@ class Shell:
         self._heed_signals(asyncio.get_running_loop(), asyncio.current_task())
         self._greet()
         line = ""
+        watch = asyncio.create_task(self._watch())
         try:
             while True:
+                self._let_go()
                 with patch_stdout(raw=True):
                     line = await self._prompt.prompt_async(
                         "> ", default=line, handle_sigint=False,
@@ -98,6 +103,7 @@ class Shell:
                 raise
             self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
+            watch.cancel()
             self._leave()
         return self._ended_by
 
@@ -118,6 +124,8 @@ class Shell:
                     self._say(result)
                 elif isinstance(result, Screen):
                     await self._give_way(result)
+                elif isinstance(result, commands.Question):
+                    await self._decide(result)
                 elif result is not None:
                     await self._work(result)
             elif line.strip():
@@ -145,6 +153,34 @@ class Shell:
             await screen.show()
         finally:
             self._jobs.touch(busy=False)
+
+    async def _decide(self, question: commands.Question) -> None:
+        """Do it when the person types just "yes"; what is pasted is no answer."""
+        self._say(question.text)
+        deaf = KeyBindings()
+        deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+        asking: PromptSession[str] = PromptSession(key_bindings=deaf)
+        try:
+            answer = await asking.prompt_async(question.ask, handle_sigint=False)
+        except (EOFError, KeyboardInterrupt):
+            answer = ""
+        self._say(question.yes() if answer.strip().lower() == "yes" else question.no)
+
+    async def _watch(self) -> None:
+        """Notice, while the prompt waits, that something was forgotten in another process."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            if self._runner is None:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """When something was forgotten, hold no line of before: history, undo, pastes and what was cut."""
+        if self._history.outdated():
+            buffer = self._prompt.default_buffer
+            buffer.reset(Document(buffer.text, buffer.cursor_position))
+            self._prompt.app.clipboard = InMemoryClipboard()
+            self._pastes.let_go()
+            self._prompt.app.invalidate()
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""
@@ -241,6 +277,8 @@ class Shell:
         except StoreBusy:
             self._say("another program keeps the database busy; what was said is kept, and agent -c goes on with it")
             return
+        with suppress(StoreError):
+            self._app.finish_forgetting(self._app.db)
         if session:
             self._say(f"resume: agent -r {session.handle}")
             background(self._app)

@@ -184,6 +184,25 @@ class Database:
                     self.script("rollback to step; release step" if nested else "rollback")
                 raise
 
+    def truncate_journal(self, patience: float = 2.0) -> bool:
+        """Move all that the journal holds into the file and leave it empty; False when another process holds it up.
+
+        A reader that began before the last commit does. Raises StoreError inside a transaction.
+        """
+        if self.path == ":memory:" or self.journal != "wal":
+            return True
+        if self._connection.in_transaction:
+            raise StoreError(f"{self.path}: the journal cannot be emptied in the middle of a transaction")
+        before, self.patience = self.patience, patience
+        try:
+            with self._lock:
+                busy = self.value("pragma wal_checkpoint(truncate)")
+            return bool(busy == 0)
+        except StoreBusy:
+            return False
+        finally:
+            self.patience = before
+
     def _set_journal(self, mode: str) -> None:
         """Two programs may make the same new file at once; SQLite does not wait by itself when the mode changes."""
         since = time.monotonic()

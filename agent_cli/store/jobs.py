@@ -5,6 +5,8 @@ one transaction, fenced by the number of the attempt, so that the effect happens
 running job is leased to a process and free again when the lease ends or that process has died.
 """
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -113,6 +115,45 @@ def revive(db: Database, kind: str, error: str, now: datetime) -> None:
                where kind = ? and state = 'parked' and error = ?""",
             (clock.utc(now), kind, error),
         )
+
+
+def waits(db: Database, kind: str, subject: str | None = None) -> bool:
+    """Whether a job of this kind, about this or anything, is not done yet; parked ones count."""
+    return bool(
+        db.value(
+            "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1",
+            (kind, subject),
+        )
+    )
+
+
+def settle(db: Database, kind: str, now: datetime) -> None:
+    """What the jobs of this kind were to do has been done without them."""
+    with db.write():
+        db.execute(
+            """update job set state = 'done', finished_at = ?, holder = null, lease_until = null, error = ''
+               where kind = ? and state <> 'done'""",
+            (clock.utc(now), kind),
+        )
+
+
+def about(db: Database, subjects: Iterable[str]) -> list[tuple[int, str, str]]:
+    """Number, kind and subject of each job about one of these, the oldest first."""
+    rows = db.rows(
+        "select id, kind, subject from job where subject in (select value from json_each(?)) order by id",
+        (json.dumps(list(subjects)),),
+    )
+    return [(id, kind, subject) for id, kind, subject in rows]
+
+
+def erase(db: Database, found: Iterable[int]) -> None:
+    """Delete jobs; one that runs loses its lease, and its effect does not happen. Runs in the caller's transaction."""
+    db.execute("delete from job where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
+def blank_errors(db: Database, found: Iterable[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("update job set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
 
 
 def _free(held_by: str, lease: str, now: datetime) -> bool:

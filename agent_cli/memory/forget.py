@@ -1,0 +1,233 @@
+"""Forgetting: what is named goes with all that came of it, in one transaction, and comes back by no import.
+
+`planned` shows what will go, `erase` deletes it. That the words have left the file too is for evidence.py: deleted
+rows stand in the journal until that is emptied, which a job remembers to do.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.errors import UsageError
+from agent_cli.memory import (
+    echoes,
+    fact_tests,
+    facts,
+    forgotten,
+    index,
+    jottings,
+    log,
+    notes,
+    prompts,
+    provenance,
+    recollections,
+    rolling,
+    sessions,
+    summaries,
+)
+from agent_cli.memory.echoes import Echoes
+from agent_cli.memory.provenance import Named, Walk
+from agent_cli.memory.telling import Wanted
+from agent_cli.store import events, ids, jobs
+from agent_cli.store.db import Database
+
+JOB = "forget"  # empties the journal
+_EVERY, _PAGES = "all", "pages"  # subjects: the journal, and the words by which an index finds its pages
+_ERASED = "(erased)"
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will go, to be shown before it does."""
+
+    names: Named
+    walk: Walk
+    echoes: Echoes
+    wanted: Wanted  # what will be looked for in the files
+    counts: dict[str, int]
+    lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
+    more: int  # lines that are not shown
+
+    def told(self) -> list[str]:
+        """Lines that show it."""
+        what = ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
+        rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
+        more = [f"       and {self.more} more"] if self.more else []
+        again = ", ".join(ids.handle("session", id) for id in self.walk.touched)
+        left = [f"{again}: summarised anew from what is left"] if again else []
+        lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
+        kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
+        return [*rows, *more, f"to be erased: {what}", *left, *kept]
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "rows": [dict(zip(("id", "day", "text"), line, strict=True)) for line in self.lines],
+            "more": self.more,
+            "summaries_made_again": [ids.handle("session", id) for id in self.walk.touched],
+        }
+
+
+def _one(name: str) -> str:
+    known = {
+        "replies": "reply", "summaries": "summary", "errors of jobs": "error of a job",
+        "results of tools elsewhere": "result of a tool elsewhere", "calls elsewhere": "call elsewhere",
+    }  # fmt: skip
+    return known.get(name, name.removesuffix("s"))
+
+
+def planned(db: Database, names: Named, topic: str = "") -> Plan:
+    """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
+    index.refresh_all(db)
+    walk = provenance.walk(db, names)
+    _refuse_unfinished(db, walk)
+    own, other = provenance.texts(db, walk)
+    repeated, alone = echoes.find(db, walk, own, other, topic)
+    counts = provenance.counts(db, walk)
+    for what, rows in (
+        ("prompts", repeated.prompts), ("tests", repeated.tests), ("titles", repeated.titles),
+        ("errors of jobs", repeated.errors), ("results of tools elsewhere", repeated.results),
+        ("calls elsewhere", repeated.calls), ("openings", (*walk.openings, *repeated.openings)),
+    ):  # fmt: skip
+        if rows:
+            counts[what] = len(set(rows))
+    for what, more in (("jottings", repeated.jottings), ("recollections", repeated.recollections)):
+        if more:
+            counts[what] = counts.get(what, 0) + len(more)
+    if not counts:
+        about = f" about {topic!r}" if topic else ""
+        raise UsageError(f"nothing is remembered{about}: nothing was erased")
+    lines = provenance.lines(db, walk, _SHOWN)
+    every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
+    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines))
+
+
+def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
+    """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
+    with db.write():
+        walk = provenance.walk(db, plan.names)
+        if walk != plan.walk:
+            raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
+        _refuse_unfinished(db, walk)
+        forgotten.remember(db, _hashed(db, walk), time())
+        _delete(db, walk, plan.echoes)
+        index.tidy(db)
+        _rebuild(db, walk, time)
+        forgotten.count_round(db)
+        jobs.add(db, JOB, _EVERY, time())
+        if index.finds_pages_by(db, plan.wanted.words):
+            jobs.add(db, JOB, _PAGES, time())
+        told = walk.handles
+        subject = told[0] if told else ""
+        events.append(db, time, "forgotten", subject, actor="person")
+    index.refresh_all(db)
+
+
+def waits(db: Database) -> bool:
+    """Whether the journal still has to be emptied of what was erased."""
+    return jobs.waits(db, JOB)
+
+
+def finish(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
+    """Empty the journal; False while another process reads what stood there before."""
+    if jobs.waits(db, JOB, _PAGES):
+        index.rewrite(db)
+    if not db.truncate_journal(patience):
+        return False
+    if waits(db):
+        jobs.settle(db, JOB, time())
+        db.truncate_journal(patience)  # of that itself: an empty journal is easier to believe
+    return True
+
+
+def _refuse_unfinished(db: Database, walk: Walk) -> None:
+    """A reply that still grows would write on into what is deleted."""
+    row = db.row(
+        "select session_id from message where finish is null and id in (select value from json_each(?))",
+        (_json(walk.messages),),
+    )
+    if row and sessions.open_by_other(db, row[0]):
+        raise UsageError(f"s{row[0]} is being answered in another terminal: stop it there, or wait until it is done")
+
+
+def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
+    """Whoever refers to a row goes before it; the index first of all, while it can still be told the very words."""
+    recollections.erase(db, (*walk.recollections, *repeated.recollections))
+    jottings.erase_some(db, (*walk.jottings, *repeated.jottings))
+    prompts.erase(db, repeated.prompts)
+    fact_tests.erase(db, repeated.tests)
+    _delete_facts(db, walk)
+    notes.erase(db, walk.notes)
+    notes.leave(db, walk.sessions)
+    summaries.erase(db, walk.summaries)
+    rolling.erase(db, (*walk.sessions, *walk.touched))
+    index.erase_many(db, "m", walk.messages)
+    log.erase(db, walk.messages)
+    log.blank(db, repeated.results, repeated.calls, _ERASED)
+    sessions.blank_titles(db, repeated.titles)
+    sessions.drop_openings(db, (*walk.openings, *repeated.openings))
+    sessions.erase(db, walk.sessions)
+    jobs.blank_errors(db, repeated.errors)
+
+
+def _delete_facts(db: Database, walk: Walk) -> None:
+    """With what a message is found by that they were learned from, when it stays."""
+    gone = set(walk.facts)
+    learned = {
+        message
+        for id in walk.facts
+        for (message,) in db.rows(
+            """select message_id from fact where id = ?1 and message_id is not null
+               union select message_id from fact_source where fact_id = ?1""",
+            (id,),
+        )
+    }
+    facts.lose_source(db, walk.messages)
+    facts.drop_quotes(db, walk.messages)
+    index.again(db, "m", sorted(learned - set(walk.messages)))
+    facts.erase(db, sorted(gone))
+
+
+def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Drop the jobs about what is gone; those about a session that stays begin anew, with what is left of it.
+
+    A job that runs has lost its lease by that, and what it read is not written.
+    """
+    stay = {ids.handle("session", id): id for id in walk.touched}
+    waiting = [
+        (kind, subject)
+        for kind, subject in db.rows(
+            "select kind, subject from job where state <> 'done' and subject in (select value from json_each(?))",
+            (_json(list(stay)),),
+        )
+    ]
+    jobs.erase(db, walk.jobs)
+    for kind, subject in waiting:
+        jobs.add(db, kind, subject, time())
+    for handle, id in stay.items():
+        if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
+            jobs.add(db, summaries.JOB, handle, time())
+
+
+def _hashed(db: Database, walk: Walk) -> Iterable[str]:
+    """What an import or a model could bring back: messages, notes, statements and their versions."""
+    at = "in (select value from json_each(?))"
+    yield from (
+        forgotten.said(moment, text)
+        for moment, text in db.rows(
+            f"select at, text from message where text <> '' and id {at}", (_json(walk.messages),)
+        )
+    )
+    for sql, rows in (
+        (f"select text from note where id {at}", walk.notes),
+        (f"select statement from fact where id {at}", walk.facts),
+        (f"select was ->> 'statement' from fact_version where was is not null and fact_id {at}", walk.facts),
+    ):
+        yield from (text for (text,) in db.rows(sql, (_json(rows),)))
+
+
+def _json(rows: Sequence[Any]) -> str:
+    return json.dumps(rows)

@@ -1,0 +1,42 @@
+"""What was typed at the prompt, for the arrow keys: it outlives the program, and is erased with what it led to."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.memory.scope import Scope
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+KEPT = 5000  # of each owner; older ones are dropped
+
+
+def add(db: Database, scope: Scope, session: int | None, text: str, now: datetime) -> None:
+    """Keep a line as typed, unless it is the last one again or begins with a space: that is how to keep it out."""
+    if not text.strip() or text.startswith(" "):
+        return
+    with db.write():
+        if text == db.value("select text from prompt where owner = ? order by id desc limit 1", (scope.owner,)):
+            return
+        db.execute(
+            "insert into prompt (uid, owner, place, session_id, text, at) values (?, ?, ?, ?, ?, ?)",
+            (ids.new(now), scope.owner, scope.place, session, text, clock.utc(now)),
+        )
+        db.execute(
+            """delete from prompt where owner = ?1
+               and id <= (select id from prompt where owner = ?1 order by id desc limit 1 offset ?2)""",
+            (scope.owner, KEPT),
+        )
+
+
+def recent(db: Database, owner: str, limit: int) -> list[str]:
+    """The newest first."""
+    return [
+        text for (text,) in db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
+    ]
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("delete from prompt where id in (select value from json_each(?))", (json.dumps(list(found)),))

@@ -1,0 +1,229 @@
+"""From what is named to all that came of it: a message leads to its exchange, that to the facts learned from it, to the
+summary of its session, to what was recalled of it and to the jobs about it.
+
+Nothing is changed here: `walk` gives the numbers of rows, so that they can be shown before they go.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agent_cli.errors import UsageError
+from agent_cli.memory import log, sessions
+from agent_cli.memory.index import KINDS
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the person wants erased, by the numbers of its rows."""
+
+    sessions: Ids = ()
+    messages: Ids = ()
+    notes: Ids = ()
+    facts: Ids = ()
+    summaries: Ids = ()
+
+    def __bool__(self) -> bool:
+        return any((self.sessions, self.messages, self.notes, self.facts, self.summaries))
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All that goes with it."""
+
+    sessions: Ids = ()
+    touched: Ids = ()  # sessions that stay and lose messages
+    messages: Ids = ()
+    notes: Ids = ()
+    facts: Ids = ()
+    losing: Ids = ()  # facts that stay, for they have another source, and lose a quote
+    summaries: Ids = ()  # those named, and those of sessions that lose messages
+    jottings: Ids = ()
+    recollections: Ids = ()
+    openings: Ids = ()  # of sessions to which words were carried over
+    jobs: Ids = ()
+
+    @property
+    def handles(self) -> list[str]:
+        kinds = (("session", self.sessions), ("message", self.messages), ("note", self.notes), ("fact", self.facts),
+                 ("summary", self.summaries))  # fmt: skip
+        return [ids.handle(kind, id) for kind, found in kinds for id in found]
+
+
+def named(db: Database, owner: str, told: Iterable[str]) -> Named:
+    """The rows that handles name, as in m9, n4, f12, s3, y7. Raises UsageError when one names nothing."""
+    found: dict[str, list[int]] = {name: [] for name in ("session", *KINDS.values())}
+    for handle in told:
+        match = re.fullmatch(r"([smnfy])(\d{1,18})", handle.strip().lower())
+        if match is None:
+            raise UsageError(
+                f"{handle!r} is no handle: write it like m9, n4, f12, s3 or y7, or name words with --topic"
+            )
+        kind = ids.KINDS[match[1]]
+        if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (int(match[2]), owner)):
+            raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
+        found[kind].append(int(match[2]))
+    return Named(*(tuple(dict.fromkeys(found[kind])) for kind in ("session", "message", "note", "fact", "summary")))
+
+
+def walk(db: Database, names: Named) -> Walk:
+    """All that goes with what is named."""
+    messages = set(log.exchanges(db, names.messages)) | set(_all(db, "message", "session_id", names.sessions))
+    emptied = set(names.sessions) | set(_emptied(db, messages))
+    touched = set(_all(db, "message", "id", messages, wanted="session_id")) - emptied
+    losing, facts = _learned(db, messages)
+    facts |= set(names.facts) | set(_all(db, "fact", "session_id", emptied))
+    shorter = emptied | touched
+    summaries = set(names.summaries) | set(_all(db, "summary", "session_id", shorter))
+    found = Walk(
+        _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
+        _sorted(losing - facts), _sorted(summaries), _sorted(_all(db, "jotting", "session_id", emptied)),
+    )  # fmt: skip
+    told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", summaries, wanted="session_id")))
+    about = [*found.handles, *(ids.handle("session", id) for id in touched)]
+    return Walk(
+        **{
+            **found.__dict__, "recollections": _recalled(db, found),
+            "openings": _sorted(set(told) - emptied), "jobs": tuple(id for id, _, _ in jobs.about(db, about)),
+        }
+    )  # fmt: skip
+
+
+def _learned(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
+    """The facts learned from these messages: those with another source, and those without."""
+    listed = (json.dumps(sorted(messages)),)
+    rows = db.rows(
+        """with gone as materialized (select value id from json_each(?)),
+           facts as (select id from fact where message_id in (select id from gone)
+                     union select fact_id from fact_source where message_id in (select id from gone))
+           select f.id, (f.message_id is not null and f.message_id not in (select id from gone))
+                  or exists (select 1 from fact_source s where s.fact_id = f.id
+                             and s.message_id not in (select id from gone))
+                  or f.message_id is null
+           from facts t join fact f on f.id = t.id""",
+        listed,
+    )
+    return {id for id, other in rows if other}, {id for id, other in rows if not other}
+
+
+def _emptied(db: Database, messages: Iterable[int]) -> list[int]:
+    """The sessions of which no message would be left."""
+    rows = db.rows(
+        """with gone as materialized (select value id from json_each(?))
+           select distinct m.session_id from gone g join message m on m.id = g.id
+           where not exists (select 1 from message o where o.session_id = m.session_id
+                             and o.id not in (select id from gone))""",
+        (json.dumps(sorted(messages)),),
+    )
+    return [id for (id,) in rows]
+
+
+def _recalled(db: Database, found: Walk) -> Ids:
+    """What was recalled for a message that goes, or shows a row that goes."""
+    rows = db.rows(
+        "select id from recollection where message_id in (select value from json_each(?))",
+        (json.dumps(found.messages),),
+    )
+    for kind, gone in (("message", found.messages), ("note", found.notes), ("fact", found.facts),
+                       ("summary", found.summaries)):  # fmt: skip
+        if gone:
+            rows += db.rows(
+                "select id from recollection where kind = ? and row in (select value from json_each(?))",
+                (kind, json.dumps(gone)),
+            )
+    return _sorted(id for (id,) in rows)
+
+
+def _all(db: Database, table: str, column: str, values: Iterable[int], wanted: str = "id") -> list[int]:
+    rows = db.rows(
+        f"""select distinct {wanted} from {table}
+            where {column} in (select value from json_each(?)) and {wanted} is not null""",
+        (json.dumps(sorted(values)),),
+    )
+    return [id for (id,) in rows]
+
+
+def _sorted(found: Iterable[int]) -> Ids:
+    return tuple(sorted(set(found)))
+
+
+def lines(db: Database, found: Walk, limit: int) -> list[tuple[str, str, str]]:
+    """(handle, day, words) of what goes, what the person said and wrote first; at most so many."""
+    told: list[tuple[str, str, str]] = []
+    for letter, table, words, at, rows in (
+        ("n", "note", "iif(title = '', text, title)", "at", found.notes),
+        ("f", "fact", "statement", "learned_at", found.facts),
+        ("m", "message", "text", "at", found.messages),
+        ("s", "session", "title", "started_at", found.sessions),
+        ("y", "summary", "text", "at", found.summaries),
+    ):
+        only = " and role = 'user'" if letter == "m" else ""
+        told += [
+            (f"{letter}{id}", str(day)[:10], str(text))
+            for id, day, text in db.rows(
+                f"""select id, datetime({at}, utc_offset || ' minutes'), {words} from {table}
+                    where id in (select value from json_each(?)){only} order by id limit ?""",
+                (json.dumps(rows), max(0, limit - len(told))),
+            )
+        ]
+    return told
+
+
+def counts(db: Database, found: Walk) -> dict[str, int]:
+    """How many rows of each kind go."""
+    said = db.rows(
+        "select role, count(*) from message where id in (select value from json_each(?)) group by role",
+        (json.dumps(found.messages),),
+    )
+    roles: dict[str, int] = dict(said)
+    told = {
+        "sessions": len(found.sessions), "messages": roles.get("user", 0), "replies": roles.get("assistant", 0),
+        "tool results": roles.get("tool", 0), "notes": len(found.notes), "facts": len(found.facts),
+        "summaries": len(found.summaries), "jottings": len(found.jottings),
+        "recollections": len(found.recollections),
+    }  # fmt: skip
+    return {name: many for name, many in told.items() if many}
+
+
+def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
+    """The words that go: those of the person, of notes and facts; and those of replies, tools and summaries."""
+
+    def of(sql: str, rows: Sequence[int]) -> list[str]:
+        return [str(text) for row in db.rows(sql, (json.dumps(rows),)) for text in row if text]
+
+    at = "in (select value from json_each(?))"
+    own = of(f"select text from message where role = 'user' and id {at}", found.messages)
+    own += of(f"select title, text from note where id {at}", found.notes)
+    own += of(f"select statement, quote, object from fact where id {at}", found.facts)
+    own += of(f"select quote from fact_source where fact_id {at}", found.facts)
+    own += of(
+        f"select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where fact_id {at}",
+        found.facts,
+    )
+    own += of(f"select title, external_id from session where id {at}", found.sessions)
+    own += of(f"select text from jotting where id {at}", found.jottings)
+    other = of(f"select text from message where role <> 'user' and id {at}", found.messages)
+    other += of(f"select thinking, external_id, author from message where id {at}", found.messages)
+    for arguments in of(f"select arguments from tool_call where message_id {at}", found.messages):
+        other += _strings(json.loads(arguments))
+    other += of(f"select text from summary where id {at}", found.summaries)
+    other += of(f"select text, details from rolling where session_id {at}", (*found.sessions, *found.touched))
+    return own, other
+
+
+def _strings(value: object) -> list[str]:
+    """Every text in the arguments of a call."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for each in value.values() for text in _strings(each)]
+        case list():
+            return [text for each in value for text in _strings(each)]
+        case _:
+            return []

@@ -1,0 +1,110 @@
+"""The database and the files beside it, read byte for byte: does anything of a text stand in them?
+
+A row that was deleted can stand in a free page, in the journal or in a copy. So nothing is asked of SQLite here: the
+files are read as they lie on the disk.
+"""
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from agent_cli.errors import StoreError
+
+_READ = 1 << 20  # bytes; larger reads gain nothing
+
+
+def files(database: str, others: Iterable[str] = ()) -> list[Path]:
+    """Those that are there: the database, its journals, and others such as backups."""
+    known = [Path(database + end) for end in ("", "-wal", "-journal")] + [Path(other) for other in others]
+    return [path for path in dict.fromkeys(known) if path.is_file()]
+
+
+def forms(text: str) -> frozenset[bytes]:
+    """How a text may stand in a file: in its cases, without accents (in an index), and escaped in JSON."""
+    folded = text.casefold()
+    plain = "".join(each for each in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(each))
+    cases = {text, folded, text.upper(), text.capitalize(), text.title()}
+    escaped = {json.dumps(each, ensure_ascii=way)[1:-1] for each in cases for way in (True, False)}
+    told = {*cases, *escaped, plain, unicodedata.normalize("NFC", plain)}
+    return frozenset(each.encode("utf-8", "surrogatepass").lower() for each in told if each)
+
+
+def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[bytes, int]:
+    """How often each piece stands in a file, in any case of its ASCII letters. `once`: whether it does, as a 1.
+
+    Raises StoreError when the file cannot be read.
+    """
+    found: dict[bytes, int] = {}
+    left = sorted({each.lower() for each in wanted})
+    overlap = max(map(len, left), default=1) - 1
+    for before, fresh in _windows(path, overlap):
+        if not left:
+            break
+        for piece in list(left):
+            across = len(piece) - 1
+            seam = before[-across:] + fresh[:across] if across else b""
+            if many := fresh.count(piece) + seam.count(piece):
+                found[piece] = found.get(piece, 0) + many
+                if once:
+                    found[piece] = 1
+                    left.remove(piece)
+    return found
+
+
+def telling(size: int) -> int:
+    """The length from which a word in lower case hardly ever stands in so many bytes by chance.
+
+    The lists in an index are nearly random bytes below 128: two of them are the same letter, so n letters come up in
+    B bytes B / 64^n times.
+    """
+    return max(4, math.ceil(math.log(max(1, 10 * size), 64)))
+
+
+def free_pages(path: Path) -> tuple[int, int]:
+    """(how many pages of a database are free, how many of them hold something): with secure_delete none should.
+
+    The free list: trunk pages with the number of the next one, a count and that many numbers of further free pages
+    (https://www.sqlite.org/fileformat2.html#the_freelist). Of a trunk page only what lies behind its list is looked at.
+    """
+    free = unclean = 0
+    with path.open("rb") as file:
+        head = file.read(100)
+        if len(head) < 100:
+            return 0, 0
+        size = int.from_bytes(head[16:18]) or 0
+        size = 65536 if size == 1 else size
+        trunk, seen = int.from_bytes(head[32:36]), set[int]()
+        while trunk and trunk not in seen:
+            seen.add(trunk)
+            page = _page(file, size, trunk)
+            listed = min(int.from_bytes(page[4:8]), size // 4 - 2)
+            leaves = [int.from_bytes(page[n : n + 4]) for n in range(8, 8 + 4 * listed, 4)]
+            unclean += sum(any(_page(file, size, leaf)) for leaf in leaves)
+            free += 1 + len(leaves)
+            trunk = int.from_bytes(page[:4])
+    return free, unclean
+
+
+def _page(file: BinaryIO, size: int, number: int) -> bytes:
+    file.seek((number - 1) * size)
+    return file.read(size)
+
+
+def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
+    """The end of what was read before, and what comes next; both in lower case."""
+    before = b""
+    try:
+        with path.open("rb") as file:
+            while fresh := file.read(_READ).lower():
+                yield before, fresh
+                before = (before + fresh)[-overlap:] if overlap else b""
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror}), so nobody can say what it holds") from error
+
+
+def size(paths: Sequence[Path]) -> int:
+    """Bytes of all of them."""
+    return sum(path.stat().st_size for path in paths if path.exists())

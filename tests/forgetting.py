@@ -1,0 +1,82 @@
+"""What the tests of forgetting share: files read without the program's own reader, and the secret spread everywhere."""
+
+import json
+from pathlib import Path
+
+from agent_cli.llm import embedded
+from agent_cli.memory import (
+    adoption,
+    facts,
+    index,
+    jottings,
+    log,
+    notes,
+    prompts,
+    recollections,
+    sessions,
+    summaries,
+    vectors,
+)
+from agent_cli.memory.recall import Hit
+from agent_cli.messages import Message, Part, ToolCall, ToolResult
+from agent_cli.store import jobs
+from tests.conftest import HERE, NOON, noon
+
+
+def traces(path, secret):
+    """How often a text stands in the files of a database: in any case, escaped, and in pieces of eight bytes."""
+    pieces = set()
+    for told in (secret, secret.lower(), secret.casefold(), secret.upper()):
+        for encoded in (told.encode(), json.dumps(told)[1:-1].encode()):
+            pieces |= {encoded[n : n + 8].lower() for n in range(len(encoded) - 7)} | {encoded.lower()}
+    held = b"".join(each.read_bytes().lower() for each in Path(path).parent.glob(Path(path).name + "*"))
+    return sum(held.count(piece) for piece in pieces)
+
+
+def spread(db, secret, embed=False):
+    """The secret in every table that can hold it; gives the session's number and bytes of its vectors."""
+    session = sessions.start(db, HERE, NOON)
+    asked = log.say(db, session, HERE, [Part(f"The code of my safe is {secret}.", "typed")], NOON)
+    call = ToolCall("c1", "save_note", {"text": f"safe: {secret}"})
+    reply = log.open_reply(db, session, HERE, "m", NOON)
+    thought = Message("assistant", f"I keep {secret} for you.", (call,), thinking=f"They said {secret}.")
+    log.close_reply(db, reply, thought, "stop", log.Usage("m"), NOON)
+    log.answer(db, session, HERE, call, ToolResult(f"saved {secret}"), NOON)
+    note = notes.add(db, HERE, f"safe: {secret}", noon, title=f"code {secret}", session=session)
+    claim = adoption.claim(f"The code of the safe is {secret}", "typed", message=asked, quote=f"is {secret}")
+    fact = adoption.add(db, HERE, claim, noon).fact
+    adoption.edit(db, fact, "The code of the safe is not told to anybody", noon)
+    other = adoption.add(db, HERE, adoption.claim(f"{secret} opens the safe", "typed", message=asked), noon).fact
+    jottings.add(db, session, f"jotted {secret}", NOON)
+    sessions.rename(db, session, f"Safe {secret}")
+    with db.write():
+        summaries.keep(db, session, f"They told the code {secret}.", "model", "m", noon)
+    jobs.add(db, "summary", f"s{session}", NOON)
+    with db.write():
+        db.execute("update job set error = ?", (f"the model said {secret} and broke off",))
+    prompts.add(db, HERE, session, f"The code of my safe is {secret}.", NOON)
+    sessions.mark_closed(db, session, NOON)
+    later = sessions.start(db, HERE, NOON)
+    question = log.say(db, later, HERE, [Part("What is the code?", "typed")], NOON)
+    hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
+    recollections.keep(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
+    sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
+    with db.write():
+        db.execute(
+            "insert into fact_test (uid, owner, question, mention, at) values ('T', 'person', 'code?', ?, '')",
+            (secret,),
+        )
+    index.refresh_all(db)
+    assert fact.id != other.id
+    assert facts.listing(db, "person", 5)
+    bytes_of = []
+    if embed:
+        made = embedded.EmbeddedEmbedder()
+        among = vectors.begin(db, made.identity(), made.dimension(), made.floor)
+        while vectors.fill(db, among, made.embed_documents):
+            pass
+        words = db.rows("select id from passage_text where instr(own, ?)", (secret,))
+        for (id,) in words:
+            vector = db.value(f"select e from {among.table} where id = ?", (id,))
+            bytes_of.append(vector[64:80])
+    return session, note.handle, bytes_of

@@ -1,0 +1,344 @@
+"""Forgetting: what goes with what is named, and that nothing of it is left in the file."""
+
+import json
+import random
+import re
+from itertools import product
+
+import pytest
+
+from agent_cli.agent import worker
+from agent_cli.errors import UsageError
+from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.memory import (
+    adoption,
+    closing,
+    columns,
+    evidence,
+    fact_lines,
+    facts,
+    forget,
+    forgotten,
+    index,
+    log,
+    notes,
+    provenance,
+    sessions,
+    summaries,
+    topic,
+    transfer,
+)
+from agent_cli.messages import Part
+from agent_cli.store import events, jobs, schema
+from tests import forgetting
+from tests.conftest import HERE, NOON, noon
+from tests.forgetting import traces
+from tests.recalling import empty, handles, reply, say
+from tests.test_agent_worker import desk
+
+SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
+FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
+
+
+@pytest.fixture
+def file(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    yield database
+    database.close()
+
+
+def planned(db, *told):
+    return forget.planned(db, provenance.named(db, "person", told))
+
+
+def erase(db, *told):
+    return evidence.erase(db, planned(db, *told), noon)
+
+
+def about(db, words):
+    return forget.planned(db, topic.named(db, "person", words, NOON), words)
+
+
+@pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
+def test_a_secret_in_every_table_leaves_no_trace(file, secret):
+    _, _, vectors = forgetting.spread(file, secret, embed=True)
+    assert traces(file.path, secret) > 0
+    assert vectors
+
+    receipt = evidence.erase(file, about(file, secret), noon)
+
+    assert receipt.sentence().startswith("0 traces"), receipt
+    assert (receipt.clean, receipt.traces, receipt.held_up, receipt.unclean) == (True, 0, False, 0)
+    assert traces(file.path, secret) == 0
+    held = b"".join(path.read_bytes() for path in evidence.traces.files(file.path))
+    assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
+    assert handles(file, secret) == []
+    assert file.rows("pragma foreign_key_check") == file.rows("select * from recollection") == []
+    assert file.value("pragma integrity_check") == "ok"
+
+
+def test_naming_the_session_and_the_note_erases_the_same(file):
+    session, note, _ = forgetting.spread(file, SECRET)
+
+    receipt = erase(file, f"s{session}", note)
+
+    assert receipt.clean, receipt
+    assert traces(file.path, SECRET) == 0
+    assert file.rows("select id, opening from session") == [(2, None)]
+    assert file.rows("select text from message") == [("What is the code?",)]
+    assert file.rows("select count(*) from prompt") == file.rows("select count(*) from fact_test") == [(0,)]
+
+
+def test_a_message_takes_its_exchange_and_the_next_one_stays(db, session):
+    say(db, session, "first")
+    first = [say(db, session, "second"), reply(db, session, "answer")]
+    say(db, session, "third")
+    reply(db, session, "last answer")
+
+    erase(db, first[1])
+
+    assert db.rows("select text from message") == [("first",), ("third",), ("last answer",)]
+
+
+def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(file):
+    session = sessions.start(file, HERE, NOON)
+    one = int(say(file, session, "my zebrafinch lives in Graz")[1:])
+    two = int(say(file, session, "I live in Graz, again")[1:])
+    claim = adoption.claim("I live in Graz", "typed", message=one, quote="my zebrafinch lives in Graz")
+    fact = adoption.add(file, HERE, claim, noon).fact
+    adoption.add(file, HERE, adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"), noon)
+    adoption.hide(file, fact, noon)
+    adoption.restore(file, facts.get(file, fact.id, "person"), noon)
+
+    plan = planned(file, f"m{one}")
+    assert plan.walk.losing == (fact.id,)
+    assert evidence.erase(file, plan, noon).clean
+
+    left = facts.get(file, fact.id, "person")
+    assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")
+    assert traces(file.path, "zebrafinch") == 0
+    facts.undo(file, "person", noon)
+    assert file.rows("pragma foreign_key_check") == []
+
+
+def test_a_message_is_no_longer_found_by_a_fact_that_was_forgotten(db, session):
+    asked = say(db, session, "We moved in with Ada.")
+    fact = adoption.add(db, HERE, adoption.claim("The cat is called Mia", "typed", message=int(asked[1:])), noon).fact
+    assert handles(db, "called Mia") != []
+
+    erase(db, fact.handle)
+
+    assert handles(db, "called Mia") == []
+    assert handles(db, "Ada") == [asked]
+
+
+def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    closing.close_with(db, session, "They spoke of a piano and a cat.", "model", "m", noon)
+
+    erase(db, gone)
+
+    assert summaries.of(db, session) is None
+    assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
+    worker.run_one(desk(db))
+    assert summaries.of(db, session).text == "person: My cat is called Mia."
+
+
+class Forgets(ScriptedModel):
+    """While it writes, the person forgets what it reads."""
+
+    def __init__(self, db, told):
+        super().__init__([Reply(say="They own a piano.")])
+        self.forget = lambda: erase(db, told)
+
+    def reply(self, *told, **more):
+        self.forget()
+        yield from super().reply(*told, **more)
+
+
+def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    closing.close(db, session, noon)
+
+    worker.run_one(desk(db, Forgets(db, gone)))
+
+    assert summaries.of(db, session) is None
+    first = jobs.listing(db, 1)[0]
+    assert (first["kind"], first["state"]) == ("summary", "ready")
+
+
+def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    before = forgotten.rounds(db)
+    erase(db, gone)
+
+    closing.close_with(db, session, "They own a piano.", "model", "m", noon, before)
+
+    assert summaries.of(db, session) is None
+    assert sessions.get(db, session, "person").closed_at is not None
+
+
+def test_an_import_does_not_bring_it_back(db):
+    lines = [json.dumps({"id": "1", "messages": [
+        {"id": "1", "role": "user", "content": "The code is swordfish.", "at": "2026-01-01T10:00:00+01:00"},
+        {"id": "2", "role": "assistant", "content": "ok", "at": "2026-01-01T10:00:01+01:00"},
+        {"id": "3", "role": "user", "content": "ok", "at": "2026-01-01T10:00:02+01:00"},
+    ]})]  # fmt: skip
+    transfer.read(db, HERE, lines, "x", noon, print)
+    erase(db, "m1")
+
+    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
+    assert transfer.read(db, HERE, lines, "elsewhere", noon, print).messages == 1
+    assert db.rows("select text from message") == [("ok",), ("ok",)]
+    erase(db, "s1", "s2")
+    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
+
+
+def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
+    fact = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
+    adoption.edit(db, fact, "I live in Linz now", noon)
+    erase(db, "f1")
+    told = []
+
+    lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
+    assert fact_lines.read(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
+    assert told == [f"line {n} was skipped: you had it forgotten" for n in (1, 2)]
+    assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
+
+
+def test_other_rows_that_say_the_same_are_named(db, session):
+    say(db, session, "the safe opens with swordfish and a key")
+    other = sessions.start(db, HERE, NOON)
+    again = say(db, other, "Remember: the safe opens with swordfish and a key!")
+
+    receipt = erase(db, "s1")
+
+    assert (receipt.clean, receipt.rows) == (False, [again])
+    assert receipt.sentence().endswith(f"the same words stand in {again}: `agent forget {again}`")
+
+
+def test_what_everybody_says_is_no_trace(file):
+    one, two = (sessions.start(file, HERE, NOON) for _ in range(2))
+    for number in (one, two):
+        say(file, number, "hello")
+        reply(file, number, "Hello! How can I help you today with whatever you have in mind?")
+
+    assert erase(file, "s1").clean
+    assert file.rows("select count(*) from message") == [(2,)]
+
+
+def test_it_is_all_or_nothing(db, session):
+    say(db, session, "one")
+    plan = planned(db, f"s{session}")
+    say(db, session, "two")
+
+    with pytest.raises(UsageError, match="something was added to it meanwhile"):
+        forget.erase(db, plan, noon)
+
+    assert db.value("select count(*) from message") == 2
+    assert not forget.waits(db)
+
+
+def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
+    said = say(db, session, "The birthday of Anna is in May.")
+    other = say(db, session, "May I ask something else?")
+    note = notes.add(db, HERE, "a present for Anna's birthday", noon).handle
+
+    names = topic.named(db, "person", "Anna's birthday", NOON)
+
+    assert [f"m{id}" for id in names.messages] == [said]
+    assert [f"n{id}" for id in names.notes] == [note]
+    assert other not in {f"m{id}" for id in names.messages}
+
+
+def test_a_topic_of_which_nothing_is_known_is_said(db):
+    with pytest.raises(UsageError, match="nothing is remembered about 'Graz': nothing was erased"):
+        about(db, "Graz")
+
+
+@pytest.mark.parametrize(("told", "said"), [
+    ("m9", "there is no message m9; `agent search` finds what there is"),
+    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3 or y7, or name words with --topic"),
+])  # fmt: skip
+def test_what_is_not_there_is_said(db, told, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        provenance.named(db, "person", [told])
+
+
+def test_the_event_tells_no_word(db, session):
+    say(db, session, "swordfish")
+    erase(db, f"s{session}")
+    [event] = [each for each in events.recent(db) if each["kind"] == "forgotten"]
+    assert (event["subject"], event["actor"], event["hash"]) == (f"s{session}", "person", "")
+    assert "swordfish" not in str(
+        db.rows("select * from event") + db.rows("select * from job") + db.rows("select * from meta")
+    )
+
+
+def test_a_session_that_is_open_stays_without_a_word(db, session):
+    say(db, session, "swordfish")
+    sessions.rename(db, session, "Fish")
+
+    erase(db, f"s{session}")
+
+    assert db.rows("select id, title, opening from session") == [(session, "", None)]
+    assert log.say(db, session, HERE, [Part("and on", "typed")], NOON)
+
+
+def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
+    """A new table or column: say in columns.py whether it holds words, and when it does, let forgetting walk it."""
+    told = {(table, name) for lists in (columns.WORDS, columns.WORDLESS) for table, names in lists.items()
+            for name in names.split()}  # fmt: skip
+    twice = [
+        (table, name) for table, names in columns.WORDS.items()
+        for name in set(names.split()) & set(columns.WORDLESS.get(table, "").split())
+    ]  # fmt: skip
+    there = {
+        (table, name)
+        for kind, table in schema._names(db)
+        if kind == "table"
+        for _, name, type, *_ in db.rows(f'pragma table_xinfo("{table}")')
+        if type == "TEXT"
+    }
+    assert (told, twice) == (there, [])
+
+
+def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
+    session = sessions.start(file, HERE, NOON)
+    for number in range(300):
+        say(file, session, f"line {number} about gardens and rivers")
+        if number % 50 == 0:
+            index.refresh_all(file)
+    gone = say(file, session, f"the word {SECRET} in the middle")
+    index.refresh_all(file)
+    for number in range(300):
+        say(file, session, f"line {number} about boats and trains")
+    index.refresh_all(file)
+    file.truncate_journal()
+
+    assert erase(file, gone).clean
+    assert traces(file.path, SECRET) == 0
+    words = index.table(file, "words")
+    assert file.value(f"select count(*) from {words}('{SECRET}')") == 0
+
+
+def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
+    session = sessions.start(file, HERE, NOON)
+    words = ["qw" + "".join(letters) for letters in product("bcdfghjkmn", repeat=4)][:4000]
+    random.Random(1).shuffle(words)
+    said = {word: n for n in range(400) for word in words[10 * n : 10 * n + 10]}
+    for n in range(400):
+        say(file, session, " ".join(words[10 * n : 10 * n + 10]))
+    index.refresh_all(file)
+    terms = [bytes(term)[1:].decode() for (term,) in file.rows("select cast(term as blob) from words_1_idx")]
+    pages = [word for word in terms if word in said][:3]
+    assert len(pages) == 3
+
+    for word in pages:
+        forget.erase(file, planned(file, f"m{said[word] + 1}"), noon)
+        assert forget.finish(file, noon)  # as after a kill: nobody knows the words any more
+
+    assert [traces(file.path, word) for word in pages] == [0, 0, 0]

@@ -1,0 +1,87 @@
+"""The files read byte for byte: what is found, wherever it lies, and what is no trace."""
+
+import json
+
+import pytest
+
+from agent_cli.errors import StoreError
+from agent_cli.store import traces
+from agent_cli.store.db import Database
+
+
+def file_of(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("at", [0, 1, (1 << 20) - 12, (1 << 20) - 1, 1 << 20, (2 << 20) - 3, 2 << 20])
+def test_a_piece_is_found_wherever_it_lies(tmp_path, at):
+    path = file_of(tmp_path, b"." * at + b"SwordFish" + b"." * (3 << 20))
+    assert traces.count(path, [b"swordfish", b"herring", b"s"]) == {b"swordfish": 1, b"s": 2}
+
+
+def test_pieces_are_counted_once_each_in_any_case(tmp_path):
+    path = file_of(tmp_path, b"Fish fish FISH fis" + b"h" * (1 << 20))
+    assert traces.count(path, [b"fish"]) == {b"fish": 4}
+    assert traces.count(path, [b"fish"], once=True) == {b"fish": 1}
+    assert traces.count(file_of(tmp_path, b""), [b"fish"]) == {}
+
+
+@pytest.mark.parametrize("stored", ["Ärger", "ärger", "ÄRGER", "arger", json.dumps("Ärger"), json.dumps("ärger")])
+def test_a_word_is_found_in_every_form_it_may_be_stored_in(tmp_path, stored):
+    path = file_of(tmp_path, b"\x00\x81" + stored.encode() + b"\xff")
+    assert sum(traces.count(path, traces.forms("ärger")).values()) >= 1
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path):
+    with pytest.raises(StoreError, match=r"cannot be read .*, so nobody can say what it holds"):
+        traces.count(tmp_path, [b"fish"])
+
+
+def test_files_that_are_not_there_are_left_out(tmp_path):
+    path = file_of(tmp_path, b"")
+    (tmp_path / "file-wal").write_bytes(b"")
+    assert traces.files(str(path), [str(tmp_path / "gone")]) == [path, tmp_path / "file-wal"]
+
+
+@pytest.mark.parametrize(("size", "letters"), [(0, 4), (100_000, 4), (10_000_000, 5), (6_000_000_000, 6)])
+def test_the_larger_a_file_the_longer_a_word_must_be_to_tell_something(size, letters):
+    assert traces.telling(size) == letters
+
+
+@pytest.mark.parametrize(("secure", "unclean"), [(1, False), (0, True)])
+def test_free_pages_that_hold_something_are_counted(tmp_path, secure, unclean):
+    db = Database(tmp_path / "memory.db", journal="delete")
+    db.prepare()
+    db.execute("create table t (x)")
+    db.execute(f"pragma secure_delete = {secure}")
+    for number in range(50):
+        db.execute("insert into t values (?)", (f"{number} " + "swordfish " * 3000,))
+    db.execute("delete from t")
+    db.close()
+
+    free, held = traces.free_pages(tmp_path / "memory.db")
+
+    assert free > 100
+    assert (held > 0) is unclean
+
+
+def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_path):
+    db = Database(tmp_path / "memory.db")
+    db.prepare()
+    db.execute("create table t (x)")
+    other = db.again()
+    other.script("begin; select * from t")
+    db.execute("insert into t values (1)")
+
+    assert db.truncate_journal(0.05) is False
+    assert (tmp_path / "memory.db-wal").stat().st_size > 0
+    other.execute("rollback")
+    assert db.truncate_journal() is True
+    assert (tmp_path / "memory.db-wal").stat().st_size == 0
+    with db.write(), pytest.raises(StoreError, match="in the middle of a transaction"):
+        db.truncate_journal()
+    other.close()
+    db.close()
+    assert Database().truncate_journal() is True
