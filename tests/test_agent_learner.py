@@ -121,7 +121,7 @@ def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
         worker.run_one(desk(db, None))
     assert states(db) == [("s1", "parked", 5, learner.NO_MODEL)]
     model = desk(db, Answers(answer(operation())))
-    worker.queue_again(model)
+    worker.look_around(model)
     worker.run_one(model)
     assert len(waiting(db)) == 1
 

@@ -181,7 +181,7 @@ def test_what_waits_and_is_over_already_is_past_with_a_yes(db):
 def test_editing_takes_the_new_words_apart_and_may_replace(db):
     add(db, lives("Graz", "2025-03-01"))
     fact = adoption.edit(db, facts.get(db, 1, PERSON), "  I like tea\n", noon)
-    assert (fact.statement, fact.predicate) == ("I like tea", "")
+    assert (fact.statement, fact.predicate) == ("I like tea", "likes")
     with pytest.raises(UsageError, match="f1 was left as it is: an empty fact says nothing"):
         adoption.edit(db, fact, " ", noon)
 

@@ -89,7 +89,8 @@ def stand(db: Database, wanted: Iterable[str]) -> set[str]:
             left -= found
             if not left:
                 break
-    schema = "\n".join(str(sql) for (sql,) in db.rows("select sql from sqlite_schema where sql is not null")).casefold()
+    rows = db.rows("select type || name || tbl_name || char(10) || coalesce(sql, '') from sqlite_schema")
+    schema = "\n".join(str(row) for (row,) in rows).casefold()  # names stand side by side in the file
     return found | {piece for piece in left if piece in schema}
 
 

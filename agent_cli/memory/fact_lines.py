@@ -41,6 +41,9 @@ def read(
                 try:
                     with db.write():  # a line whole or not at all
                         claim = _claim(db, scope, line, source, time())
+                        if forgotten.knows(db, claim.statement):
+                            complain(f"line {number} was skipped: you had it forgotten")
+                            continue
                         new += _take_in(db, scope, claim, time, accepted, single, batch)
                 except (ValueError, TypeError, KeyError, AttributeError, UsageError) as error:
                     broken += 1
@@ -53,8 +56,6 @@ def _take_in(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single: Set[str], batch: str
 ) -> bool:
     """Whether it brought something new."""
-    if forgotten.knows(db, claim.statement):
-        return False
     before = _imported(db, scope, claim)
     if before and before.state == EXPIRED and before.valid_to is None:  # it waited in vain
         values = {"state": PENDING, "decided_at": None}

@@ -105,12 +105,13 @@ def get(db: Database, id: int, owner: str) -> Fact:
 
 def many(db: Database, found: Sequence[int], owner: str) -> list[Fact]:
     """Those of these numbers that this owner has, in their order."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from fact where +owner = ? and id in (select value from json_each(?))""",
-        (owner, json.dumps(list(found))),
-    )
-    facts = {row[0]: Fact(*row) for row in rows}
+    where = "+owner = ? and id in (select value from json_each(?))"
+    facts = {fact.id: fact for fact in _read(db, where, (owner, json.dumps(list(found))))}
     return [facts[id] for id in found if id in facts]
+
+
+def _read(db: Database, where: str, values: Sequence[Any]) -> list[Fact]:
+    return [Fact(*row) for row in db.rows(f"select {_COLUMNS} from fact where {where}", values)]
 
 
 def listing(
@@ -137,53 +138,35 @@ def listing(
 
 def pending(db: Database, owner: str, limit: int = -1) -> list[Fact]:
     """What waits for a yes, the oldest first."""
-    rows = db.rows(
-        f"select {_COLUMNS} from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit ?",
-        (owner, limit),
-    )
-    return [Fact(*row) for row in rows]
+    return _read(db, "owner = ? and state = 'pending' and hidden_at is null order by id limit ?", (owner, limit))
 
 
 def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
     """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from fact where uid < ? and id in (
-              select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)""",
-        (ids.earliest(moment), owner),
-    )
-    return [Fact(*row) for row in rows]
+    where = """uid < ? and id in (
+        select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)"""
+    return _read(db, where, (ids.earliest(moment), owner))
 
 
 def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
     """Accepted facts whose own time has run out."""
-    rows = db.rows(
-        f"select {_COLUMNS} from fact where owner = ? and state = 'accepted' and expires_at <= ? order by id",
-        (owner, clock.utc(now)),
-    )
-    return [Fact(*row) for row in rows]
+    return _read(db, "owner = ? and state = 'accepted' and expires_at <= ? order by id", (owner, clock.utc(now)))
 
 
 def told(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
     """What was accepted at any time about this, the oldest truth first."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from fact where owner = ? and subject = ? and predicate = ? and hidden_at is null
-              and state in ('accepted', 'superseded') and operation <> 'delete'
-            order by coalesce(valid_from, learned_at), id""",
-        (owner, subject, predicate),
-    )
-    return [Fact(*row) for row in rows]
+    where = """owner = ? and subject = ? and predicate = ? and hidden_at is null
+               and state in ('accepted', 'superseded') and operation <> 'delete'
+               order by coalesce(valid_from, learned_at), id"""
+    return _read(db, where, (owner, subject, predicate))
 
 
 def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from fact where +owner = ?2 and id in (
-              select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value)
-            order by id""",
-        (json.dumps(_telling(db, _marks(statement))), owner),
-    )
+    where = """+owner = ?2 and id in (
+        select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.unnumbered(statement))
-    found = [Fact(*row) for row in rows]
+    found = _read(db, where, (json.dumps(_telling(db, _marks(statement))), owner))
     return [each for each in found if terms.overlap(blank, terms.shingles(terms.unnumbered(each.statement)), ALIKE)]
 
 

@@ -131,11 +131,11 @@ def _truth(fact: Fact) -> str:
 
 def receipt(adopted: Adopted) -> str:
     """What is printed of a fact that was accepted: `kept f14, replaces f31 (until 21 Nov 2026)`."""
-    line = f"kept {adopted.fact.handle}"
+    fact = adopted.fact
+    line = f"kept {fact.handle}"
+    if fact.valid_to:
+        line += f", true until {day(fact.valid_to, fact.utc_offset)}"
     for each in adopted.replaced:
         until = day(each.valid_to or "", each.utc_offset)
-        if each.id == adopted.fact.id:
-            line += f", true until {until}"
-        else:
-            line += f", {'ends' if adopted.fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
+        line += f", {'ends' if fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
     return line

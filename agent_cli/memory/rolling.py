@@ -79,7 +79,7 @@ def keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
 
 
 def erase(db: Database, sessions: Sequence[int]) -> None:
-    """Drop those of some sessions: they are made anew when a window is next folded. Runs in the caller's transaction."""
+    """Drop those of some sessions, until a window is folded again. Runs in the caller's transaction."""
     db.execute(
         "delete from rolling where session_id in (select value from json_each(?))", (json.dumps(list(sessions)),)
     )

@@ -30,7 +30,7 @@ class Question:
 
 
 Result = Work | Screen | Question | str | None
-"""Work is run and drawn like a turn; a screen has the terminal until it is left; a question is asked; a text printed."""
+"""Work is run and drawn like a turn; a screen has the terminal until left; a question is asked; a text printed."""
 
 
 class Leave(Exception):
