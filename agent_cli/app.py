@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, config
-from agent_cli.agent import context, listener, recollect, worker
+from agent_cli.agent import context, listener, recollect
+from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.meaning import Meaning
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.worker import Desk
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import forget, index, log, predicates, recall, soundness
+from agent_cli.memory import forgotten, index, log, predicates, recall, soundness
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.messages import Part
@@ -147,7 +147,7 @@ class App:
     def catch_up(self, db: Database) -> None:
         """After many rows came in: index their words now, and their meaning now or by a job."""
         if self.ready_to_search(db) and not self.meaning.inline(db):
-            jobs.add(db, worker.INDEX, "all", self.time())
+            jobs.add(db, INDEX, "all", self.time())
 
     def listen(
         self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
@@ -161,12 +161,16 @@ class App:
         index.refresh(db)
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
-            jobs.add(db, worker.INDEX, "all", now)
+            jobs.add(db, INDEX, "all", now)
         self.finish_forgetting(db)
 
     def finish_forgetting(self, db: Database, patience: float = 0.1) -> bool:
         """Let what was erased leave the journal, where another process held it up; whether something had waited."""
-        if not forget.waits(db) or not forget.finish(db, self.time, patience):
+        if not jobs.waits(db, forgotten.JOB):
+            return False
+        from agent_cli.memory import forget  # 6 ms, and hardly ever does something wait
+
+        if not forget.finish(db, self.time, patience):
             return False
         self.notice("what you had forgotten has now left the journal too")
         return True
@@ -177,7 +181,7 @@ class App:
             if name not in self._damaged:
                 self._damaged.add(name)
                 self.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
-                jobs.add(db, worker.MEND, name, self.time())
+                jobs.add(db, MEND, name, self.time())
 
     def _recollect(self, here: ToolContext, message: int, words: str) -> None:
         index.refresh(here.db)

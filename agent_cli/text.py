@@ -7,6 +7,41 @@ something other than what they see. What is stored stays as it came.
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+
+class Pattern:
+    """A regular expression that is compiled when it is first used: the larger ones take milliseconds of a start."""
+
+    def __init__(self, pattern: str, flags: int = 0):
+        self._told = pattern, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(*self._told)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(text, start)
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.match(text, start)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self._compiled.fullmatch(text)
+
+    def findall(self, text: str) -> list[str]:
+        return self._compiled.findall(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text)
+
+    def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        return self._compiled.sub(instead, text, count)
+
+    def split(self, text: str) -> list[str]:
+        return self._compiled.split(text)
+
 
 # C0 but newline and tab, DEL, C1; bidi embeddings, overrides and isolates; marks of direction; tag characters.
 _UNSAFE = re.compile(
@@ -20,11 +55,11 @@ _UNSEEN = re.compile(
     "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|\\Z)|(?<=[\ufe0e\ufe0f\u200c\u200d])[\ufe0e\ufe0f]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
-_ABBREVIATED = re.compile(
+_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
+_ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
-_WORD = re.compile(r"\w+")
+_WORD = Pattern(r"\w+")
 
 
 def clean(text: str) -> str:

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from agent_cli.agent import learner, worker
+from agent_cli.agent.desk import Desk
 from agent_cli.agent.listener import LEARN
-from agent_cli.agent.worker import Desk
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel

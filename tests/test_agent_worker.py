@@ -4,12 +4,13 @@ import time
 import pytest
 
 from agent_cli.agent import worker
+from agent_cli.agent.desk import Desk
 from agent_cli.agent.meaning import Meaning
-from agent_cli.agent.worker import Desk, IdleWorker
+from agent_cli.agent.worker import IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, forget, log, sessions, summaries
+from agent_cli.memory import closing, forget, forgotten, log, sessions, summaries
 from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
@@ -218,7 +219,7 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     schema.reconcile(database, NOON)
     reader = database.again()
     reader.script("begin; select * from note")
-    jobs.add(database, forget.JOB, "all", NOON)
+    jobs.add(database, forgotten.JOB, "all", NOON)
 
     worker.run_one(desk(database))
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import worker
+from agent_cli.agent.desk import Desk
 from agent_cli.agent.meaning import Meaning
-from agent_cli.agent.worker import Desk
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, damage, index, notes, recall, soundness, vectors
 from agent_cli.memory.candidates import Filter

@@ -5,39 +5,20 @@ which is written together with the record that the job is done: so it happens on
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import timedelta
 
 from agent_cli.agent import learner
+from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.listener import LEARN
-from agent_cli.agent.meaning import Meaning
-from agent_cli.clock import Clock
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import closing, damage, forget, index, log, rolling, soundness, summaries, vectors
+from agent_cli.memory import closing, damage, forget, forgotten, index, log, rolling, soundness, summaries, vectors
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
-from agent_cli.store.db import Database
 
 Effect = Callable[[], None]
-INDEX, MEND = "index", "mend"
 _BETWEEN = 0.02  # seconds between batches, so that other programs get their turn to write
 LONGEST = 25 * 60  # seconds of one job, less than its lease: a server that says nothing must not hold it for ever
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What a job may use. `model` gives the cheap model, or None when no server answers."""
-
-    db: Database
-    time: Clock
-    model: Callable[[], ChatModel | None]
-    meaning: Meaning
-    characters: int  # of a transcript that fits the model
-    cancel: Cancel
-    silence: timedelta = timedelta()  # after which a session is closed; none: never
-    learns: bool = True  # whether what was said may be read for facts
 
 
 def run_one(desk: Desk) -> bool:
@@ -177,7 +158,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     LEARN: learn,
     INDEX: catch_up,
     MEND: mend,
-    forget.JOB: empty_journal,
+    forgotten.JOB: empty_journal,
 }
 
 

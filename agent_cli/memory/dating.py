@@ -11,17 +11,18 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from agent_cli.memory import when
+from agent_cli.text import Pattern
 
 _ENGLISH = [name.split("|")[0].capitalize() for name in when.MONTHS]
 _GERMAN = [name.split("|")[-1 if name.count("|") < 2 else 1].capitalize() for name in when.MONTHS]
 
-_HINT = re.compile(
+_HINT = Pattern(
     r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer"
     r"|tag|abend|mittag"
     r"|(?:last|next|letzt|nächst)", re.IGNORECASE,
 )  # fmt: skip
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
-_DONE = re.compile(
+_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
+_DONE = Pattern(
     r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
     r"|wurde\w*)\b"
 )

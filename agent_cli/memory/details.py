@@ -6,11 +6,13 @@ Of paths a model's summary was measured to keep a tenth, of numbers a fiftieth, 
 import re
 from collections.abc import Iterable
 
+from agent_cli.text import Pattern
+
 _MONTHS = (
     r"jan(?:uar[iy])?|jänner|feb(?:ruar[iy])?|mar(?:ch)?|märz|apr(?:il)?|may|mai|jun[ei]?|jul[iy]?|aug(?:ust)?"
     r"|sep(?:tember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?"
 )
-_LIFTED = re.compile(
+_LIFTED = Pattern(
     rf"""
       `[^`\n]{{2,120}}`                                              # a command
     | \bhttps?://[^\s<>"'”]+[^\s<>"'”.,;:!?)\]]                      # an address on the web
@@ -24,8 +26,8 @@ _LIFTED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_BARE = re.compile(r"\d{1,3}(?:st|nd|rd|th)?")  # says nothing alone
-_NO_UNIT = re.compile(
+_BARE = Pattern(r"\d{1,3}(?:st|nd|rd|th)?")  # says nothing alone
+_NO_UNIT = Pattern(
     r"(?:an?|and|are|as|at|but|by|for|if|in|is|it|of|on|or|so|the|to|und|von|zu|im|am|de[rsnm]|die|das)$"
 )
 

@@ -17,17 +17,17 @@ from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import adoption, facts, quotes, recall, terms, when
 from agent_cli.memory.candidates import Filter
-from agent_cli.memory.claims import Claim, Triple
+from agent_cli.memory.claims import Claim, Triple, is_fact
 from agent_cli.memory.facts import Fact
 from agent_cli.memory.log import Entry
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.text import Pattern
 
 Ask = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Puts one question to a language model, which answers in JSON after a schema, streamed. Raises AgentError."""
 
 KNOWN = 20  # facts that the model is shown
-LONGEST = 300  # characters of a statement
 _OPERATIONS = 10  # of one answer
 _TRIES = 2
 _TYPED, _OTHER, _REPLY = 2000, 600, 200  # characters of what was typed, of what was not, and of an answer
@@ -70,17 +70,7 @@ _AGAIN = """{question}
 Your last answer could not be read: {error}. It began: {answer}
 Answer again with the JSON alone."""
 
-_NO_FACT = re.compile(  # a question, or an order to the assistant
-    r"^(?:who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will|wer|was|wann|wo"
-    r"|warum|wie|welche[rs]?|ist|sind|hat|kann|soll)\b(?=.*\?)|\?\W*$"
-    r"|^(?:please|bitte|always|never|immer|nie|niemals|from now on|ab jetzt|von nun an|ignore|disregard|forget|remember"
-    r"|answer|respond|reply|act|pretend|obey|do not|don't|you|your|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte"
-    r"|merke?|system|assistant|the (?:assistant|agent|ai|model|system)|der assistent|das modell|die ki)\b"
-    r"|\b(?:previous|prior|above|system) (?:instructions?|prompt)\b"
-    r"|\b(?:assistant|agent|ai|model|assistent|ki|du|you) (?:must|should|has to|shall|muss|soll(?:te|st)?|musst)\b",
-    re.IGNORECASE,
-)
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_FENCED = Pattern(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
 class Unreadable(AgentError):
@@ -148,11 +138,6 @@ def near(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) ->
     chosen = facts.many(db, [hit.id for hit in found.hits if hit.kind == "fact"], owner)
     every = {each.id: each for each in (*chosen, *facts.listing(db, owner, KNOWN))}
     return [each for each in every.values() if each.current][:KNOWN]
-
-
-def is_fact(statement: str) -> bool:
-    """Whether a statement could be a fact: not empty, not long, no question, no order to the assistant."""
-    return bool(re.search(r"\w", statement)) and len(statement) <= LONGEST and not _NO_FACT.search(statement)
 
 
 def _operation(told: Any, number: int) -> Operation:

@@ -33,7 +33,6 @@ from agent_cli.memory.telling import Wanted
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
-JOB = "forget"  # empties the journal
 _EVERY, _PAGES = "all", "pages"  # subjects: the journal, and the words by which an index finds its pages
 _ERASED = "(erased)"
 _SHOWN = 20
@@ -117,9 +116,9 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         index.tidy(db)
         _rebuild(db, walk, time)
         forgotten.count_round(db)
-        jobs.add(db, JOB, _EVERY, time())
+        jobs.add(db, forgotten.JOB, _EVERY, time())
         if index.finds_pages_by(db, plan.wanted.words):
-            jobs.add(db, JOB, _PAGES, time())
+            jobs.add(db, forgotten.JOB, _PAGES, time())
         told = walk.handles
         subject = told[0] if told else ""
         events.append(db, time, "forgotten", subject, actor="person")
@@ -128,17 +127,17 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
 
 def waits(db: Database) -> bool:
     """Whether the journal still has to be emptied of what was erased."""
-    return jobs.waits(db, JOB)
+    return jobs.waits(db, forgotten.JOB)
 
 
 def finish(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
     """Empty the journal; False while another process reads what stood there before."""
-    if jobs.waits(db, JOB, _PAGES):
+    if jobs.waits(db, forgotten.JOB, _PAGES):
         index.rewrite(db)
     if not db.truncate_journal(patience):
         return False
     if waits(db):
-        jobs.settle(db, JOB, time())
+        jobs.settle(db, forgotten.JOB, time())
         db.truncate_journal(patience)  # of that itself: an empty journal is easier to believe
     return True
 

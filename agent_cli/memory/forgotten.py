@@ -10,6 +10,8 @@ from agent_cli.store.db import Database
 SHORT = 12  # characters under which a text is nobody's own
 _ROUNDS = "forgotten rounds"
 
+JOB = "forget"  # empties the journal of what was erased
+
 
 def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
     """Runs in the caller's transaction."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from agent_cli.memory import terms
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.text import Pattern
 
 PERSON = "person"
 SPOTTED = 20  # facts that the names in a question bring
@@ -21,8 +22,8 @@ _ASKED = 100  # words of a question
 _NEAR = 2000  # neighbours at most
 _SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
-_ARTICLE = re.compile(r"^(?:the|an?|der|die|das|den|dem|ein|eine|einen)\s+(?=\S)")
-_FULL_NAME = re.compile(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-]*)){1,3}")
+_ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|ein|eine|einen)\s+(?=\S)")
+_FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-]*)){1,3}")
 
 
 def learn(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from agent_cli import text
 from agent_cli.memory import quotes
 from agent_cli.messages import Origin, Part
+from agent_cli.text import Pattern
 
 LONGEST = 600  # characters of a statement: more is a text to keep as a note
 _PEEKED = 2000  # characters of a long paste, at either end, that can matter here
@@ -44,33 +45,33 @@ _OWN = (
     r"(?:i['’]m|i['’]ve|i|we['’]re|we|my\s+(?:[\w-]+\s+){1,4}?(?:is|are|was|were|has|have|lives?|likes?|works?)"
     r"|ich|wir|meine?[rsnm]?\s+(?:[\w-]+\s+){1,4}?(?:ist|sind|war|hat|haben|heißt|heißen|wohnt|mag))\b"
 )
-_BEFORE = re.compile(
+_BEFORE = Pattern(
     rf"{_OPENING}(?:{_POLITE}{_ASKED}{_ENGLISH}|{_GERMAN_POLITE}|{_GERMAN}){_LATER}"
     rf"(?:(?P<clause>\s*,?\s*(?:that|dass|daß)\b[,:]?)|(?P<colon>\s*(?:this|that|das|folgendes)?\s*:)"
     rf"|(?P<own>\s*,?\s*(?={_OWN})))",
     re.IGNORECASE,
 )
-_THAT = re.compile(  # "remember that this …", "merk dir das": what was said just before
+_THAT = Pattern(  # "remember that this …", "merk dir das": what was said just before
     rf"{_OPENING}(?:{_POLITE}{_ENGLISH}|{_GERMAN}|merke?\s+dir)\s*,?\s+(?:that|this|it|das|es)"
     r"(?:\s+(?:please|bitte|for\s+later|for\s+me|für\s+später|too|auch))*\s*[.!]*\s*$",
     re.IGNORECASE,
 )
-_FORGET = re.compile(r"forget|vergiss|vergess", re.IGNORECASE)
-_SELF = re.compile(_OWN, re.IGNORECASE)
-_HINT = re.compile(r"remember|forget|mind|memory|note|vergiss|vergess|merk|behalt|denk|später", re.IGNORECASE)
-_POINTS_BACK = re.compile(  # "remember that time in Rome", "remember that you said": no statement
+_FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
+_SELF = Pattern(_OWN, re.IGNORECASE)
+_HINT = Pattern(r"remember|forget|mind|memory|note|vergiss|vergess|merk|behalt|denk|später", re.IGNORECASE)
+_POINTS_BACK = Pattern(  # "remember that time in Rome", "remember that you said": no statement
     r"(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book"
     r"|place|trip|restaurant|story|conversation|thing)\b(?!s)(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)"
     r"|(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(  # what is asked for in the same breath is no part of it
+_REQUEST = Pattern(  # what is asked for in the same breath is no part of it
     r"\s*[,;]?\s+(?:and|und|then|dann)\s+(?:then\s+|now\s+|also\s+|please\s+|dann\s+|jetzt\s+|bitte\s+)*"
     r"(?:tell|give|show|write|explain|list|what|how|why|can\s+you|could\s+you|sag|gib|zeig|schreib|erklär|was|wie"
     r"|warum|kannst\s+du)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
-_QUOTED = re.compile(
+_QUOTED = Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«"
     r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
     re.DOTALL | re.MULTILINE,

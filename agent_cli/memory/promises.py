@@ -6,6 +6,7 @@ By rules, in English and German. Questions, refusals and quotations promise noth
 import re
 
 from agent_cli import text
+from agent_cli.text import Pattern
 
 _ENGLISH = (
     r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely|be sure to"
@@ -37,15 +38,15 @@ _GERMAN = (
     r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
     r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
 )
-_PROMISE = re.compile("|".join((*_ENGLISH, *_GERMAN)), re.IGNORECASE | re.MULTILINE)
-_NOT_FORGET = re.compile(r"\b(?:not|never|won't|nicht|nie) (?:forget|vergessen)\b", re.IGNORECASE)
-_NO = re.compile(
+_PROMISE = Pattern("|".join((*_ENGLISH, *_GERMAN)), re.IGNORECASE | re.MULTILINE)
+_NOT_FORGET = Pattern(r"\b(?:not|never|won't|nicht|nie) (?:forget|vergessen)\b", re.IGNORECASE)
+_NO = Pattern(
     r"\b(?:not|can't|cannot|couldn't|won't|don't|haven't|unable|never|if you|would you|should i|shall i|unless|nothing"
     r"|nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls|möchtest du|soll ich|this (?:conversation|session|chat)"
     r"|dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung))\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(
+_QUOTED = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
 _READ = 20_000  # characters of a reply

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent_cli.text import Pattern
+
 K1, B = 1.2, 0.3
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 SESSION, VECTOR, SPEAKER, QUESTION, MOMENT, TIME, ENTITY = 0.3, 0.3, 0.4, 0.2, 0.1, 0.3, 0.2
@@ -19,20 +21,18 @@ OUTDATED = 0.5  # of its score a message loses when what came of it is true no m
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 
-_MOMENTS = re.compile(
+_MOMENTS = Pattern(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|since|recently|soon|morning"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|gestern|heute|morgen|letzte\w*|nächste\w*|vor|woche\w*|monat\w*|jahr\w*|seit|montag|dienstag"
     r"|mittwoch|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember|\d+\.?(?:st|nd|rd|th)?)\b",
     re.IGNORECASE,
 )
-_WHEN = re.compile(
-    r"\s*(?:when|how long|(?:in )?(?:what|which) (?:year|month|date|day)|wann|seit wann|wie lange)\b", re.I
-)
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s*")
+_WHEN = Pattern(r"\s*(?:when|how long|(?:in )?(?:what|which) (?:year|month|date|day)|wann|seit wann|wie lange)\b", re.I)
+_SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Row:
     """A passage and its surroundings, each as the counts of the question's words in it."""
 

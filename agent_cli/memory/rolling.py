@@ -14,6 +14,7 @@ from agent_cli import clock, text
 from agent_cli.memory import details, digest, log
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
+from agent_cli.text import Pattern
 
 JOB = "fold"
 WORDS = 150
@@ -31,7 +32,7 @@ no list, no introduction.
 {transcript}
 </conversation>"""
 
-_DURABLE = re.compile(
+_DURABLE = Pattern(
     r"\b(?:I|my|we|our|ich|mein\w*|wir|unser\w*|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday"
     r"|allerg\w+|live|work|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite)\b",
     re.IGNORECASE,

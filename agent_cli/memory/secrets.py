@@ -10,8 +10,10 @@ An ordinary message costs some two microseconds: without a label, a long word or
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
+
+from agent_cli.text import Pattern
 
 Span = tuple[int, int, str]
 
@@ -60,14 +62,14 @@ _WORDS = """
     stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
     mein dein sein ihr unser kein keine notwendig nötig"""
 _ORDINARY = frozenset(_WORDS.split())
-_BENT = re.compile(r"[a-zäöü]+(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|ge[a-zäöü]+t$")
-_OF_ORDERS = re.compile(
+_BENT = Pattern(r"[a-zäöü]+(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|ge[a-zäöü]+t$")
+_OF_ORDERS = Pattern(
     r"(?:order|invoice|tracking|ticket|parcel|isbn|imei|ean|bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
     r"|customer)[^\d\n]{0,15}$",
     re.IGNORECASE,
 )
 # Lengths by first digits: American Express, Diners, Visa, Mastercard, Discover, JCB, UnionPay, Maestro (ISO/IEC 7812).
-_ISSUED = re.compile(
+_ISSUED = Pattern(
     r"(?:3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}"
     r"|6(?:011|5\d\d|4[4-9]\d|2\d\d|7\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12})$"
 )
@@ -125,8 +127,7 @@ def _found(text: str, folded: str) -> list[Span]:
 _Place = Callable[[re.Match[str]], tuple[int, int] | None]
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
     place: _Place  # where the secret stands in what was matched; None: there is none

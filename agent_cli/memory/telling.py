@@ -4,18 +4,18 @@ A line of a long text may be torn apart where a page of the file ends, and an in
 text that was carried over into another row has lost its line breaks there: lines are compared without them.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent_cli.memory.terms import STOP_WORDS
+from agent_cli.text import Pattern
 
 LEAST = 12  # characters of a line that says something
 OWN = 20  # from which it is the person's own, and no phrase that everybody uses
 _LONGEST = 48  # characters of it that are looked for
 _FEW = 200  # up to which each is looked for by itself
 
-_WORD = re.compile(r"\w{4,}")
+_WORD = Pattern(r"\w{4,}")
 
 
 @dataclass(frozen=True)

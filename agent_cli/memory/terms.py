@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import TypeVar
 
+from agent_cli.text import Pattern
+
 T = TypeVar("T")
 
 _STOP = """
@@ -28,17 +30,17 @@ _STOP = """
 STOP_WORDS = frozenset(_STOP.split())
 
 # Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words stand side by side without a space.
-_UNSPACED = re.compile(
+_UNSPACED = Pattern(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
-_PARTICLE = re.compile(r"[\u3041-\u309f你我他她它们的了吗呢吧啊是在去过有和与这那哪什么谁怎几不很都也就还要会能说]")
+_PARTICLE = Pattern(r"[\u3041-\u309f你我他她它们的了吗呢吧啊是在去过有和与这那哪什么谁怎几不很都也就还要会能说]")
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d[\d.,:/]*")
-_NEGATION = re.compile(
+_NUMBER = Pattern(r"\d[\d.,:/]*")
+_NEGATION = Pattern(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot|nicht|nichts|kein\w*|nie|niemals|niemand\w*"
     r"|weder|ohne)\b|n['’]t\b"
 )
-_NUMERAL = re.compile(
+_NUMERAL = Pattern(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"
     r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\b"
 )
@@ -102,7 +104,7 @@ def alike(one: str, other: str, least: float = 0.72) -> bool:
     return bool(_told(_NEGATION, one)) == bool(_told(_NEGATION, other))
 
 
-def _told(pattern: re.Pattern[str], text: str) -> list[str]:
+def _told(pattern: Pattern, text: str) -> list[str]:
     return sorted(pattern.findall(text.casefold()))
 
 

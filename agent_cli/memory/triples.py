@@ -7,23 +7,24 @@ sentence, and one that no rule takes in whole gives no triple. A "perhaps", a "n
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from agent_cli.memory.claims import Triple
+from agent_cli.text import Pattern
 
 PERSON = "person"
 _LONGEST = 200  # characters of a statement that is worth it
 _WORDS = 6  # of an object, at most
 
-_DOUBT = re.compile(
+_DOUBT = Pattern(
     r"\b(?:not|never|no longer|no more|nor|neither|cannot|without|if|unless|would|could|should|might|may be|maybe"
     r"|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think|guess|pretend|imagine|suppose|going to"
     r"|will|formerly"
     r"|nicht|kein\w*|nie|niemals|nimmer|ohne|wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht"
     r"|wahrscheinlich|wohl|früher|fast|glaube|hoffe)\b|n['’]t\b|\?", re.IGNORECASE,
 )  # fmt: skip
-_SECOND = re.compile(
+_SECOND = Pattern(
     r"\b(?:and|or|but|because|so that|while|who|which|whose|where|when|und|oder|aber|weil|denn|sondern|während"
     r"|wo) (?:\w+ )*(?:is|are|was|ist|sind|war|works?|lives?|has|have|hat|habe|arbeite\w*|wohn\w*|leb\w*)\b"
     r"|(?<!\d)(?<!\bDr)(?<!\bSt)(?<!Prof)(?<!Mag)(?<!\b[A-Z])[.!?;] "
@@ -45,8 +46,8 @@ _THEN = (
     r"|jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile|wieder|heute|gestern|neulich|seit kurzem"
     r"|letzte[ns]? (?:Woche|Monat|Jahr))"
 )
-_ARTICLE = re.compile(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
-_ONE_OF = re.compile(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
+_ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
+_ONE_OF = Pattern(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
 _NONE_WORDS = """
     it this that these those them him her me you us so too how what there here something anything everything
     nothing es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort dich
@@ -96,7 +97,7 @@ _SAME = {
     "adresse": "address",
     "texteditor": "editor", "text_editor": "editor",
 }  # fmt: skip
-_PEOPLES = re.compile(
+_PEOPLES = Pattern(
     r"(?:\w{3,}(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
     r"|\w{4,}(?:in|er|eur|ist|ent|ant))$"
 )
@@ -105,8 +106,7 @@ _PEOPLES = re.compile(
 _Fits = Callable[[str, bool], bool]  # whether an object may be one; and whether all is in small letters
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(NamedTuple):
     pattern: re.Pattern[str]
     predicate: str  # empty: as it is told, in the group "what"
     fits: _Fits

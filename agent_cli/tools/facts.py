@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, extract, facts, log, quotes, receipts, when
+from agent_cli.memory import adoption, claims, facts, log, quotes, receipts, when
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -17,7 +17,7 @@ def propose_fact(
     replaces: Annotated[str, "the handle of the fact it replaces, as in f12"] = "",
 ) -> ToolResult:
     """Propose a lasting fact about the person. It counts only once they have said yes."""
-    if not extract.is_fact(" ".join(statement.split())):
+    if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None
     said = quotes.find(reversed(log.history(context.db, context.session)), quote)

@@ -1,0 +1,26 @@
+"""What a queued job may use. Apart from what runs the jobs, of which a question that is asked once needs nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from agent_cli.agent.meaning import Meaning
+from agent_cli.clock import Clock
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.store.db import Database
+
+INDEX, MEND = "index", "mend"  # kinds of jobs
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a job may use. `model` gives the cheap model, or None when no server answers."""
+
+    db: Database
+    time: Clock
+    model: Callable[[], ChatModel | None]
+    meaning: Meaning
+    characters: int  # of a transcript that fits the model
+    cancel: Cancel
+    silence: timedelta = timedelta()  # after which a session is closed; none: never
+    learns: bool = True  # whether what was said may be read for facts
