@@ -19,11 +19,14 @@ def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
     db.many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
 
 
+def anything(db: Database) -> bool:
+    """Whether anything was ever erased."""
+    return bool(db.value("select 1 from forgotten limit 1"))
+
+
 def knows(db: Database, text: str) -> bool:
     """Whether just this was erased."""
-    if not db.value("select 1 from forgotten limit 1"):
-        return False
-    return bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
+    return anything(db) and bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
 
 
 def said(at: str, text: str) -> str:

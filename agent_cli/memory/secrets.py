@@ -17,7 +17,7 @@ from agent_cli.text import Pattern
 
 Span = tuple[int, int, str]
 
-_LONG = re.compile(r"[^ \n\t]{16}")  # a word so long may be a key
+_LONG = 16  # letters: a word so long may be a key
 _DIGITS = re.compile(r"[0-9][0-9][0-9]")  # in half the time of [0-9]{3}
 _NUMBER = re.compile(r"[0-9][0-9 .-]{8}")
 _TOLD = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # what a label of letters holds, and
@@ -79,7 +79,8 @@ def spans(text: str) -> list[Span]:
     """(start, end, what it is) of each secret, in order, none overlapping."""
     number = _DIGITS.search(text)
     folded = text.lower()
-    if _LONG.search(text) or _holds(folded, _TOLD) or (number and (_NUMBER.search(text) or _holds(folded, _COUNTED))):
+    long = max(map(len, text.split()), default=0) >= _LONG
+    if long or _holds(folded, _TOLD) or (number and (_NUMBER.search(text) or _holds(folded, _COUNTED))):
         return _found(text, folded)
     return []
 

@@ -145,7 +145,7 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple
     known = sessions.known(db, scope.owner, source, line.id)
     there = set(log.outer_ids(db, known).values()) if known else set()
     fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
-    kept = [said for said in fresh if not _was_forgotten(db, said)]
+    kept = [said for said in fresh if not _was_forgotten(db, said)] if forgotten.anything(db) else fresh
     if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
         return 0, 0
     session = known or sessions.take_in(
