@@ -277,3 +277,24 @@ def test_lines_come_back_with_the_arrow_keys_in_the_next_session(program, termin
     assert program.rows("select text from prompt order by id") == [("first line",), ("/help",)]
     again = terminal().wait_prompt()
     again.type(UP).wait_for_line("> /help").type(UP).wait_for_line("> first line")
+
+
+def test_a_short_fact_that_another_message_tells_is_not_said_to_be_gone(program):
+    program("facts", "add", "I moved to Linz")
+    program("ask", "remember this: I moved to Linz, didn't I?")
+
+    ran = program("forget", "f1", "--yes")
+
+    assert ran.code == 8
+    assert "the same words stand in m1" in ran.err + ran.out
+
+
+def test_what_the_offline_model_quoted_goes_with_the_fact(program):
+    program("facts", "add", "I moved to Linz")
+    assert "I moved to Linz" in program("ask", "where did I move").out
+
+    ran = program("forget", "f1", "--yes")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert program.rows("select role, text from message") == [("user", "where did I move"), ("assistant", "(erased)")]
+    assert b"moved to linz" not in program.db.read_bytes().lower()

@@ -16,7 +16,10 @@ from agent_cli.store import backup as backups
 from agent_cli.store import soundness
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Back up, restore, check and compact the database file."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Back up, restore, check and compact the database file.",
 )
 
 

@@ -9,7 +9,10 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.llm import catalog, faults
 
 app = typer.Typer(
-    rich_markup_mode=None, invoke_without_command=True, help="List the models of the server, choose or fetch one."
+    add_completion=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    help="List the models of the server, choose or fetch one.",
 )
 
 

@@ -50,11 +50,19 @@ class Echoes:
     )  # the handles of rows that say a line in their own right
 
 
-def find(db: Database, found: Walk, own: Iterable[str], other: Iterable[str], topic: str = "") -> tuple[Echoes, Wanted]:
-    """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays."""
-    lines = frozenset(telling.lines(own))
-    theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN))
-    results = _holding(db, "message", "iif(role = 'tool', text, '') || char(10) || thinking", theirs, found.messages)
+def find(
+    db: Database, found: Walk, own: Iterable[str], other: Iterable[str], statements: Iterable[str], topic: str = ""
+) -> tuple[Echoes, Wanted]:
+    """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays.
+
+    `statements`: those of the texts that are looked for elsewhere even when they are short.
+    """
+    said = {telling.folded(text).strip(" .!?…\n") for text in statements}
+    lines = frozenset(telling.lines(own)) | {text for text in said if telling.SAYS <= len(text) < telling.OWN}
+    theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN or line in said))
+    # The offline model only quotes: what it said is as good as what a tool found.
+    quoting = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
+    results = _holding(db, "message", quoting, theirs, found.messages)
     calls = _holding(db, "tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
     named = _remaining(db, found, wanted, set(results), set(calls))

@@ -52,14 +52,18 @@ class Plan:
 
     def told(self) -> list[str]:
         """Lines that show it."""
-        what = ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
         again = ", ".join(ids.handle("session", id) for id in self.walk.touched)
         left = [f"{again}: summarised anew from what is left"] if again else []
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
         kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
-        return [*rows, *more, f"to be erased: {what}", *left, *kept]
+        return [*rows, *more, f"to be erased: {self.counted}", *left, *kept]
+
+    @property
+    def counted(self) -> str:
+        """How many rows of each kind."""
+        return ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
 
     def described(self) -> dict[str, Any]:
         return {
@@ -84,7 +88,7 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
     own, other = provenance.texts(db, walk)
-    repeated, alone = echoes.find(db, walk, own, other, topic)
+    repeated, alone = echoes.find(db, walk, own, other, provenance.statements(db, walk), topic)
     counts = provenance.counts(db, walk)
     for what, rows in (
         ("prompts", repeated.prompts), ("tests", repeated.tests), ("titles", repeated.titles),

@@ -202,11 +202,18 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 
 def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
-    """Take out what messages of tools say and replies thought, and what calls say. Runs in the caller's transaction."""
+    """Take out what tools and the offline model found, what replies thought, and what calls say.
+
+    Runs in the caller's transaction.
+    """
+    for found, origin in (("role = 'tool'", "tool"), ("model = 'offline'", "model")):
+        db.execute(
+            f"""update message set thinking = '', text = ?2, parts = ?3
+                where {found} and id in (select value from json_each(?1))""",
+            (json.dumps(list(messages)), with_, _spans([Part(with_, _origin(origin))])),
+        )
     db.execute(
-        """update message set thinking = '', text = iif(role = 'tool', ?2, text), parts = iif(role = 'tool', ?3, parts)
-           where id in (select value from json_each(?1))""",
-        (json.dumps(list(messages)), with_, _spans([Part(with_, "tool")])),
+        "update message set thinking = '' where id in (select value from json_each(?))", (json.dumps(list(messages)),)
     )
     db.execute(
         "update tool_call set arguments = '{}' where id in (select value from json_each(?))", (json.dumps(list(calls)),)

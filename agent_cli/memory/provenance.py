@@ -216,6 +216,15 @@ def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
     return own, other
 
 
+def statements(db: Database, found: Walk) -> list[str]:
+    """What facts that go have said, and notes: told elsewhere it is no chance, however short it is."""
+    at = "in (select value from json_each(?))"
+    rows = db.rows(f"select statement from fact where id {at}", (json.dumps(found.facts),))
+    rows += db.rows(f"select was ->> 'statement' from fact_version where fact_id {at}", (json.dumps(found.facts),))
+    rows += db.rows(f"select text from note where id {at}", (json.dumps(found.notes),))
+    return [text for (text,) in rows if text]
+
+
 def _strings(value: object) -> list[str]:
     """Every text in the arguments of a call."""
     match value:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from agent_cli.memory.terms import STOP_WORDS
 from agent_cli.text import Pattern
 
+SAYS = 6  # characters of a statement that says something
 LEAST = 12  # characters of a line that says something
 OWN = 20  # from which it is the person's own, and no phrase that everybody uses
 _LONGEST = 48  # characters of it that are looked for
