@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 import pytest
 
 from agent_cli.agent import policy
@@ -76,3 +78,10 @@ def test_it_needs_no_approval_because_it_changes_nothing_and_no_tool_accepts(con
 def test_an_argument_that_is_not_its_own_is_refused(context, extra):
     assert called(context, "propose_fact", statement="I live in Graz", **extra).failed
     assert facts.pending(context.db, "person") == []
+
+
+def test_words_for_time_are_dated_by_when_they_were_said(context):
+    long_ago = NOON - timedelta(days=10)
+    log.say(context.db, context.session, HERE, [Part("I moved to Linz yesterday.", "typed")], long_ago)
+    called(context, "propose_fact", statement="I moved to Linz yesterday", quote="I moved to Linz yesterday")
+    assert facts.pending(context.db, "person")[0].statement == "I moved to Linz on 22 December 2025"

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.memory import adoption, hearing, promises, receipts, when
+from agent_cli.memory import adoption, dating, hearing, promises, receipts
 from agent_cli.memory.claims import Claim
 from agent_cli.memory.hearing import Heard
 from agent_cli.memory.predicates import SINGLE
@@ -80,5 +80,5 @@ def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
 
 
 def _claim(here: ToolContext, message: int, heard: Heard) -> Claim:
-    statement = when.absolute(heard.statement, here.time())
+    statement = dating.absolute(heard.statement, here.time())
     return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)

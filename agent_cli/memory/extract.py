@@ -15,7 +15,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import adoption, facts, quotes, recall, terms, when
+from agent_cli.memory import adoption, dating, facts, quotes, recall, terms
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.claims import Claim, Triple, is_fact
 from agent_cli.memory.facts import Fact
@@ -166,7 +166,7 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
     quote = quotes.find(reversed(said), told.quote)
     source = next((entry for entry in said if quote and entry.id == quote.message), None) or _likeliest(told, said)
     at = clock.local(source.at, source.utc_offset)
-    statement = when.absolute(told.statement, at)
+    statement = dating.absolute(told.statement, at)
     if told.op == "delete" and target:
         statement = target.statement
     elif not is_fact(statement) or (target and terms.alike(statement, target.statement)):

@@ -47,11 +47,6 @@ def span(question: str, now: datetime) -> Range | None:
     return None
 
 
-def absolute(text: str, now: datetime) -> str:
-    """The text with its words for time as dates."""
-    return text
-
-
 _Days = tuple[datetime | None, datetime | None]
 _Rule = tuple[str, Callable[[re.Match[str], datetime], _Days]]  # compiled when first asked: 10 ms
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, claims, facts, log, quotes, receipts, when
+from agent_cli.memory import adoption, claims, dating, facts, log, quotes, receipts
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -12,9 +12,9 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 @tool(risk="propose")
 def propose_fact(
     context: ToolContext,
-    statement: Annotated[str, "one short sentence, as the person would say it"],
-    quote: Annotated[str, "the person's own words that say so, copied exactly"] = "",
-    replaces: Annotated[str, "the handle of the fact it replaces, as in f12"] = "",
+    statement: Annotated[str, "one sentence, as the person would say it"],
+    quote: Annotated[str, "their own words that say so, copied exactly"] = "",
+    replaces: Annotated[str, "handle of the fact it replaces"] = "",
 ) -> ToolResult:
     """Propose a lasting fact about the person. It counts only once they have said yes."""
     if not claims.is_fact(" ".join(statement.split())):
@@ -22,7 +22,7 @@ def propose_fact(
     target = _target(context, replaces) if replaces.strip() else None
     said = quotes.find(reversed(log.history(context.db, context.session)), quote)
     claim = adoption.claim(
-        when.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
+        dating.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
         message=said.message if said else None, trust=said.trust if said else "model", inferred=said is None,
         operation="update" if target else "insert", target=target.id if target else None,
     )  # fmt: skip

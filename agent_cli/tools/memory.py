@@ -13,7 +13,7 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 
 @tool(risk="session")
-def jot(context: ToolContext, text: Annotated[str, "what to keep in mind"]) -> str:
+def jot(context: ToolContext, text: Annotated[str, "what to keep"]) -> str:
     """Keep something in mind for the rest of this session only."""
     jottings.add(context.db, context.session, text, context.time())
     return "kept until the session closes"
@@ -28,8 +28,8 @@ def read_jottings(context: ToolContext) -> str:
 @tool(risk="write")
 def save_note(
     context: ToolContext,
-    text: Annotated[str, "the note, in the person's words"],
-    title: Annotated[str, "a short title"] = "",
+    text: Annotated[str, "in the person's words"],
+    title: Annotated[str, "a short one"] = "",
 ) -> ToolResult:
     """Save a note for the person. Only when they ask for it."""
     if not text.strip():
@@ -41,8 +41,8 @@ def save_note(
 
 
 @tool(risk="read")
-def search_notes(context: ToolContext, query: Annotated[str, "words to look for"]) -> str:
-    """Search the person's notes. Gives a line for each, with its handle and date."""
+def search_notes(context: ToolContext, query: Annotated[str, "words to find"]) -> str:
+    """Search the person's notes."""
     found = notes.search(context.db, context.scope.owner, query, 50, context.time())
     lines = [
         f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {text.one_line(note.text, 300)}"
@@ -54,10 +54,10 @@ def search_notes(context: ToolContext, query: Annotated[str, "words to look for"
 @tool(risk="read")
 def search_memory(
     context: ToolContext,
-    query: Annotated[str, "what to find"],
-    grain: Annotated[Literal["any", "message", "summary", "note", "fact"], "what kind of memory"] = "any",
-    min_days_ago: Annotated[int, "at least so many days ago"] = 0,
-    max_days_ago: Annotated[int, "at most so many days ago; 0 is no limit"] = 0,
+    query: Annotated[str, "words to find"],
+    grain: Annotated[Literal["any", "message", "summary", "note", "fact"], "kind"] = "any",
+    min_days_ago: Annotated[int, "at least"] = 0,
+    max_days_ago: Annotated[int, "0 is no limit"] = 0,
     max_results: Annotated[int, "at most 20"] = 5,
 ) -> str:
     """Search earlier sessions, notes and facts. Gives dated snippets with handles; timeline shows a message whole."""
@@ -77,9 +77,9 @@ def search_memory(
 @tool(risk="read")
 def timeline(
     context: ToolContext,
-    around: Annotated[str, "the handle of a message, as in m12"],
-    before: Annotated[int, "messages before it, at most 20"] = 3,
-    after: Annotated[int, "messages after it, at most 20"] = 3,
+    around: Annotated[str, "its handle, as in m12"],
+    before: Annotated[int, "how many"] = 3,
+    after: Annotated[int, "how many"] = 3,
 ) -> str:
     """Read a message of an earlier session whole, with what was said before and after it."""
     try:
