@@ -54,9 +54,9 @@ def of(db: Database, session: int) -> Rolling | None:
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> Rolling:
     """Fold the messages up to this one away: extract what they say at once, and queue the model's own words."""
-    entries = _folded(db, session, up_to)
-    made = Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
-    with db.write():
+    with db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
+        entries = _folded(db, session, up_to)
+        made = Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
         _keep(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
     return made
