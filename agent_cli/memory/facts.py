@@ -79,7 +79,21 @@ class Fact:
 
 _NAMES = tuple(each.name for each in fields(Fact))
 _COLUMNS = ", ".join(_NAMES)
-_CHANGES = frozenset(_NAMES) - {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_CHANGES = frozenset(  # what a change may write, and an undo write back: sources and targets may be gone since
+    {
+        "statement",
+        "subject",
+        "predicate",
+        "object",
+        "state",
+        "operation",
+        "valid_from",
+        "valid_to",
+        "decided_at",
+        "expires_at",
+        "hidden_at",
+    }  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
