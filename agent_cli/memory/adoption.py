@@ -54,7 +54,7 @@ def add(
     with db.write():
         for each in sorted(_same(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
-                return Adopted(*_accept(db, each, time, single, None, batch))
+                return Adopted(*_accept(db, _said(db, each, claim, time, batch), time, single, None, batch))
             if each.current:
                 facts.support(db, each, claim.message, claim.quote, time())
                 return Adopted(each, new=False)
@@ -200,6 +200,17 @@ def _safe(claim: Claim, now: datetime) -> Claim:
     if masked != plain or (triple and secrets.spans(triple.object)):
         triple = None
     return replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
+
+
+def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
+    """What waits, as the person says it now: what else a proposal would have done, nobody has looked at."""
+    triple = claim.triple or Triple("", "", "")
+    return facts.change(
+        db, fact, "edited", time, actor="person", batch=batch, statement=claim.statement, subject=triple.subject,
+        predicate=triple.predicate, object=triple.object, operation="insert",
+        valid_from=clock.utc(claim.valid_from or claim.learned or time()),
+        expires_at=clock.utc(claim.expires) if claim.expires else None,
+    )  # fmt: skip
 
 
 def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
