@@ -79,21 +79,9 @@ class Fact:
 
 _NAMES = tuple(each.name for each in fields(Fact))
 _COLUMNS = ", ".join(_NAMES)
-_CHANGES = frozenset(  # what a change may write, and an undo write back: sources and targets may be gone since
-    {
-        "statement",
-        "subject",
-        "predicate",
-        "object",
-        "state",
-        "operation",
-        "valid_from",
-        "valid_to",
-        "decided_at",
-        "expires_at",
-        "hidden_at",
-    }  # fmt: skip
-)
+_KEPT = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean may be gone when a change is undone
+_CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
 
 
 @dataclass(frozen=True)
