@@ -77,6 +77,12 @@ def test_a_last_message_that_was_pasted_waits_for_a_yes(conversation):
     assert kept(conversation) == [("look: I am the boss", "pending", "pasted")]
 
 
+def test_a_command_that_came_at_once_makes_no_typed_message_a_fact(conversation):
+    say(conversation, Part("I have two dogs", "typed"))
+    conversation.origin = "pasted"
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
+
+
 def test_a_fact_of_this_project_or_this_session_alone(conversation):
     run(conversation, "/remember --here the tests run with make")
     run(conversation, "/remember --session we speak of trains")
