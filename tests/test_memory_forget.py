@@ -20,8 +20,10 @@ from agent_cli.memory import (
     forget,
     forgotten,
     index,
+    jottings,
     log,
     notes,
+    prompts,
     provenance,
     rolling,
     sessions,
@@ -36,7 +38,7 @@ from agent_cli.tools.tool import ToolContext
 from tests import forgetting
 from tests.conftest import HERE, NOON, noon
 from tests.forgetting import traces
-from tests.recalling import empty, handles, reply, say
+from tests.recalling import STRANGER, empty, handles, reply, say
 from tests.test_agent_worker import desk
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
@@ -48,6 +50,13 @@ def file(tmp_path):
     database = empty(tmp_path / "memory.db")
     yield database
     database.close()
+
+
+@pytest.fixture
+def session_of_secret(file):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, f"My code is {SECRET}.")
+    return session
 
 
 def planned(db, *told):
@@ -345,6 +354,27 @@ def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
         assert forget.finish(file, noon)  # as after a kill: nobody knows the words any more
 
     assert [traces(file.path, word) for word in pages] == [0, 0, 0]
+
+
+def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_secret):
+    plan = planned(file, f"s{session_of_secret}")
+    prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+    assert evidence.erase(file, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
+    words = f"My code is {SECRET}."
+    prompts.add(file, STRANGER, None, words, NOON)
+    theirs = sessions.start(file, STRANGER, NOON)
+    sessions.rename(file, theirs, words)
+    say(file, theirs, words, scope=STRANGER)
+    jottings.add(file, theirs, words, NOON)
+    receipt = erase(file, f"s{session_of_secret}")
+    assert (receipt.traces, receipt.rows) == (0, [])
+    assert prompts.recent(file, "caller", 9) == [words]
+    assert sessions.get(file, theirs, "caller").title == words
+    assert file.value("select text from jotting") == words
 
 
 class Interrupted(Database):
