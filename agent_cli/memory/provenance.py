@@ -7,7 +7,7 @@ Nothing is changed here: `walk` gives the numbers of rows, so that they can be s
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import log, sessions
@@ -28,7 +28,7 @@ class Named:
     notes: Ids = ()
     facts: Ids = ()
     summaries: Ids = ()
-    owner: str = PERSON
+    owner: str = field(default=PERSON, kw_only=True)
 
     def __bool__(self) -> bool:
         return any((self.sessions, self.messages, self.notes, self.facts, self.summaries))
@@ -71,7 +71,7 @@ def named(db: Database, owner: str, told: Iterable[str]) -> Named:
             raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
         found[kind].append(int(match[2]))
     kinds = ("session", "message", "note", "fact", "summary")
-    return replace(Named(*(tuple(dict.fromkeys(found[kind])) for kind in kinds)), owner=owner)
+    return Named(*(tuple(dict.fromkeys(found[kind])) for kind in kinds), owner=owner)
 
 
 def walk(db: Database, names: Named) -> Walk:

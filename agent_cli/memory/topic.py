@@ -1,6 +1,5 @@
 """What is said about a topic, and what was said at a time: rows to be named for forgetting."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from agent_cli.memory import index, recall, terms
@@ -37,7 +36,7 @@ def named(
         found["summary"] = set()  # it goes with the messages it was made from
     for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
         found[kind].add(id)
-    return replace(Named((), *(tuple(sorted(found[kind])) for kind in _SAYS)), owner=owner)
+    return Named((), *(tuple(sorted(found[kind])) for kind in _SAYS), owner=owner)
 
 
 def _literal(db: Database, kind: str, owner: str, topic: str, since: str | None, until: str | None) -> set[int]:
