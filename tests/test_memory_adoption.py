@@ -143,6 +143,13 @@ def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
     assert adoption.expire(db, PERSON, noon) == 0
 
 
+def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
+    for number in range(60):
+        propose(db, claim(f"My import number {number} is here", origin="import"))
+    propose(db, "I collect stamps")
+    assert len(waiting(db)) == 61
+
+
 def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
     propose(db, "I like tea")
     propose(db, "I like coffee with oat milk", time=later(10))

@@ -299,7 +299,7 @@ def _waiting(db: Database, fact: Fact) -> Fact:
 def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
     """At most so many proposals wait that nobody typed: the oldest expires, and that is told at the next start."""
     if claim.origin == "model":
-        made = [each for each in facts.pending(db, scope.owner) if each.origin == "model"]
+        made = facts.pending(db, scope.owner, origin=claim.origin)
         for each in made[: max(0, len(made) + 1 - CAP)]:
             _expire(db, each, time)
 
