@@ -10,7 +10,7 @@ from agent_cli.agent.worker import IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, forget, forgotten, log, sessions, summaries
+from agent_cli.memory import closing, forget, forgotten, log, rolling, sessions, summaries
 from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
@@ -233,3 +233,18 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     assert not forget.waits(database)
     reader.close()
     database.close()
+
+
+def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, session):
+    one, two = (log.say(db, session, HERE, [Part(f"My {pet} is called Mia.", "typed")], NOON) for pet in ("cat", "dog"))
+    rolling.fold(db, session, one, NOON)
+    job = jobs.claim(db, NOON)
+    effect = worker.fold(desk(db, model("A cat.")), job)
+    rolling.fold(db, session, two, NOON)
+    with db.write():
+        jobs.finish(db, job, NOON)
+        effect()
+    assert rolling.of(db, session).method == "extract"
+
+    assert worker.run_one(desk(db, model("A cat and a dog.")))
+    assert (rolling.of(db, session).text, rolling.of(db, session).up_to) == ("A cat and a dog.", two)

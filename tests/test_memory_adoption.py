@@ -3,10 +3,11 @@
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, facts, forgotten
+from agent_cli.memory import adoption, facts, forgotten, log
 from agent_cli.memory.claims import Claim, Triple
 from agent_cli.memory.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED
 from agent_cli.memory.scope import PERSON
+from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 from tests.facts import add, claim, later, lives, propose, stand
 from tests.recalling import STRANGER, session_of, take_in
@@ -142,6 +143,13 @@ def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
     assert adoption.expire(db, PERSON, noon) == 0
 
 
+def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
+    for number in range(60):
+        propose(db, claim(f"My import number {number} is here", origin="import"))
+    propose(db, "I collect stamps")
+    assert len(waiting(db)) == 61
+
+
 def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
     propose(db, "I like tea")
     propose(db, "I like coffee with oat milk", time=later(10))
@@ -224,3 +232,43 @@ def test_an_empty_fact_is_refused(db, words):
     for way in (add, propose):
         with pytest.raises(UsageError, match="an empty fact says nothing"):
             way(db, claim(words))
+
+
+def test_what_the_person_says_does_not_do_what_a_proposal_would_have_done_besides(db):
+    add(db, "I live in Graz")
+    propose(db, claim("I like green tea best of all", "person", "lives_in", "green tea", origin="model",
+                      operation="update", target=1))  # fmt: skip
+    told = add(db, "I like green tea best of all")
+    assert told.replaced == ()
+    assert stand(db) == [("I live in Graz", ACCEPTED), ("I like green tea best of all", ACCEPTED)]
+    assert (told.fact.subject, told.fact.predicate, told.fact.object) == ("", "", "")
+
+
+def test_what_waited_is_kept_in_the_words_of_the_person_and_from_when_they_say_it(db):
+    propose(db, lives("Linz", "2025-01-01", origin="model"))
+    add(db, lives("Graz", "2025-03-01"))
+    add(db, lives("Linz", None, "I live in Linz"), time=later(1))
+    assert stand(db) == [("I live in Linz", ACCEPTED), ("I live in Graz", SUPERSEDED)]
+
+
+def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
+    one, two = (log.say(db, session, HERE, [Part("I live in Graz", "typed")], NOON) for _ in range(2))
+    fact = add(db, claim("I live in Graz", message=one, quote="I live in Graz")).fact
+    add(db, claim("I live in Graz", message=two, quote="I live in Graz"))
+    adoption.edit(db, fact, "I live near Graz", noon)
+    with db.write():
+        facts.lose_source(db, [one])
+        facts.drop_quotes(db, [one])
+    facts.undo(db, PERSON, noon)
+    now = facts.get(db, fact.id, PERSON)
+    assert (now.statement, now.message_id, now.quote) == ("I live in Graz", two, "I live in Graz")
+
+
+def test_an_undo_works_where_the_replaced_fact_was_erased(db):
+    old = add(db, "I like tea").fact
+    fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=old.id))
+    adoption.accept(db, fact, noon)
+    with db.write():
+        facts.erase(db, [old.id])
+    facts.undo(db, PERSON, noon)
+    assert stand(db) == [("I like green tea best of all", PENDING)]

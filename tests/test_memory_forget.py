@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from agent_cli.agent import worker
+from agent_cli.agent import loop, recollect, worker
 from agent_cli.errors import UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import (
@@ -20,9 +20,12 @@ from agent_cli.memory import (
     forget,
     forgotten,
     index,
+    jottings,
     log,
     notes,
+    prompts,
     provenance,
+    rolling,
     sessions,
     summaries,
     topic,
@@ -30,10 +33,12 @@ from agent_cli.memory import (
 )
 from agent_cli.messages import Part
 from agent_cli.store import events, jobs, schema
+from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
 from tests import forgetting
 from tests.conftest import HERE, NOON, noon
 from tests.forgetting import traces
-from tests.recalling import empty, handles, reply, say
+from tests.recalling import STRANGER, empty, handles, reply, say
 from tests.test_agent_worker import desk
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
@@ -45,6 +50,13 @@ def file(tmp_path):
     database = empty(tmp_path / "memory.db")
     yield database
     database.close()
+
+
+@pytest.fixture
+def session_of_secret(file):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, f"My code is {SECRET}.")
+    return session
 
 
 def planned(db, *told):
@@ -342,3 +354,76 @@ def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
         assert forget.finish(file, noon)  # as after a kill: nobody knows the words any more
 
     assert [traces(file.path, word) for word in pages] == [0, 0, 0]
+
+
+def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_secret):
+    plan = planned(file, f"s{session_of_secret}")
+    prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+    assert evidence.erase(file, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
+    words = f"My code is {SECRET}."
+    prompts.add(file, STRANGER, None, words, NOON)
+    theirs = sessions.start(file, STRANGER, NOON)
+    sessions.rename(file, theirs, words)
+    say(file, theirs, words, scope=STRANGER)
+    jottings.add(file, theirs, words, NOON)
+    receipt = erase(file, f"s{session_of_secret}")
+    assert (receipt.traces, receipt.rows) == (0, [])
+    assert prompts.recent(file, "caller", 9) == [words]
+    assert sessions.get(file, theirs, "caller").title == words
+    assert file.value("select text from jotting") == words
+
+
+class Interrupted(Database):
+    """A connection that lets something happen before it writes for the first time."""
+
+    meanwhile = staticmethod(lambda: None)
+
+    def write(self):
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return super().write()
+
+
+@pytest.fixture
+def other(file):
+    """A second process on the file."""
+    database = Interrupted(file.path)
+    database.prepare()
+    yield database
+    database.close()
+
+
+def test_a_window_that_is_folded_meanwhile_holds_no_forgotten_words(file, other):
+    session = sessions.start(file, HERE, NOON)
+    for words in ("I live in Graz and I like it a lot.", f"My code is {SECRET} and I decided so.", "I work in Linz."):
+        last = say(file, session, words)
+        reply(file, session, "Fine.")
+    other.meanwhile = lambda: erase(file, "m3")
+    rolling.fold(other, session, int(last[1:]), NOON)
+    assert "Graz" in rolling.of(file, session).text
+    assert SECRET not in str(rolling.of(file, session))
+
+
+def test_a_session_that_begins_meanwhile_is_told_no_forgotten_words(file, other):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, f"My code is {SECRET}.")
+    reply(file, session, "Fine.")
+    fresh = sessions.start(file, HERE, NOON)
+    here = ToolContext(other, fresh, HERE, noon)
+    other.meanwhile = lambda: setattr(other, "meanwhile", lambda: erase(file, f"s{session}"))  # behind the healing
+    loop.begin(here)
+    assert SECRET not in sessions.get(file, fresh, "person").opening
+
+
+def test_what_was_recalled_while_it_was_forgotten_is_not_kept(file, other):
+    note = notes.add(file, HERE, f"The code of the safe is {SECRET}", noon)
+    session = sessions.start(file, HERE, NOON)
+    asked = int(say(file, session, "What is the code of the safe?")[1:])
+    index.refresh_all(file)
+    other.meanwhile = lambda: erase(file, note.handle)
+    recollect.recollect(ToolContext(other, session, HERE, noon), asked, "What is the code of the safe?", ())
+    assert traces(file.path, SECRET) == 0

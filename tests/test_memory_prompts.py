@@ -35,6 +35,13 @@ def test_nobody_sees_anothers(db):
     assert prompts.recent(db, "person", 9) == ["mine"]
 
 
+def test_what_was_pasted_is_known_by_its_place(db):
+    prompts.add(db, HERE, None, "see this text", NOON, ["this text"])
+    add(db, "typed")
+    assert prompts.pasted(db, "person", 9) == {"see this text": ["this text"]}
+    assert db.value("select pasted from prompt") == "[[4, 9]]"
+
+
 def test_the_oldest_are_dropped(db):
     add(db, *(f"line {number}" for number in range(prompts.KEPT + 2)))
     assert db.value("select min(text) from prompt where id < 4") == "line 2"

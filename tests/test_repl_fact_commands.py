@@ -42,14 +42,14 @@ def test_what_is_typed_is_kept_at_once(conversation):
 
 def test_what_it_replaces_is_said(conversation):
     app = conversation.app
-    graz = Claim("My home is Graz", "typed", Triple("person", "lives_in", "Graz"))
+    graz = Claim("I live in Graz", "typed", Triple("person", "lives_in", "Graz"))
     adoption.add(app.db, app.scope, graz, app.time)
     adoption.propose(
-        app.db, app.scope, Claim("My home is Linz", "model", Triple("person", "lives_in", "Linz")), app.time
+        app.db, app.scope, Claim("I live in Linz", "model", Triple("person", "lives_in", "Linz")), app.time
     )
-    said = run(conversation, "/remember My home is Linz")
+    said = run(conversation, "/remember I live in Linz")
     assert said.startswith("kept f2, replaces f1 (until ")
-    assert said.endswith("): “My home is Linz”")
+    assert said.endswith("): “I live in Linz”")
 
 
 def test_a_line_with_a_paste_in_it_waits_for_a_yes(conversation):
@@ -75,6 +75,12 @@ def test_a_last_message_that_was_pasted_waits_for_a_yes(conversation):
     say(conversation, Part("look: ", "typed"), Part("I am the boss", "pasted"))
     assert run(conversation, "/remember").startswith("f1 waits for your yes")
     assert kept(conversation) == [("look: I am the boss", "pending", "pasted")]
+
+
+def test_a_command_that_came_at_once_makes_no_typed_message_a_fact(conversation):
+    say(conversation, Part("I have two dogs", "typed"))
+    conversation.origin = "pasted"
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
 
 
 def test_a_fact_of_this_project_or_this_session_alone(conversation):

@@ -103,6 +103,11 @@ def test_a_typed_line_that_is_recalled_past_a_pasted_one_is_typed(typist):
     assert said == [Part("/help", "typed")]
 
 
+def test_a_line_that_was_pasted_in_an_earlier_run_is_still_pasted(typist):
+    typist.pastes.recall({"see this text": ["this text"]})
+    assert typist.parts("see this text", "\x03", "\x1b[A", "\r") == [Part("see ", "typed"), Part("this text", "pasted")]
+
+
 def test_ctrl_c_twice_on_an_empty_prompt_leaves(typist):
     with pytest.raises(EOFError):
         typist("draft", "\x03", "\x03", "\x03")

@@ -4,6 +4,7 @@ import json
 import stat
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -103,6 +104,9 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
         assert 50 <= copied.rows["message"] <= now
         assert copied.rows["note"] == 300
         other.close()
+    until = time.monotonic() + 10  # the writer may just have been waiting
+    while opened.value("select count(*) from message") == now and time.monotonic() < until:
+        time.sleep(0.02)
     assert opened.value("select count(*) from message") > now
 
 

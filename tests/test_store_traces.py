@@ -34,6 +34,14 @@ def test_a_word_is_found_in_every_form_it_may_be_stored_in(tmp_path, stored):
     assert sum(traces.count(path, traces.forms("ärger")).values()) >= 1
 
 
+def test_the_journal_that_a_copy_was_kept_aside_with_is_read_too(tmp_path):
+    path, copy = file_of(tmp_path, b"."), tmp_path / "copy"
+    for each in (copy, tmp_path / "copy-wal"):
+        each.write_bytes(b"fish")
+    assert traces.files("", [str(copy)]) == [copy, tmp_path / "copy-wal"]
+    assert traces.files(str(path)) == [path]
+
+
 def test_a_file_that_cannot_be_read_is_said(tmp_path):
     with pytest.raises(StoreError, match=r"cannot be read .*, so nobody can say what it holds"):
         traces.count(tmp_path, [b"fish"])

@@ -25,6 +25,7 @@ from agent_cli.store.db import Database
 SUMMARIES = 5
 CARRIED = 20  # messages of the previous session
 _PREVIOUS, _END = "The end of the previous session", "End of memory. ]]"
+_LOOKED_AT = 10 * CARRIED  # of its messages: those of tools are not carried over
 _LONGEST_CARRIED = 400  # characters of one of them
 
 
@@ -109,7 +110,8 @@ def opening(db: Database, scope: Scope, session: int) -> str:
         lines.insert(0, "Summaries of earlier sessions:")
     previous = sessions.latest(db, scope.owner, scope.place, before=session)
     if previous:
-        said = [entry for entry in log.history(db, previous.id) if log.is_said(entry) and entry.message.text]
+        late = log.history(db, previous.id, _LOOKED_AT)
+        said = [entry for entry in late if log.is_said(entry) and entry.message.text]
         lines.append(f"{_PREVIOUS} ({previous.handle}, {_day(previous.last_at, previous.utc_offset)}):")
         lines += [
             f"{_who(entry)}: {fence.unfenced(text.one_line(entry.message.text, _LONGEST_CARRIED))}"

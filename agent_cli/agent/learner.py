@@ -82,7 +82,7 @@ def _ask(model: ChatModel, cancel: Cancel) -> extract.Ask:
 
 def _new(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
     """The next exchanges that are over, as many as fit and at least one; their tools and what was imported apart."""
-    entries = [entry for entry in log.history(db, session) if entry.id > read_to and log.is_said(entry)]
+    entries = [entry for entry in log.history(db, session, after=read_to) if log.is_said(entry)]
     entries = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
     ends = [n for n, entry in enumerate(entries, 1) if entry.message.role == "assistant" and _is_whole(entry)]
     chosen: list[Entry] = []
@@ -101,5 +101,5 @@ def _is_whole(entry: Entry) -> bool:
 
 
 def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
-    now = {entry.id: entry.message.text for entry in log.history(db, session)}
+    now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
     return all(now.get(entry.id) == entry.message.text for entry in read)

@@ -81,7 +81,8 @@ def begin(here: ToolContext) -> None:
     session = sessions.get(here.db, here.session, here.scope.owner)
     log.heal(here.db, here.session, here.scope, here.time())
     if session.opening is None:
-        sessions.set_opening(here.db, here.session, context.opening(here.db, here.scope, here.session))
+        with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
+            sessions.set_opening(here.db, here.session, context.opening(here.db, here.scope, here.session))
 
 
 def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> context.Context:

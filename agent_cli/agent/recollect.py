@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli.agent import fence
-from agent_cli.memory import recall, recollections
+from agent_cli.memory import forgotten, recall, recollections
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.recall import Hit
 from agent_cli.store.db import Database
@@ -25,6 +25,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
     `shown`: messages the model sees anyway.
     """
     allowed = Filter(here.scope.owner, but=(*shown, message), here=here.scope.place, within=here.session)
+    rounds = forgotten.rounds(here.db)
     found = recall.find(here.db, words, allowed, here.time(), ITEMS, here.meaning, logged=True)
     if found.verdict == "nothing":
         return found.damaged
@@ -36,7 +37,9 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
         if room < 0:
             break
         used.append((hit, line))
-    recollections.keep(here.db, message, used, here.time())
+    with here.db.write():
+        if forgotten.rounds(here.db) == rounds:  # else some of it may just have been erased
+            recollections.keep(here.db, message, used, here.time())
     return found.damaged
 
 

@@ -112,7 +112,12 @@ def fold(desk: Desk, job: jobs.Job) -> Effect:
     model = desk.model()
     session = ids.number("session", job.subject)
     made = rolling.ask(desk.db, session, desk.characters, ask_with(model, desk.cancel)) if model else None
-    return lambda: rolling.keep(desk.db, session, made, desk.time()) if made else None
+
+    def effect() -> None:
+        if made and not rolling.keep(desk.db, session, made, desk.time()):
+            jobs.add(desk.db, job.kind, job.subject, desk.time())  # more was folded away meanwhile
+
+    return effect
 
 
 def catch_up(desk: Desk, job: jobs.Job) -> Effect:

@@ -54,7 +54,7 @@ def add(
     with db.write():
         for each in sorted(_same(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
-                return Adopted(*_accept(db, each, time, single, None, batch))
+                return Adopted(*_accept(db, _said(db, each, claim, time, batch), time, single, None, batch))
             if each.current:
                 facts.support(db, each, claim.message, claim.quote, time())
                 return Adopted(each, new=False)
@@ -202,6 +202,17 @@ def _safe(claim: Claim, now: datetime) -> Claim:
     return replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
 
 
+def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
+    """What waits, as the person says it now: what else a proposal would have done, nobody has looked at."""
+    triple = claim.triple or Triple("", "", "")
+    return facts.change(
+        db, fact, "edited", time, actor="person", batch=batch, statement=claim.statement, subject=triple.subject,
+        predicate=triple.predicate, object=triple.object, operation="insert",
+        valid_from=clock.utc(claim.valid_from or claim.learned or time()),
+        expires_at=clock.utc(claim.expires) if claim.expires else None,
+    )  # fmt: skip
+
+
 def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
     """Facts that say what the claim says, in the same place."""
     found = {
@@ -288,7 +299,7 @@ def _waiting(db: Database, fact: Fact) -> Fact:
 def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
     """At most so many proposals wait that nobody typed: the oldest expires, and that is told at the next start."""
     if claim.origin == "model":
-        made = [each for each in facts.pending(db, scope.owner) if each.origin == "model"]
+        made = facts.pending(db, scope.owner, origin=claim.origin)
         for each in made[: max(0, len(made) + 1 - CAP)]:
             _expire(db, each, time)
 

@@ -40,7 +40,7 @@ WORDLESS = {  # ids, times, states, names of programs and models
     "fact_version": "change batch actor at",
     "forgotten": "hash at",
     "fact_test": "uid owner at",
-    "prompt": "uid owner at",
+    "prompt": "uid owner pasted at",
     "recollection": "kind legs at",
     "passage": "kind",
     "area": "owner",

@@ -42,6 +42,8 @@ def newest(texts: Iterable[str], characters: int) -> str:
     kept: list[str] = []
     room = characters
     for text in reversed(list(texts)):
+        if room < 3:  # of thousands of messages most are not even looked at
+            break
         for each in reversed(lift(text)):
             if each not in kept and len(each) + 2 <= room:
                 room -= len(each) + 2

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from agent_cli.memory import columns, telling
 from agent_cli.memory.provenance import Ids, Walk
+from agent_cli.memory.scope import PERSON
 from agent_cli.memory.telling import Wanted
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 
 _PAGE = 2000
@@ -30,6 +32,13 @@ _SAID = (
     ),
     ("summary", "y", "id", "text"),
 )
+
+# Whose a row is that does not say so itself.
+_OWNER = {
+    "tool_call": "(select owner from message where id = message_id)",
+    "recollection": "(select owner from message where id = message_id)",
+    "jotting": "(select owner from session where id = session_id)",
+}
 
 
 @dataclass(frozen=True)
@@ -51,31 +60,37 @@ class Echoes:
 
 
 def find(
-    db: Database, found: Walk, own: Iterable[str], other: Iterable[str], statements: Iterable[str], topic: str = ""
-) -> tuple[Echoes, Wanted]:
+    db: Database, found: Walk, own: Iterable[str], other: Iterable[str], statements: Iterable[str], topic: str = "",
+    owner: str = PERSON,
+) -> tuple[Echoes, Wanted]:  # fmt: skip
     """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays.
 
-    `statements`: those of the texts that are looked for elsewhere even when they are short.
+    `statements`: those of the texts that are looked for elsewhere even when they are short. Rows of another owner stay
+    and are not named, whatever they say.
     """
+
+    def holding(table: str, words: str, wanted: Wanted, besides: Iterable[int] = ()) -> Ids:
+        return _mine(db, table, _holding(db, table, words, wanted, besides), owner)
+
     said = {telling.folded(text).strip(" .!?…\n") for text in statements}
     lines = frozenset(telling.lines(own)) | {text for text in said if telling.SAYS <= len(text) < telling.OWN}
     theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN or line in said))
     # The offline model only quotes: what it said is as good as what a tool found.
     quoting = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
-    results = _holding(db, "message", quoting, theirs, found.messages)
-    calls = _holding(db, "tool_call", "arguments", theirs, _calls(db, found))
+    results = holding("message", quoting, theirs, found.messages)
+    calls = holding("tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
-    named = _remaining(db, found, wanted, set(results), set(calls))
+    named = _remaining(db, found, wanted, set(results), set(calls), owner)
     alone = wanted.without(named)
     repeated = Wanted(alone.lines | theirs.lines | ({telling.folded(topic)} - {""}), alone.words)
     short = frozenset(telling.folded(text) for text in own if len(text.strip()) < telling.LEAST)
     echoes = Echoes(
-        _sorted(_holding(db, "prompt", "text", repeated) + _equal(db, short)),
-        _holding(db, "fact_test", "question || char(10) || mention", repeated),
-        _holding(db, "recollection", "text", repeated, found.recollections),
-        _holding(db, "jotting", "text", repeated, found.jottings),
-        _holding(db, "session", "coalesce(opening, '')", repeated, (*found.openings, *found.sessions)),
-        _holding(db, "session", "title", repeated, found.sessions),
+        _sorted(holding("prompt", "text", repeated) + _mine(db, "prompt", _equal(db, short), owner)),
+        holding("fact_test", "question || char(10) || mention", repeated),
+        holding("recollection", "text", repeated, found.recollections),
+        holding("jotting", "text", repeated, found.jottings),
+        holding("session", "coalesce(opening, '')", repeated, (*found.openings, *found.sessions)),
+        holding("session", "title", repeated, found.sessions),
         _holding(db, "job", "error", repeated, found.jobs),
         results,
         calls,
@@ -102,7 +117,9 @@ def stand(db: Database, wanted: Iterable[str]) -> set[str]:
     return found | {piece for piece in left if piece in schema}
 
 
-def _remaining(db: Database, found: Walk, wanted: Wanted, results: set[int], calls: set[int]) -> dict[str, list[str]]:
+def _remaining(
+    db: Database, found: Walk, wanted: Wanted, results: set[int], calls: set[int], owner: str
+) -> dict[str, list[str]]:  # fmt: skip
     """What stands in rows that stay, and in which; of words that are everywhere one row is enough."""
     gone = {
         "message": {*found.messages, *results}, "tool_call": {*_calls(db, found), *calls}, "note": {*found.notes},
@@ -121,10 +138,19 @@ def _remaining(db: Database, found: Walk, wanted: Wanted, results: set[int], cal
             for about, text in stays if lines else ():
                 for line in lines.within(telling.folded(text)):
                     handles = held.setdefault(line, [])
-                    handles += [f"{letter}{about}"] if f"{letter}{about}" not in handles else []
+                    handle = f"{letter}{about}"
+                    if handle not in handles and _mine(db, ids.KINDS[letter], (about,), owner):
+                        handles.append(handle)
             enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
             wanted = wanted.without([*(here & wanted.words), *enough])
     return held
+
+
+def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
+    """Those of these rows that are this owner's."""
+    mine = _OWNER.get(table, "owner")
+    sql = f"select id from {table} where id in (select value from json_each(?)) and {mine} = ?"
+    return tuple(id for (id,) in db.rows(sql, (json.dumps(rows), owner))) if rows else ()
 
 
 def _holding(db: Database, table: str, words: str, wanted: Wanted, besides: Iterable[int] = ()) -> Ids:

@@ -3,7 +3,6 @@
 What it cannot see: blocks that the disk has freed, swap, and copies made elsewhere.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from agent_cli import clock
 from agent_cli.memory import echoes, forget, index, telling
 from agent_cli.memory.forget import Plan
 from agent_cli.memory.telling import Wanted
-from agent_cli.store import traces
+from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
 
 _WORK = 40_000_000_000  # bytes times pieces: some twenty seconds
@@ -68,15 +67,12 @@ class Receipt:
         return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"
 
 
-def write(
-    db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: bool, backups: Iterable[str] | None = None
-) -> Receipt:
+def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: bool) -> Receipt:
     """Read the files. `also`: lines that rows hold in their own right, and which rows."""
     rows = list(dict.fromkeys(handle for handles in also.values() for handle in handles))
     if db.path == ":memory:":
         return Receipt(0, 0, 0, rows=rows)
-    backups = known_backups(db) if backups is None else backups
-    own, copies = traces.files(db.path), traces.files("", backups)
+    own, copies = traces.files(db.path), traces.files("", backup.made(db))
     size = traces.size(own)
     pieces = _chosen(wanted, size + traces.size(copies))
     forms = {form: piece for piece in pieces for form in traces.forms(piece) if len(form) >= 4}
@@ -115,11 +111,6 @@ def _settled(db: Database, time: clock.Clock, wanted: Wanted, also: Mapping[str,
             index.rewrite(db, how)
             receipt = write(db, wanted, also, not forget.finish(db, time))
     return receipt
-
-
-def known_backups(db: Database) -> list[str]:
-    """The backups that the program has made, those still there and those not."""
-    return list(json.loads(db.value("select value from meta where key = 'backups'") or "[]"))
 
 
 def _chosen(wanted: Wanted, size: int) -> list[str]:

@@ -79,7 +79,9 @@ class Fact:
 
 _NAMES = tuple(each.name for each in fields(Fact))
 _COLUMNS = ", ".join(_NAMES)
-_CHANGES = frozenset(_NAMES) - {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_KEPT = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean may be gone when a change is undone
+_CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,11 @@ def listing(
     return [Fact(*row) for row in rows]
 
 
-def pending(db: Database, owner: str, limit: int = -1) -> list[Fact]:
-    """What waits for a yes, the oldest first."""
-    return _read(db, "owner = ? and state = 'pending' and hidden_at is null order by id limit ?", (owner, limit))
+def pending(db: Database, owner: str, limit: int = -1, origin: str | None = None) -> list[Fact]:
+    """What waits for a yes, the oldest first; of one origin, or of any."""
+    where = """owner = ?1 and state = 'pending' and hidden_at is null and origin = coalesce(?3, origin)
+               order by id limit ?2"""
+    return _read(db, where, (owner, limit, origin))
 
 
 def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:

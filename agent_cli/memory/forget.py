@@ -49,6 +49,7 @@ class Plan:
     counts: dict[str, int]
     lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
     more: int  # lines that are not shown
+    topic: str = ""
 
     def told(self) -> list[str]:
         """Lines that show it."""
@@ -88,7 +89,7 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
     own, other = provenance.texts(db, walk)
-    repeated, alone = echoes.find(db, walk, own, other, provenance.statements(db, walk), topic)
+    repeated, alone = echoes.find(db, walk, own, other, provenance.statements(db, walk), topic, names.owner)
     counts = provenance.counts(db, walk)
     for what, rows in (
         ("prompts", repeated.prompts), ("tests", repeated.tests), ("titles", repeated.titles),
@@ -105,7 +106,7 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines))
+    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), topic)
 
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
@@ -115,8 +116,12 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
+        own, other = provenance.texts(db, walk)
+        repeated, _ = echoes.find(
+            db, walk, own, other, provenance.statements(db, walk), plan.topic, plan.names.owner
+        )  # with what came meanwhile
         forgotten.remember(db, _hashed(db, walk), time())
-        _delete(db, walk, plan.echoes)
+        _delete(db, walk, repeated)
         index.tidy(db)
         _rebuild(db, walk, time)
         forgotten.count_round(db)

@@ -1,7 +1,7 @@
 """What was typed at the prompt, for the arrow keys: it outlives the program, and is erased with what it led to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from agent_cli import clock
@@ -12,16 +12,29 @@ from agent_cli.store.db import Database
 KEPT = 5000  # of each owner; older ones are dropped
 
 
-def add(db: Database, scope: Scope, session: int | None, text: str, now: datetime) -> None:
-    """Keep a line as typed, unless it is the last one again or begins with a space: that is how to keep it out."""
+def add(
+    db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()
+) -> None:  # fmt: skip
+    """Keep a line, unless it is the last one again or begins with a space: that is how to keep it out.
+
+    `pasted`: the pieces of it that were not typed.
+    """
     if not text.strip() or text.startswith(" "):
         return
     with db.write():
         if text == db.value("select text from prompt where owner = ? order by id desc limit 1", (scope.owner,)):
             return
         db.execute(
-            "insert into prompt (uid, owner, place, session_id, text, at) values (?, ?, ?, ?, ?, ?)",
-            (ids.new(now), scope.owner, scope.place, session, text, clock.utc(now)),
+            "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?, ?, ?, ?, ?, ?, ?)",
+            (
+                ids.new(now),
+                scope.owner,
+                scope.place,
+                session,
+                text,
+                json.dumps([[text.index(piece), len(piece)] for piece in pasted]),
+                clock.utc(now),
+            ),
         )
         db.execute(
             """delete from prompt where owner = ?1
@@ -35,6 +48,16 @@ def recent(db: Database, owner: str, limit: int) -> list[str]:
     return [
         text for (text,) in db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
     ]
+
+
+def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
+    """Of the newest lines those with pieces that were not typed, and these pieces."""
+    rows = db.rows("select text, pasted from prompt where owner = ? order by id desc limit ?", (owner, limit))
+    return {
+        text: [text[start : start + length] for start, length in json.loads(spans)]
+        for text, spans in rows
+        if spans != "[]"
+    }
 
 
 def erase(db: Database, found: Sequence[int]) -> None:

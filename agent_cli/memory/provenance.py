@@ -7,11 +7,12 @@ Nothing is changed here: `walk` gives the numbers of rows, so that they can be s
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import log, sessions
 from agent_cli.memory.index import KINDS
+from agent_cli.memory.scope import PERSON
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -27,6 +28,7 @@ class Named:
     notes: Ids = ()
     facts: Ids = ()
     summaries: Ids = ()
+    owner: str = field(default=PERSON, kw_only=True)
 
     def __bool__(self) -> bool:
         return any((self.sessions, self.messages, self.notes, self.facts, self.summaries))
@@ -68,7 +70,8 @@ def named(db: Database, owner: str, told: Iterable[str]) -> Named:
         if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (int(match[2]), owner)):
             raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
         found[kind].append(int(match[2]))
-    return Named(*(tuple(dict.fromkeys(found[kind])) for kind in ("session", "message", "note", "fact", "summary")))
+    kinds = ("session", "message", "note", "fact", "summary")
+    return Named(*(tuple(dict.fromkeys(found[kind])) for kind in kinds), owner=owner)
 
 
 def walk(db: Database, names: Named) -> Walk:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.memory import details, digest, log
+from agent_cli.memory import details, digest, forgotten, log
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
@@ -54,9 +54,10 @@ def of(db: Database, session: int) -> Rolling | None:
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> Rolling:
     """Fold the messages up to this one away: extract what they say at once, and queue the model's own words."""
-    entries = _folded(db, session, up_to)
-    made = Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
+    rounds, made = forgotten.rounds(db), _extracted(db, session, up_to)
     with db.write():
+        if forgotten.rounds(db) != rounds:  # what was forgotten meanwhile must not be written down once more
+            made = _extracted(db, session, up_to)
         _keep(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
     return made
@@ -72,11 +73,12 @@ def ask(db: Database, session: int, characters: int, ask: Callable[[str], Iterat
     return Rolling(now.up_to, _cut(words), now.details, "model") if words else None
 
 
-def keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
-    """Take the model's version, unless more has been folded away since. Runs in the caller's transaction."""
+def keep(db: Database, session: int, made: Rolling, now: datetime) -> bool:
+    """Take the model's version; False when more has been folded away since. Runs in the caller's transaction."""
     present = of(db, session)
     if present and present.up_to == made.up_to:
         _keep(db, session, made, now)
+    return not present or present.up_to == made.up_to
 
 
 def erase(db: Database, sessions: Sequence[int]) -> None:
@@ -113,6 +115,11 @@ def _durable(sentence: digest.Sentence) -> bool:
     return bool(
         sentence.speaker != "assistant" and not sentence.words.endswith("?") and _DURABLE.search(sentence.words)
     )
+
+
+def _extracted(db: Database, session: int, up_to: int) -> Rolling:
+    entries = _folded(db, session, up_to)
+    return Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:

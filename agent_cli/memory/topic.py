@@ -36,7 +36,7 @@ def named(
         found["summary"] = set()  # it goes with the messages it was made from
     for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
         found[kind].add(id)
-    return Named((), *(tuple(sorted(found[kind])) for kind in _SAYS))
+    return Named((), *(tuple(sorted(found[kind])) for kind in _SAYS), owner=owner)
 
 
 def _literal(db: Database, kind: str, owner: str, topic: str, since: str | None, until: str | None) -> set[int]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, facts, index, log, proposals, proposed_facts, recall, review
+from agent_cli.memory import adoption, facts, index, log, proposals, proposed_facts, quotes, recall, review
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.facts import Fact
 from agent_cli.memory.scope import Scope
@@ -49,7 +49,8 @@ def remember(conversation: Conversation, argument: str) -> str:
     reach, words = _reach(argument)
     origin, message = conversation.origin, None
     if not words:
-        words, message, origin = _last_typed(conversation)
+        words, message, said = _last_typed(conversation)
+        origin = quotes.lowest((origin, said))
     claim = adoption.claim(
         words, origin, quote=words if message else "", message=message,
         place=app.scope.place if reach == "--here" else "",

@@ -11,6 +11,7 @@ from prompt_toolkit.history import History
 from agent_cli.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory import forgotten, prompts
+from agent_cli.repl.keys import Pastes
 from agent_cli.text import whole
 
 _LOADED = 2000
@@ -18,14 +19,15 @@ _PATIENCE = 0.5  # seconds that a key may wait for another process
 
 
 class Prompts(History):
-    def __init__(self, app: App, session: Callable[[], int | None]):
+    def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
         super().__init__()
-        self._app, self._session = app, session
+        self._app, self._session, self._pastes = app, session, pastes
         self._rounds = forgotten.rounds(app.db)
         self._version = self._now()
 
     def load_history_strings(self) -> Iterable[str]:
         with suppress(StoreError):  # a file that cannot be read is for what the person does next to tell
+            self._pastes.recall(prompts.pasted(self._app.db, self._app.scope.owner, _LOADED))
             return prompts.recent(self._app.db, self._app.scope.owner, _LOADED)
         return []
 
@@ -36,7 +38,8 @@ class Prompts(History):
 
     def store_string(self, string: str) -> None:
         with self._hurried(), suppress(StoreError):  # a line in the history is not worth more
-            prompts.add(self._app.db, self._app.scope, self._session(), whole(string), self._app.time())
+            line, pasted = whole(string), map(whole, self._pastes.within(string))
+            prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
 
     def outdated(self) -> bool:
         """Whether something was forgotten, here or elsewhere, since this was last asked: then it reads anew."""

@@ -7,7 +7,7 @@ within two seconds it leaves.
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -33,6 +33,7 @@ class Pastes:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._past: dict[str, None] = {}
+        self._lines: Mapping[str, Sequence[str]] = {}
         self._before, self._index = "", 0  # the line as it was last seen, and its place in the history
         self._burst, self.at_once = 0, False  # whether the line came faster than anyone types
 
@@ -44,7 +45,16 @@ class Pastes:
 
     def let_go(self) -> None:
         """Hold no paste but those of the present line."""
-        self._past = dict.fromkeys(self.pieces)
+        self._past, self._lines = dict.fromkeys(self.pieces), {}
+
+    def recall(self, lines: Mapping[str, Sequence[str]]) -> None:
+        """These lines of earlier runs hold such pieces."""
+        self._lines = lines
+
+    def within(self, line: str) -> list[str]:
+        """The pieces of the present line that were not typed; all of it where that cannot be told."""
+        pieces = [piece for piece in self.pieces if piece.strip()]
+        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces
 
     def follow(self, buffer: Buffer, waiting: bool = False) -> None:
         """Called when the line changes, `waiting` when more keys are there already.
@@ -60,6 +70,7 @@ class Pastes:
         at = buffer.cursor_position
         if text[: max(0, at - 1)] + text[at:] != before:  # more than a key was typed
             fresh = [piece for piece in self._past if piece in text and piece not in before]
+            fresh += self._lines.get(text, ())
             self.pieces += [piece for piece in fresh if piece not in self.pieces]
         self._before, self._index = text, buffer.working_index
 

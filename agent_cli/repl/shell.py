@@ -66,7 +66,7 @@ class Shell:
         self._talk = Conversation(app, session)
         self._pastes = keys.Pastes()
         self._runner: Runner | None = None
-        self._history = Prompts(app, lambda: self._talk.id)
+        self._history = Prompts(app, lambda: self._talk.id, self._pastes)
         self._prompt: PromptSession[str] = PromptSession(
             history=self._history, multiline=True, completer=_Commands(), complete_while_typing=False,
             key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",

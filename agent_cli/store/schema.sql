@@ -233,6 +233,7 @@ create table prompt (                           -- what was typed at the prompt,
     place text not null,
     session_id integer,
     text text not null,
+    pasted text not null default '[]',          -- [[start, length], …] of what was not typed
     at text not null
 ) strict;
 create index prompt_recent on prompt (owner, id);

@@ -17,8 +17,8 @@ _READ = 1 << 20  # bytes; larger reads gain nothing
 
 
 def files(database: str, others: Iterable[str] = ()) -> list[Path]:
-    """Those that are there: the database, its journals, and others such as backups."""
-    known = [Path(database + end) for end in ("", "-wal", "-journal")] + [Path(other) for other in others]
+    """Those that are there: the database and others such as backups, each with its journals."""
+    known = [Path(name + end) for name in (database, *others) if name for end in ("", "-wal", "-journal")]
     return [path for path in dict.fromkeys(known) if path.is_file()]
 
 
