@@ -107,7 +107,7 @@ def _tell(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
         output.put({"erased": plan.counts if plan else {}, **receipt.described()})
         raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
     if plan:
-        output.say("erased: " + ", ".join(f"{many} {name}" for name, many in plan.counts.items()))
+        output.say(f"erased: {plan.what()}")
     if not receipt.clean:
         raise TracesLeft(receipt.sentence())
     output.say(receipt.sentence())

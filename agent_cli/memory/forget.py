@@ -50,16 +50,19 @@ class Plan:
     lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
     more: int  # lines that are not shown
 
+    def what(self) -> str:
+        """`2 messages, 1 fact`."""
+        return ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
+
     def told(self) -> list[str]:
         """Lines that show it."""
-        what = ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
         again = ", ".join(ids.handle("session", id) for id in self.walk.touched)
         left = [f"{again}: summarised anew from what is left"] if again else []
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
         kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
-        return [*rows, *more, f"to be erased: {what}", *left, *kept]
+        return [*rows, *more, f"to be erased: {self.what()}", *left, *kept]
 
     def described(self) -> dict[str, Any]:
         return {
