@@ -277,3 +277,14 @@ def test_lines_come_back_with_the_arrow_keys_in_the_next_session(program, termin
     assert program.rows("select text from prompt order by id") == [("first line",), ("/help",)]
     again = terminal().wait_prompt()
     again.type(UP).wait_for_line("> /help").type(UP).wait_for_line("> first line")
+
+
+def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, terminal):
+    shell = terminal().wait_prompt()
+    shell.enter("remember that I live in Graz").wait("kept f1").wait_prompt().enter("/exit")
+    assert shell.ended() == 0
+    told = program("forget", "f1", "--yes")
+    assert told.out == "erased: 1 fact\n"
+    assert (told.code, "the same words stand in m1: `agent forget m1`" in told.err) == (8, True)
+    assert program("forget", "m1", "--yes").code == 0
+    assert traces(program.db, "live in Graz") == 0

@@ -58,6 +58,7 @@ def find(db: Database, found: Walk, own: Iterable[str], other: Iterable[str], to
     calls = _holding(db, "tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
     named = _remaining(db, found, wanted, set(results), set(calls))
+    sources = _sources(db, found)
     alone = wanted.without(named)
     repeated = Wanted(alone.lines | theirs.lines | ({telling.folded(topic)} - {""}), alone.words)
     short = frozenset(telling.folded(text) for text in own if len(text.strip()) < telling.LEAST)
@@ -71,7 +72,7 @@ def find(db: Database, found: Walk, own: Iterable[str], other: Iterable[str], to
         _holding(db, "job", "error", repeated, found.jobs),
         results,
         calls,
-        {line: handles for line, handles in named.items() if line in theirs.lines},
+        sources | {line: handles for line, handles in named.items() if line in theirs.lines},
     )
     return echoes, alone
 
@@ -92,6 +93,24 @@ def stand(db: Database, wanted: Iterable[str]) -> set[str]:
     rows = db.rows("select type || name || tbl_name || char(10) || coalesce(sql, '') from sqlite_schema")
     schema = "\n".join(str(row) for (row,) in rows).casefold()  # names stand side by side in the file
     return found | {piece for piece in left if piece in schema}
+
+
+def _sources(db: Database, found: Walk) -> dict[str, list[str]]:
+    """The messages that stay and say what an erased fact said, however short it was."""
+    held: dict[str, list[str]] = {}
+    for statement, quote, message, said in db.rows(
+        """with source as (select id as fact_id, quote, message_id from fact where message_id is not null
+                           union select fact_id, quote, message_id from fact_source)
+           select f.statement, s.quote, m.id, m.text
+           from json_each(?) g join fact f on f.id = g.value join source s on s.fact_id = f.id
+           join message m on m.id = s.message_id
+           where m.id not in (select value from json_each(?)) order by m.id""",
+        (json.dumps(found.facts), json.dumps(found.messages)),
+    ):
+        words = telling.folded(quote or statement)
+        if words in telling.folded(said):
+            held.setdefault(words, []).append(f"m{message}")
+    return held
 
 
 def _remaining(db: Database, found: Walk, wanted: Wanted, results: set[int], calls: set[int]) -> dict[str, list[str]]:
