@@ -299,7 +299,7 @@ def test_what_expired_while_it_waited_may_come_again(program):
     program("facts", "import", "-", stdin=tea)
     program("sessions", "list")
     program.rows("update fact set state = 'expired'")
-    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 facts, accepted\n"
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 fact, accepted\n"
     assert program.rows("select state from fact") == [("accepted",)]
 
 
@@ -310,7 +310,7 @@ def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
         {"statement": "d", "source": ["x"]},
     ]  # fmt: skip
     ran = program("facts", "import", "-", stdin=lines(*rows) + "{\n")
-    assert (ran.code, ran.out) == (1, "imported 1 facts, pending\n")
+    assert (ran.code, ran.out) == (1, "imported 1 fact, pending\n")
     told = ran.err.splitlines()
     assert told[:6] == [
         "agent: line 2 was skipped: the statement is no text",

@@ -25,7 +25,7 @@ from agent_cli.memory import closing, log, sessions
 from agent_cli.messages import Message, Part, ToolCall, joined
 from agent_cli.repl.stream import Paper
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
 
 

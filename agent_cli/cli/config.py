@@ -15,7 +15,9 @@ from agent_cli.config import Config
 from agent_cli.errors import ConfigError, UsageError
 from agent_cli.repl.editor import open_editor
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
+)
 
 
 @app.command()

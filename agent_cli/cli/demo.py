@@ -19,7 +19,7 @@ from agent_cli.messages import Part
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.stream import Paper
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 SCRIPT = Path(__file__).with_name("demo.toml")
 
 

@@ -19,7 +19,7 @@ from agent_cli.llm import address, choose, faults, tags
 from agent_cli.memory import index, soundness
 from agent_cli.store import file, jobs
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from agent_cli.memory.candidates import Filter
 from agent_cli.memory.recall import Found
 from agent_cli.store import ids
 
-app = typer.Typer(rich_markup_mode=None, help="Ask questions that you have kept, and see whether memory knows.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Ask questions that you have kept, and see whether memory knows."
+)
 
 
 @app.callback(invoke_without_command=True)

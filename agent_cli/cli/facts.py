@@ -20,7 +20,7 @@ from agent_cli.messages import Origin
 from agent_cli.repl.editor import edited
 from agent_cli.store import ids
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
 
 Handle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
 Handles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]

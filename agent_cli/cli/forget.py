@@ -16,7 +16,7 @@ from agent_cli.memory.evidence import Receipt
 from agent_cli.memory.forget import Plan
 from agent_cli.memory.provenance import Named
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command("forget")
@@ -34,7 +34,7 @@ def command(
     yes: Annotated[bool, typer.Option("--yes", help="You have seen what will go.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase for good, with all that came of it: facts, summaries, what search has. `rm` only hides.
+    """Erase for good, with all that came of it; `rm` only hides.
 
     A message takes its answer with it. Without anything it finishes what another program held up. Exit code 8: it is
     deleted, and something still holds words of it.

@@ -10,7 +10,9 @@ from agent_cli.cli.options import AsJson
 from agent_cli.memory import index, vectors
 from agent_cli.store.db import Database, IndexDamaged
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show and rebuild what search uses.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and rebuild what search uses."
+)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from agent_cli.cli.run import Run
 from agent_cli.llm.model import Cancel
 from agent_cli.store import ids, jobs
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
 _PAUSE = 2.0  # seconds between looks at an empty queue
 
 

@@ -9,7 +9,10 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.llm import catalog, faults
 
 app = typer.Typer(
-    rich_markup_mode=None, invoke_without_command=True, help="List the models of the server, choose or fetch one."
+    add_completion=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    help="List the models of the server, choose or fetch one.",
 )
 
 
@@ -22,7 +25,7 @@ def models(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) 
 
 @app.command("list")
 def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
-    """List the models: size, context, what they can, and whether they are loaded. Cloud models are marked."""
+    """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
     found = catalog.listing(context.obj.settings().config.host)[:limit]
     rows = [
         {

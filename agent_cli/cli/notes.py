@@ -16,7 +16,9 @@ from agent_cli.messages import Origin
 from agent_cli.repl.editor import edited
 from agent_cli.store import ids
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes."
+)
 
 Handle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
 

@@ -19,7 +19,7 @@ from agent_cli.memory.candidates import Filter
 from agent_cli.memory.recall import Found, Hit
 from agent_cli.text import one_line
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 class Kind(StrEnum):  # a Literal cannot be given again and again

@@ -20,7 +20,10 @@ from agent_cli.store import events
 from agent_cli.text import clean
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="List, show, resume, close, export and import conversations."
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="List, show, resume, close, export and import conversations.",
 )
 
 Told = Annotated[str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]

@@ -9,7 +9,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.memory import counts
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
 

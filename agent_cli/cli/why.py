@@ -8,7 +8,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory import recollections
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
