@@ -1,5 +1,6 @@
 """The help, which is printed before anything is loaded."""
 
+import pytest
 import typer
 
 from agent_cli import __version__
@@ -23,3 +24,14 @@ def test_help_is_the_same_however_it_is_asked_for(program):
 
 def test_version_is_the_same_however_it_is_asked_for(program):
     assert program("--version").out == program("-q", "--version").out == f"agent {__version__}\n"
+
+
+@pytest.mark.parametrize("group", ["facts", "notes", "sessions", "models", "config", "db", "index", "jobs"])
+def test_no_line_of_a_list_of_commands_is_cut_off(program, group):
+    told = program(group, "--help", env={"COLUMNS": "80"}).out
+    assert "..." not in told.split("Commands:")[1]
+
+
+@pytest.mark.parametrize("name", ["facts", "forget", "stats"])
+def test_help_offers_no_completion_that_does_not_work(program, name):
+    assert "completion" not in program(name, "--help").out

@@ -299,7 +299,7 @@ def test_what_expired_while_it_waited_may_come_again(program):
     program("facts", "import", "-", stdin=tea)
     program("sessions", "list")
     program.rows("update fact set state = 'expired'")
-    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 facts, accepted\n"
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 fact, accepted\n"
     assert program.rows("select state from fact") == [("accepted",)]
 
 
@@ -310,7 +310,7 @@ def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
         {"statement": "d", "source": ["x"]},
     ]  # fmt: skip
     ran = program("facts", "import", "-", stdin=lines(*rows) + "{\n")
-    assert (ran.code, ran.out) == (1, "imported 1 facts, pending\n")
+    assert (ran.code, ran.out) == (1, "imported 1 fact, pending\n")
     told = ran.err.splitlines()
     assert told[:6] == [
         "agent: line 2 was skipped: the statement is no text",
@@ -403,3 +403,17 @@ def test_control_characters_reach_no_terminal(program):
     program("facts", "add", "I like \x1b[31mtea\u202e")
     for command in (["list"], ["show", "f1"], ["history", "f1"], ["search", "tea"], ["rm", "f1"]):
         assert "\x1b" not in program("facts", *command).out, command
+
+
+def test_undo_names_each_fact_once_and_calls_nothing_rejected_that_was_not(program):
+    program("facts", "add", "I live in Vienna", "--since", "2015-01-01", "--until", "2020-01-01")
+    assert program("facts", "undo").out == "taken back: f1 “I live in Vienna” is not kept\n"
+
+
+def test_a_text_is_no_fact_and_floods_no_list(program):
+    long = "agent: a fact has at most 2000 characters, and this has 2001; keep it as a note\n"
+    assert program("facts", "add", "w" * 2001) == Ran(2, "", long)
+    assert program("facts", "add", stdin="w" * 2001) == Ran(2, "", long)
+    program("facts", "add", "I like tea")
+    assert program("facts", "edit", "f1", "w" * 2001) == Ran(2, "", long)
+    assert program("facts", "list", "--all").out.endswith("  I like tea\n")

@@ -298,3 +298,14 @@ def test_what_the_offline_model_quoted_goes_with_the_fact(program):
     assert (ran.code, ran.err) == (0, "")
     assert program.rows("select role, text from message") == [("user", "where did I move"), ("assistant", "(erased)")]
     assert b"moved to linz" not in program.db.read_bytes().lower()
+
+
+def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, terminal):
+    shell = terminal().wait_prompt()
+    shell.enter("remember that I live in Graz").wait("kept f1").wait_prompt().enter("/exit")
+    assert shell.ended() == 0
+    told = program("forget", "f1", "--yes")
+    assert told.out == "erased: 1 fact, 1 prompt\n"
+    assert (told.code, "the same words stand in m1: `agent forget m1`" in told.err) == (8, True)
+    assert program("forget", "m1", "--yes").code == 0
+    assert traces(program.db, "live in Graz") == 0

@@ -202,7 +202,7 @@ def test_facts_are_imported_once_and_found_with_their_message(filled):
 
 def test_facts_that_nobody_has_accepted_are_not_found(filled):
     lines = facts({"statement": "Ann is allergic to walnuts", "source": "D1:3"})
-    assert filled("facts", "import", "-", "--source", "locality", stdin=lines).out == "imported 1 facts, pending\n"
+    assert filled("facts", "import", "-", "--source", "locality", stdin=lines).out == "imported 1 fact, pending\n"
     assert filled("search", "walnuts", "--json").json == {"query": "walnuts", "verdict": "nothing", "hits": []}
 
 
@@ -212,7 +212,7 @@ def test_broken_lines_of_facts_are_told_and_the_others_imported(filled):
                   {"statement": "Ann owns a boat"})  # fmt: skip
     ran = filled("facts", "import", "-", "--accept", "--yes", stdin=lines)
 
-    assert (ran.code, ran.out) == (1, "imported 1 facts, accepted\n")
+    assert (ran.code, ran.out) == (1, "imported 1 fact, accepted\n")
     assert ran.err.count("was skipped") == 10
     assert "Traceback" not in ran.err
 

@@ -105,7 +105,10 @@ def test_facts_are_listed_and_found(conversation):
         "I like green tea", "I have two dogs", "1 more waits for your yes: /review",
     ]  # fmt: skip
     assert run(conversation, "/facts tea").splitlines()[0].endswith("  I like green tea")
-    assert run(conversation, "/facts zebra").splitlines()[0] == "no fact has these words"
+    assert run(conversation, "/facts zebra").splitlines() == [
+        "no fact has these words",
+        "1 waits for your yes: /review",
+    ]
 
 
 def test_review_is_a_screen(conversation):

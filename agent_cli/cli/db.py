@@ -46,7 +46,7 @@ def backup(
     file: Annotated[Path, typer.Argument(help="Where the copy goes.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
-    """Copy the database to a file, while it is in use, and check the copy."""
+    """Copy the database while it is in use, and check the copy."""
     copied = backups.make(context.obj.app().db, file, force=force)
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
 
@@ -55,7 +55,7 @@ def backup(
 def restore(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
-    """Put a copy in the place of the database, and keep the former one aside."""
+    """Put a copy in its place, and keep the former file aside."""
     run: Run = context.obj
     _refuse_child(run)
     place = _path(run)

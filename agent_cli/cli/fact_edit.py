@@ -17,7 +17,7 @@ def edit(
     handle: Annotated[str | None, typer.Argument(help="The fact's handle; without it: all facts as one file.")] = None,
     words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them in your editor.")] = None,
 ) -> None:
-    """Change a fact, or all of them as one Markdown file in your editor."""
+    """Change a fact, or all of them as one file in your editor."""
     app_: App = context.obj.app()
     app_.refuse_child()
     if handle is None:

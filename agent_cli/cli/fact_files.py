@@ -25,7 +25,7 @@ def export(
     every: Annotated[bool, typer.Option("--all", help="jsonl: also what was true once.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over files of others.")] = False,
 ) -> None:
-    """Write what is true now as JSON lines, or as MEMORY.md and USER.md."""
+    """Write what is true now as JSON lines or Markdown."""
     app_: App = context.obj.app()
     if every and format == "md":
         raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
@@ -60,7 +60,7 @@ def import_(
     accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="You have read them.")] = False,
 ) -> None:
-    """Read facts from JSON lines: into the queue, or accepted with --accept --yes."""
+    """Read facts from JSON lines, into the queue unless accepted."""
     if accept and not yes:
         raise UsageError("--accept takes every line as true without a look: say --yes as well, or leave it to review")
     app_: App = context.obj.app()
@@ -75,6 +75,6 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)
-    output.say(f"imported {new} facts, {state}")
+    output.say(f"imported {new} fact{'s' * (new != 1)}, {state}")
     if broken:
         raise AgentError(f"{broken} broken lines were skipped; the others are imported")

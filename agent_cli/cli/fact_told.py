@@ -9,7 +9,7 @@ from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.memory import adoption, facts
 from agent_cli.memory.adoption import Adopted
-from agent_cli.memory.facts import ACCEPTED, Fact
+from agent_cli.memory.facts import ACCEPTED, REJECTED, Fact
 from agent_cli.store import ids
 
 
@@ -62,6 +62,13 @@ def receipt(adopted: Adopted, verb: str = "saved") -> str:
     elif fact.valid_to:
         told += f"; it was true until {day(fact, fact.valid_to)}"
     return told
+
+
+def became(fact: Fact) -> str:
+    """What an undo has made of it; what it brought in counts as rejected."""
+    if fact.state == REJECTED:
+        return "is not kept"
+    return f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
 
 
 def note_masked(fact: Fact, words: str) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from agent_cli.app import App
 from agent_cli.cli import fact_edit, fact_files, fact_tests, forget, output, review
-from agent_cli.cli.fact_told import day, found, note_masked, place, receipt, short, table
+from agent_cli.cli.fact_told import became, day, found, note_masked, place, receipt, short, table
 from agent_cli.cli.options import AsJson, Limit, moment
 from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, facts, graph, recall, replacing, sessions
@@ -252,8 +252,9 @@ def undo(
     app_: App = context.obj.app()
     app_.refuse_child()
     fact = found(context, handle)[1] if handle else None
-    for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact):
-        output.say(f"taken back: {short(each)} is {each.state}{', hidden' if each.hidden_at else ''} again")
+    undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # how each ends up
+    for each in undone.values():
+        output.say(f"taken back: {short(each)} {became(each)}")
 
 
 @app.command()

@@ -34,7 +34,7 @@ def command(
     yes: Annotated[bool, typer.Option("--yes", help="You have seen what will go.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase for good, with all that came of it: facts, summaries, what search has. `rm` only hides.
+    """Erase for good, with all that came of it; `rm` only hides.
 
     A message takes its answer with it. Without anything it finishes what another program held up. Exit code 8: it is
     deleted, and something still holds words of it.

@@ -25,7 +25,7 @@ def models(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) 
 
 @app.command("list")
 def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
-    """List the models: size, context, what they can, and whether they are loaded. Cloud models are marked."""
+    """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
     found = catalog.listing(context.obj.settings().config.host)[:limit]
     rows = [
         {

@@ -22,6 +22,7 @@ from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
+LONGEST = 2000  # characters of a fact: more is a text
 CAP = 50  # proposals that nobody typed and that may wait at once
 WAIT = timedelta(days=30)
 _UNTOLD = "expired untold"
@@ -48,7 +49,7 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **told: A
 def add(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE, *, batch: str = ""
 ) -> Adopted:
-    """Take in what the person says is true. Raises UsageError when it says nothing."""
+    """Take in what the person says is true. Raises UsageError when it says nothing or too much."""
     claim = _safe(claim, time())
     batch = batch or ids.new(time())
     with db.write():
@@ -108,6 +109,7 @@ def edit(
     words = dating.absolute(statement.strip(), time())
     if not words:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
+    _fits(words)
     triple = triples.parse(words) or Triple("", "", "")
     batch = batch or ids.new(time())
     with db.write():
@@ -194,6 +196,7 @@ def _safe(claim: Claim, now: datetime) -> Claim:
     dated = dating.absolute(masked, claim.learned or now)
     if not dated:
         raise UsageError("an empty fact says nothing; write what is true")
+    _fits(dated)
     triple = claim.triple
     if dated != masked:
         triple = triples.parse(dated)
@@ -211,6 +214,12 @@ def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str)
         valid_from=clock.utc(claim.valid_from or claim.learned or time()),
         expires_at=clock.utc(claim.expires) if claim.expires else None,
     )  # fmt: skip
+
+
+def _fits(statement: str) -> None:
+    """Raises UsageError for a text that is too long to be a fact."""
+    if len(statement) > LONGEST:
+        raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
 def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:

@@ -46,7 +46,7 @@ class Receipt:
     def sentence(self) -> str:
         """What was found, and how to finish."""
         read = f"read {_size(self.read)} byte for byte"
-        looked = f" for {self.pieces} words and lines of it" if self.pieces else ""
+        looked = f" for {self.pieces} of its words and lines" if self.pieces else ""
         if self.clean:
             free = "" if self.pieces else ": the journal is empty, and so are the free pages of the file"
             return f"0 traces: {read}{looked}{free} ({OUTSIDE})"

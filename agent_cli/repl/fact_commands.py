@@ -79,9 +79,10 @@ def facts_(conversation: Conversation, argument: str) -> str:
     else:
         found = [each for each in facts.listing(app.db, owner, _SHOWN) if each.current]
     lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_elsewhere(app.scope, each)}" for each in found]
+    more = " more" if lines else ""
     lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
     if waiting := len(review.waiting(conversation.reviewer)):
-        lines.append(f"{waiting} more {'waits' if waiting == 1 else 'wait'} for your yes: /review")
+        lines.append(f"{waiting}{more} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
     return "\n".join(lines)
 
 
