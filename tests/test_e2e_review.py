@@ -172,16 +172,16 @@ def test_two_reviewers_at_once(waiting, terminal):
     one, other = terminal("facts", "review").wait("? help"), terminal("facts", "review").wait("? help")
     one.type("n").wait("rejected f2").wait("Review 2 of 5")
     other.type("y").wait("f2 was decided meanwhile: it is rejected").wait("Review 2 of 5").wait("? help", times=2)
-    once_more(other, "y").wait("kept f3").type("q").wait("1 kept, 0 rejected, 3 left")
+    once_more(other, "y").wait("kept f3").wait("? help", times=3).type("q").wait("1 kept, 0 rejected, 3 left")
     once_more(one.wait("? help", times=2), "n").wait("f3 was decided meanwhile: it is accepted").wait("Review 3 of 5")
-    one.type("q").wait("0 kept, 1 rejected, 3 left")
+    one.wait("? help", times=3).type("q").wait("0 kept, 1 rejected, 3 left")
     assert states(waiting) == ["rejected", "accepted", *PENDING[2:]]
 
 
 def test_a_narrow_terminal_shows_all_of_it(waiting, terminal):
     shell = terminal("facts", "review", COLUMNS="30", LINES="24").wait("? help")
     assert max(map(len, shell.text.splitlines())) <= 30
-    shell.type("y").wait("kept f2").type("q")
+    shell.type("y").wait("kept f2").wait("? help", times=2).type("q")
     assert states(waiting)[0] == "accepted"
 
 
