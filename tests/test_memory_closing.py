@@ -124,7 +124,13 @@ def at(minutes):
     return lambda: NOON + timedelta(minutes=minutes)
 
 
+def answered(db, session):
+    id = log.open_reply(db, session, HERE, "m", NOON)
+    log.close_reply(db, id, Message("assistant", "I see."), "stop", log.Usage(), NOON)
+
+
 def test_a_session_left_alone_is_closed_and_summarised_once_whoever_notices_first(db, spoken):
+    answered(db, spoken)
     closing.close_silent(db, at(29), LATER)
     assert after(db, spoken)[2:] == ([], [])
 
@@ -135,6 +141,7 @@ def test_a_session_left_alone_is_closed_and_summarised_once_whoever_notices_firs
 
 
 def test_one_taken_up_again_is_not_closed_because_it_is_old(db, spoken):
+    answered(db, spoken)
     closing.close_silent(db, at(31), LATER)
     sessions.reopen(db, spoken, "person", at(40)())
 
@@ -150,6 +157,15 @@ def test_one_that_is_still_being_answered_is_not_closed(db, spoken):
     closing.close_silent(db, at(300), LATER)
 
     assert sessions.get(db, spoken, "person").closed_at is None
+
+
+def test_one_whose_question_still_waits_for_its_answer_is_closed_only_when_its_process_has_died(db, spoken):
+    closing.close_silent(db, at(300), LATER)
+    assert sessions.get(db, spoken, "person").closed_at is None
+
+    db.execute("update session set holder = ?", (f"{socket.gethostname()}/999999999/1",))
+    closing.close_silent(db, at(301), LATER)
+    assert sessions.get(db, spoken, "person").closed_at is not None
 
 
 def test_without_a_limit_nothing_is_closed(db, spoken):

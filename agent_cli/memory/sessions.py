@@ -111,15 +111,15 @@ def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
 
 
 def silent(db: Database, since: datetime) -> list[int]:
-    """Open conversations in which nothing was said since then, and that nobody took up."""
+    """Open conversations in which nothing was said since then, that nobody took up and that wait for no answer."""
     rows = db.rows(
-        """select id from session s
+        """select id, holder, (select role from message where session_id = s.id order by id desc limit 1) from session s
            where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
              and exists (select 1 from message where session_id = s.id)
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
         (clock.utc(since),),
     )
-    return [id for (id,) in rows]
+    return [id for id, held_by, role in rows if role == "assistant" or not held_by or not holder.lives(held_by)]
 
 
 def release(db: Database, id: int) -> None:
