@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import StoreError
 from agent_cli.store import db as store
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, TransactionLost
 
 
 @pytest.fixture
@@ -202,3 +202,20 @@ def test_a_sqlite_that_can_lose_a_commit_is_refused(version):
 @pytest.mark.parametrize("version", ["3.51.3", "3.53.0", "3.100.1", "4.0.0"])
 def test_a_later_sqlite_is_taken(version):
     store.refuse_old(version)
+
+
+def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
+    db.execute("create table thing (name text)")
+
+    def step():
+        with db.write():
+            db.execute("insert into thing values ('first')")
+            db.execute("rollback")  # as SQLite does where it runs out of memory
+
+    with pytest.raises(TransactionLost, match="nothing of this step was written, try again"):
+        step()
+
+    assert db.rows("select name from thing") == []
+    with db.write():
+        db.execute("insert into thing values ('again')")
+    assert db.rows("select name from thing") == [("again",)]

@@ -6,21 +6,28 @@ A damaged index never stops a write: what it could not take in is there again wh
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.db import Database, IndexDamaged, TransactionLost
 
 _KEY = "damaged "
 
 
 @contextmanager
 def survived(db: Database, index: str) -> Iterator[None]:
-    """Change an index, all or nothing; when it is damaged that is noted, and the caller's transaction goes on."""
+    """Change an index, all or nothing; when it is damaged that is noted, and the caller's transaction goes on.
+
+    Raises TransactionLost when SQLite has undone that transaction too: it can be begun anew, without this index.
+    """
+    within = db.writing
     try:
         with db.derived(), db.write():
             yield
             with db.write():
                 pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
-    except IndexDamaged:
+    except IndexDamaged as error:
+        lost = within and not db.writing
         note(db, index)
+        if lost:
+            raise TransactionLost(f"{db.path}: an index is damaged; nothing was written, try again") from error
 
 
 def note(db: Database, index: str) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from agent_cli.memory import damage, graph, predicates, secrets, terms, vectors
-from agent_cli.store.db import Database, IndexDamaged, Row
+from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
 KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary"}
 LETTERS = {name: letter for letter, name in KINDS.items()}
@@ -82,14 +82,20 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
     """Index what is stale, up to so many rows, in one transaction; returns how many were looked at."""
     if not db.value("select 1 from stale limit 1"):
         return 0
-    with db.write():
-        names = _names(db)
-        stale = db.rows("select kind, row from stale limit ?", (limit,))
-        for letter in KINDS:
-            rows = json.dumps([row for kind, row in stale if kind == letter])
-            _remove(db, names, letter, rows)
-            _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
-        db.many("delete from stale where kind = ? and row = ?", stale)
+    damaged = damage.noted(db)
+    try:
+        with db.write():
+            names = _names(db)
+            stale = db.rows("select kind, row from stale limit ?", (limit,))
+            for letter in KINDS:
+                rows = json.dumps([row for kind, row in stale if kind == letter])
+                _remove(db, names, letter, rows)
+                _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
+            db.many("delete from stale where kind = ? and row = ?", stale)
+    except TransactionLost:
+        if damage.noted(db) == damaged:
+            raise
+        return refresh(db, limit)  # without the index that has just been found damaged
     return len(stale)
 
 
@@ -223,7 +229,9 @@ def _left(db: Database, index: str) -> str:
 
 
 def _names(db: Database) -> dict[str, str]:
-    return {index: table(db, index) for index in _MADE}
+    """The indexes that are written to: a damaged one takes in everything when it is made anew."""
+    damaged = damage.noted(db)
+    return {index: table(db, index) for index in _MADE if index not in damaged}
 
 
 def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row]) -> None:

@@ -30,6 +30,10 @@ class IndexDamaged(StoreError):
     """A derived table cannot be read or written: it can be made anew, and nothing canonical is lost."""
 
 
+class TransactionLost(StoreError):
+    """SQLite has undone a whole transaction by itself, as where a damaged index asked for all the memory there is."""
+
+
 PATIENCE = 15.0
 SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
@@ -178,6 +182,10 @@ class Database:
             self.execute("savepoint step" if nested else "begin immediate")
             try:
                 yield
+                if not self.writing:
+                    raise TransactionLost(
+                        f"{self.path}: an index is damaged; nothing of this step was written, try again"
+                    )
                 self.execute("release step" if nested else "commit")
             except BaseException:
                 if self._connection.in_transaction:  # where the disk was full, SQLite has undone it itself
@@ -202,6 +210,11 @@ class Database:
             return False
         finally:
             self.patience = before
+
+    @property
+    def writing(self) -> bool:
+        """Whether a transaction is open."""
+        return bool(self._connection.in_transaction)
 
     def _set_journal(self, mode: str) -> None:
         """Two programs may make the same new file at once; SQLite does not wait by itself when the mode changes."""
