@@ -14,13 +14,13 @@ from agent_cli.memory import (
     prompts,
     recollections,
     sessions,
-    summaries,
     vectors,
 )
 from agent_cli.memory.recall import Hit
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
+from tests.turns import summarise
 
 
 def traces(path, secret):
@@ -49,8 +49,7 @@ def spread(db, secret, embed=False):
     other = adoption.add(db, HERE, adoption.claim(f"{secret} opens the safe", "typed", message=asked), noon).fact
     jottings.add(db, session, f"jotted {secret}", NOON)
     sessions.rename(db, session, f"Safe {secret}")
-    with db.write():
-        summaries.keep(db, session, f"They told the code {secret}.", "model", "m", noon)
+    summarise(db, session, f"They told the code {secret}.")
     jobs.add(db, "summary", f"s{session}", NOON)
     with db.write():
         db.execute("update job set error = ?", (f"the model said {secret} and broke off",))

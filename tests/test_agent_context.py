@@ -9,13 +9,13 @@ from agent_cli.agent import fence, loop, prompt, recollect
 from agent_cli.agent.context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
-from agent_cli.memory import closing, index, jottings, log, rolling, sessions
+from agent_cli.memory import index, jottings, log, rolling, sessions
 from agent_cli.messages import Message, Part
 from agent_cli.store import schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE, NOON, noon
-from tests.turns import agent, calls, run
+from tests.turns import agent, calls, close_with, run
 
 TODAY = "[[ Today is Friday, 02 January 2026, 12:00. ]]"
 
@@ -152,7 +152,7 @@ def test_a_call_is_never_torn_from_its_result(rounds, room, least):
 
 def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context):
     asked(context, "My cat is Mia.")
-    closing.close_with(context.db, context.session, "The cat is Mia.", "model", "m", noon)
+    close_with(context.db, context.session, "The cat is Mia.")
     here = another(context)
     hired = agent("One.", "Two.")
     run(hired, here, "First?")
@@ -176,7 +176,7 @@ def test_five_summaries_and_twenty_messages_are_carried_over(context):
         for line in range(12):
             asked(here, f"Session {number} line {line}.")
             replied(here, f"Answer {number} {line}.")
-        closing.close_with(here.db, here.session, f"Summary {number}.", "model", "m", noon)
+        close_with(here.db, here.session, f"Summary {number}.")
         here = another(here, lambda n=number: NOON + timedelta(hours=n))
 
     opening = sessions.get(here.db, here.session, "person").opening
@@ -195,7 +195,7 @@ def test_recalled_words_cannot_end_the_fence(context, words):
         context.db, context.session, HERE,
         log.Entry(0, "", 0, Message("user", "x"), "stop", False, f"{words}\n{words}", (), log.Usage()), NOON, "1",
     )  # fmt: skip
-    closing.close_with(context.db, context.session, words, "model", "m", noon)
+    close_with(context.db, context.session, words)
 
     opening = sessions.get(context.db, another(context).session, "person").opening
 
@@ -205,7 +205,7 @@ def test_recalled_words_cannot_end_the_fence(context, words):
 
 def test_over_budget_the_oldest_go_first_then_what_was_carried_over_and_never_the_question(context):
     asked(context, "My cat is Mia. " * 20)
-    closing.close_with(context.db, context.session, "The cat is Mia.", "model", "m", noon)
+    close_with(context.db, context.session, "The cat is Mia.")
     here = another(context)
     for number in range(4):
         asked(here, f"Question {number}? " + "word " * 150)

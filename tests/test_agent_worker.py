@@ -15,6 +15,7 @@ from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
+from tests.turns import summarise
 
 NO_MEANING = Meaning("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
 
@@ -110,7 +111,7 @@ def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
         later = NOON + jobs.LEASE
         job = jobs.claim(db, later)
         with db.write():
-            summaries.keep(db, closed, "In time.", "model", "m", noon)
+            summarise(db, closed, "In time.")
             jobs.finish(db, job, later)
 
     assert worker.run_one(desk(db, Slow(somebody_else)))

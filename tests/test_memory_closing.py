@@ -7,6 +7,7 @@ from agent_cli.memory import closing, jottings, log, sessions, summaries
 from agent_cli.messages import Message, Part
 from agent_cli.store import events, jobs
 from tests.conftest import HERE, NOON, noon
+from tests.turns import close_with
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_a_session_that_is_left_is_closed_and_its_summary_queued(db, spoken):
 
 
 def test_one_that_is_closed_with_its_summary_queues_nothing(db, spoken):
-    closing.close_with(db, spoken, "The cat is Mia.", "model", "m", noon)
+    close_with(db, spoken, "The cat is Mia.")
 
     assert after(db, spoken) == ((1, None), [], [], [("session closed", "person", "s1")])
     assert summaries.of(db, spoken).text == "The cat is Mia."
@@ -99,7 +100,7 @@ def test_a_session_that_lives_is_not_swept(db, session):
 
 def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, session):
     log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
-    closing.close_with(db, session, "They like tea.", "model", "m", noon)
+    close_with(db, session, "They like tea.")
     sessions.reopen(db, session, HERE.owner, NOON)
 
     closing.close(db, session, noon)
@@ -112,7 +113,7 @@ def test_what_the_offline_model_quoted_is_not_summarised(db, session):
     reply = log.open_reply(db, session, HERE, "offline", NOON)
     log.close_reply(db, reply, Message("assistant", "No server answers"), "stop", log.Usage("offline"), NOON)
 
-    closing.close_with(db, session, "", "model", "m", noon)
+    close_with(db, session, "")
 
     assert summaries.of(db, session).text == "person: When is tea."
 

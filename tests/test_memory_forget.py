@@ -40,6 +40,7 @@ from tests.conftest import HERE, NOON, noon
 from tests.forgetting import traces
 from tests.recalling import STRANGER, empty, handles, reply, say
 from tests.test_agent_worker import desk
+from tests.turns import close_with
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
 FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
@@ -147,7 +148,7 @@ def test_a_message_is_no_longer_found_by_a_fact_that_was_forgotten(db, session):
 def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
     gone = say(db, session, "My piano is out of tune.")
     say(db, session, "My cat is called Mia.")
-    closing.close_with(db, session, "They spoke of a piano and a cat.", "model", "m", noon)
+    close_with(db, session, "They spoke of a piano and a cat.")
 
     erase(db, gone)
 
@@ -187,7 +188,7 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
     before = forgotten.rounds(db)
     erase(db, gone)
 
-    closing.close_with(db, session, "They own a piano.", "model", "m", noon, before)
+    close_with(db, session, "They own a piano.", rounds=before)
 
     assert summaries.of(db, session) is None
     assert sessions.get(db, session, "person").closed_at is not None

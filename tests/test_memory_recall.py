@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from agent_cli.memory import adoption, index, log, notes, recall, sessions, summaries, surroundings, vectors
+from agent_cli.memory import adoption, index, log, notes, recall, sessions, surroundings, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -26,6 +26,7 @@ from tests.recalling import (
     session_of,
     take_in,
 )
+from tests.turns import summarise
 
 SMALL_TALK = (
     "The weather is fine again", "I watched a film about whales", "Dinner was pasta with basil",
@@ -137,8 +138,7 @@ def test_a_hidden_note_is_not_found_until_it_is_restored(db):
 
 
 def test_the_summary_of_a_session_is_found_and_not_when_the_session_is_hidden(db, session):
-    with db.write():
-        summaries.keep(db, session, "The person wants to move to Porto.", "model", "m", noon)
+    summarise(db, session, "The person wants to move to Porto.")
     assert handles(db, "Porto") == ["y1"]
 
     sessions.hide(db, session, NOON)

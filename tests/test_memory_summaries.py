@@ -5,14 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agent_cli.errors import ModelFailed
-from agent_cli.memory import closing, index, log, recall, sessions, summaries
+from agent_cli.memory import index, log, recall, sessions, summaries, summarising
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from agent_cli.text import sentences
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON
+from tests.turns import close_with, summarise
 
 SEVEN = "One. Two! Three? Four. Five… Six. Seven."
 
@@ -43,21 +44,21 @@ def test_a_summary_streams_at_most_five_sentences_and_asks_for_no_more(size):
             yield SEVEN[start : start + size]
         left.append("all was read")
 
-    assert "".join(summaries.stream("…", ask)).rstrip() == "One. Two! Three? Four. Five…"
+    assert "".join(summarising.stream("…", ask)).rstrip() == "One. Two! Three? Four. Five…"
     assert left == []
 
 
 def test_the_fifth_sentence_is_whole_however_the_pieces_fall():
     ask, _ = asking("One.\nTwo.  Three. Four. Fi", "ve. Six.")
 
-    assert "".join(summaries.stream("…", ask)) == "One.\nTwo.  Three. Four. Five."
+    assert "".join(summarising.stream("…", ask)) == "One.\nTwo.  Three. Four. Five."
 
 
 @given(some.text(some.sampled_from("aB. \n!。"), max_size=60), some.integers(1, 9))
 def test_what_streams_is_how_the_words_begin(words, size):
     ask, _ = asking(*(words[start : start + size] for start in range(0, len(words), size)))
 
-    shown = "".join(summaries.stream("…", ask))
+    shown = "".join(summarising.stream("…", ask))
 
     assert words.startswith(shown)
     assert sentences(shown) == sentences(words)[:5]
@@ -65,7 +66,7 @@ def test_what_streams_is_how_the_words_begin(words, size):
 
 def test_the_question_holds_the_transcript():
     ask, asked = asking("Yes.")
-    list(summaries.stream("person: {braces} and %s", ask))
+    list(summarising.stream("person: {braces} and %s", ask))
 
     assert "<conversation>\nperson: {braces} and %s\n</conversation>" in asked[0]
 
@@ -76,7 +77,7 @@ def test_what_the_model_fails_with_is_raised():
         raise ModelFailed("broke off")
 
     with pytest.raises(ModelFailed):
-        list(summaries.stream("…", ask))
+        list(summarising.stream("…", ask))
 
 
 def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
@@ -89,7 +90,7 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
         "assistant: You are welcome.",
     ]
 
-    (made,) = summaries.stream("\n".join(said), None)
+    (made,) = summarising.stream("\n".join(said), None)
 
     assert made == (
         "person: The trip to Trogir begins on 12 May. person: The trip needs a car. "
@@ -98,7 +99,7 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
 
 
 def test_nothing_said_is_nothing_extracted():
-    assert list(summaries.stream("", None)) == [""]
+    assert list(summarising.stream("", None)) == [""]
 
 
 def test_a_transcript_has_what_was_said_a_line_each(db, session):
@@ -106,14 +107,14 @@ def test_a_transcript_has_what_was_said_a_line_each(db, session):
     say(db, session, "", "assistant")
     say(db, session, "Hi.", "assistant")
 
-    assert summaries.transcript(db, session, 1000) == "person: Hello there\nassistant: Hi."
+    assert summarising.transcript(db, session, 1000) == "person: Hello there\nassistant: Hi."
 
 
 def test_of_long_messages_the_middle_is_left_out_first(db, session):
     say(db, session, "begin " + "word " * 500 + "end")
     say(db, session, "Yes.", "assistant")
 
-    words = summaries.transcript(db, session, 300)
+    words = summarising.transcript(db, session, 300)
 
     assert words.startswith("person: begin word")
     assert words.endswith("word end\nassistant: Yes.")
@@ -132,7 +133,7 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
         with db.write():
             log.take_in(db, session, HERE, entry, NOON, str(db.value("select count(*) from message")))
 
-    words = summaries.transcript(db, session, characters)
+    words = summarising.transcript(db, session, characters)
     db.close()
 
     assert len(words) <= characters
@@ -142,21 +143,21 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
 
 
 def test_a_session_has_one_summary_the_last_and_of_five_sentences(db, session):
-    with db.write():
-        summaries.keep(db, session, "Old.", "extract", "", noon)
-        summaries.keep(db, session, SEVEN, "model", "m", noon)
+    summarise(db, session, "Old.", "extract")
+    summarise(db, session, SEVEN)
 
     at = "2026-01-02T12:00:00.000Z"
-    assert summaries.of(db, session) == summaries.Summary(session, "One. Two! Three? Four. Five…", "model", at, 0)
+    assert summaries.of(db, session) == summaries.Summary(
+        1, session, "session", "", "One. Two! Three? Four. Five…", "", "model", at, 0, at, 0
+    )
     assert db.rows("select owner, place, model from summary") == [("person", HERE.place, "m")]
 
 
 @pytest.mark.parametrize("words", ["", " \n"])
 def test_an_empty_summary_does_not_replace_one(db, session, words):
-    with db.write():
-        summaries.keep(db, session, "Old.", "extract", "", noon)
-        index.refresh(db)
-        summaries.keep(db, session, words, "model", "m", noon)
+    summarise(db, session, "Old.", "extract")
+    index.refresh(db)
+    summarise(db, session, words)
 
     assert summaries.of(db, session).text == "Old."
     assert [hit.handle for hit in recall.find(db, "old", Filter("person"), NOON).hits] == ["y1"]
@@ -165,8 +166,7 @@ def test_an_empty_summary_does_not_replace_one(db, session, words):
 def test_the_newest_of_conversations_here_are_carried_over(db):
     def past(number, scope=HERE, kind="chat"):
         id = sessions.start(db, scope, NOON + timedelta(hours=number), kind)
-        with db.write():
-            summaries.keep(db, id, f"Summary {number}.", "model", "m", noon)
+        summarise(db, id, f"Summary {number}.")
         return id
 
     for number in range(7):
@@ -185,9 +185,42 @@ def test_only_closed_sessions_summarised_without_a_model_are_done_again(db):
     for words, method in (("a", "extract"), ("b", "model"), ("c", "extract")):
         id = sessions.start(db, HERE, NOON)
         say(db, id, words)
-        closing.close_with(db, id, f"{words}.", method, "", noon)
+        close_with(db, id, f"{words}.", method)
     sessions.reopen(db, 3, "person", NOON)
 
-    summaries.queue_extracted(db, NOON)
+    summarising.queue_extracted(db, NOON)
 
     assert [row["subject"] for row in jobs.listing(db, 9)] == ["s1"]
+
+
+def test_each_sentence_of_a_summary_names_the_messages_it_comes_from(db, session):
+    say(db, session, "My sister Lea moves to Linz in June.")
+    say(db, session, "Lovely! Does she need help?", "assistant")
+    say(db, session, "She needs a van, and the boiler at home leaks too.")
+
+    summarise(db, session, "Lea moves to Linz. The boiler leaks. All went well.")
+
+    told = summaries.sources(db, 1)
+    assert {n: [each.handle for each in found] for n, found in told.items()} == {1: ["m1"], 2: ["m3"]}
+
+
+def test_what_a_summary_loses_stands_beside_it_word_for_word_and_is_found(db, session):
+    say(db, session, "The NAS answers at 192.168.1.20, its backups lie in /srv/backup.")
+
+    summarise(db, session, "They told where the NAS is.")
+
+    assert summaries.of(db, session).details == "192.168.1.20; /srv/backup"
+    index.refresh(db)
+    assert recall.find(db, "/srv/backup", Filter("person", ("summary",)), NOON).hits[0].handle == "y1"
+
+
+def test_a_sentence_whose_messages_are_gone_stays_when_the_summary_is_made_anew(db, session):
+    first = say(db, session, "My sister Lea moves to Linz in June.")
+    summarise(db, session, "Lea moves to Linz.")
+    with db.write():
+        log.erase(db, [first])
+    say(db, session, "The boiler leaks.")
+
+    summarise(db, session, "The boiler leaks.")
+
+    assert summaries.of(db, session).text == "Lea moves to Linz. The boiler leaks."

@@ -19,6 +19,9 @@ NEEDED = {
     "jotting": "uid session_id text at utc_offset",
     "note": "uid owner place origin text at utc_offset changed_at",
     "summary": "uid owner place text method at utc_offset",
+    "summary_source": "",
+    "skill": "uid owner name description text state origin at utc_offset changed_at",
+    "skill_version": "skill_id change batch actor at utc_offset",
     "rolling": "up_to text method at",
     "job": "uid kind subject due_at at utc_offset",
     "event": "uid kind actor at utc_offset",
@@ -172,7 +175,7 @@ def test_what_was_written_before_there_was_an_index_is_found(path):
 
     found = recall.find(first, "boat", Filter("person"), NOON)
     assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
-    assert first.value("pragma user_version") == schema.VERSION == 3
+    assert first.value("pragma user_version") == schema.VERSION == 4
     assert first.rows("select name from migration") == [(name,) for name in migrations.STEPS]
     first.close()
 

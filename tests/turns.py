@@ -3,9 +3,10 @@
 from agent_cli.agent.events import TextArrived
 from agent_cli.agent.loop import Agent, run_turn
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import log
+from agent_cli.memory import closing, log, summaries, summarising
 from agent_cli.messages import Part
 from agent_cli.tools.registry import BUILT_IN
+from tests.conftest import noon
 
 
 class Chunks:
@@ -69,3 +70,15 @@ def unanswered(here):
         """select c.call_id from tool_call c join message m on m.id = c.message_id
            where not exists (select 1 from message a where a.session_id = m.session_id and a.answers = c.call_id)"""
     )
+
+
+def summarise(db, session, words, method="model", model="m", time=noon):
+    """Give a session a summary in these words, as closing it would."""
+    made = summarising.make(db, session, words, method, model)
+    with db.write():
+        return made and summaries.keep_session(db, session, made, time)
+
+
+def close_with(db, session, words, method="model", rounds=None):
+    """Close a session with a summary in these words."""
+    closing.close_with(db, session, summarising.make(db, session, words, method, "m"), noon, rounds)

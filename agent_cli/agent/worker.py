@@ -11,7 +11,19 @@ from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory import closing, damage, forget, forgotten, index, log, rolling, soundness, summaries, vectors
+from agent_cli.memory import (
+    closing,
+    damage,
+    forget,
+    forgotten,
+    index,
+    log,
+    rolling,
+    soundness,
+    summaries,
+    summarising,
+    vectors,
+)
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 
@@ -62,11 +74,11 @@ def look_around(desk: Desk) -> None:
     """Close what was left alone, and queue what was done without a model when one answers now."""
     closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
-        summaries.queue_extracted(desk.db, desk.time())
+        summarising.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
 
 
-def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
+def ask_with(model: ChatModel, cancel: Cancel) -> summarising.Ask:
     """The model as memory knows it: a question in, words out."""
 
     def ask(question: str) -> Iterator[str]:
@@ -77,7 +89,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> summaries.Ask:
     return ask
 
 
-def summariser(desk: Desk) -> tuple[summaries.Ask | None, str, str]:
+def summariser(desk: Desk) -> tuple[summarising.Ask | None, str, str]:
     """What a summary is made with: a model to ask, or None to extract; and the names of the method and the model."""
     model = desk.model()
     return (ask_with(model, desk.cancel), "model", model.name) if model else (None, "extract", "")
@@ -87,15 +99,17 @@ def summarise(desk: Desk, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
     session = ids.number("session", job.subject)
     closed, count = _state(desk, session)
-    said = summaries.transcript(desk.db, session, desk.characters)
+    said = summarising.transcript(desk.db, session, desk.characters)
     if closed is None or not said:
         return lambda: None  # taken up again, or gone: nothing to summarise
     ask, method, name = summariser(desk)
-    words = "".join(summaries.stream(said, ask))
+    words = "".join(summarising.stream(said, ask))
+    made = summarising.make(desk.db, session, words, method, name)
 
     def effect() -> None:
         if _state(desk, session) == (closed, count):
-            summaries.keep(desk.db, session, words, method, name, desk.time)
+            if made:
+                summaries.keep_session(desk.db, session, made, desk.time)
         else:  # it went on meanwhile
             jobs.add(desk.db, job.kind, job.subject, desk.time())
 
@@ -158,7 +172,7 @@ def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
 
 
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
-    summaries.JOB: summarise,
+    summarising.JOB: summarise,
     rolling.JOB: fold,
     LEARN: learn,
     INDEX: catch_up,

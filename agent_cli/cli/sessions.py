@@ -14,7 +14,7 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, log, sessions, summaries, transfer
+from agent_cli.memory import closing, forgotten, log, sessions, summaries, summarising, transfer
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
 from agent_cli.text import clean
@@ -81,15 +81,16 @@ def close(context: typer.Context, told: Told) -> None:
     log.heal(app_.db, session.id, app_.scope, app_.time())
     rounds = forgotten.rounds(app_.db)
     desk = app_.desk(app_.db, Cancel())
-    said = summaries.transcript(app_.db, session.id, desk.characters)
+    said = summarising.transcript(app_.db, session.id, desk.characters)
     ask, method, name = summariser(desk)
     words = ""
-    for piece in summaries.stream(said, ask):
+    for piece in summarising.stream(said, ask):
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
     output.say()
-    closing.close_with(app_.db, session.id, words, method, name, app_.time, rounds)
+    made = summarising.make(app_.db, session.id, words, method, name)
+    closing.close_with(app_.db, session.id, made, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
 
 

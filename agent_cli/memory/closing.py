@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from agent_cli import clock
-from agent_cli.memory import forgotten, jottings, log, sessions, soundness, summaries
+from agent_cli.memory import forgotten, jottings, log, sessions, soundness, summaries, summarising
+from agent_cli.memory.summaries import Made
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -13,13 +14,10 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
     with db.write():
         _close(db, session, time, actor)
         if log.count(db, session) and not summaries.is_current(db, session):
-            jobs.add(db, summaries.JOB, ids.handle("session", session), time())
+            jobs.add(db, summarising.JOB, ids.handle("session", session), time())
 
 
-def close_with(
-    db: Database, session: int, words: str, method: str, model: str, time: clock.Clock,
-    rounds: int | None = None,
-) -> None:  # fmt: skip
+def close_with(db: Database, session: int, made: Made | None, time: clock.Clock, rounds: int | None = None) -> None:
     """Close it with the summary that has just been made.
 
     `rounds`: forgotten.rounds before that. When something was erased meanwhile, the summary is left to a job.
@@ -29,7 +27,8 @@ def close_with(
             close(db, session, time)
             return
         _close(db, session, time, "person")
-        summaries.keep(db, session, words, method, model, time)
+        if made:
+            summaries.keep_session(db, session, made, time)
 
 
 def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:

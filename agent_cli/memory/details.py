@@ -5,6 +5,7 @@ Of paths a model's summary was measured to keep a tenth, of numbers a fiftieth, 
 
 import re
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from agent_cli.text import Pattern
 
@@ -49,6 +50,18 @@ def newest(texts: Iterable[str], characters: int) -> str:
                 room -= len(each) + 2
                 kept.append(each)
     return "; ".join(reversed(kept))
+
+
+def carried(told: Iterable[str], characters: int) -> str:
+    """What some details of finer summaries become in a coarser one, at most this long: in turn one of each."""
+    kept: list[str] = []
+    room = characters
+    for turn in zip_longest(*(each.split("; ") for each in told if each)):
+        for each in turn:
+            if each and each not in kept and len(each) + 2 <= room:
+                room -= len(each) + 2
+                kept.append(each)
+    return "; ".join(kept)
 
 
 def _trimmed(found: str) -> str:

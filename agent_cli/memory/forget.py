@@ -26,6 +26,7 @@ from agent_cli.memory import (
     rolling,
     sessions,
     summaries,
+    summarising,
 )
 from agent_cli.memory.echoes import Echoes
 from agent_cli.memory.provenance import Named, Walk
@@ -217,7 +218,7 @@ def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
         jobs.add(db, kind, subject, time())
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
-            jobs.add(db, summaries.JOB, handle, time())
+            jobs.add(db, summarising.JOB, handle, time())
 
 
 def _hashed(db: Database, walk: Walk) -> Iterable[str]:

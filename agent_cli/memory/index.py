@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from agent_cli.memory import damage, graph, predicates, secrets, terms, vectors
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
-KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary"}
+KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill"}
 LETTERS = {name: letter for letter, name in KINDS.items()}
 
 T = TypeVar("T")
@@ -49,8 +49,11 @@ _SOURCE = {
     "f": """select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
                    iif(predicate = '', null, json_array(json_array('', predicate)))
             from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
-    "y": """select y.id, owner, place, session_id, '', at, utc_offset, text, null
+    "y": """select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
+                   iif(details = '', text, text || char(10) || details), null
             from json_each(?) c cross join summary y on y.id = c.value""",
+    "k": """select k.id, owner, '', null, '', changed_at, utc_offset, text, null
+            from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
 }
 
 

@@ -1,99 +1,129 @@
-"""Summaries of closed sessions: at most five sentences, always made from the transcript, never from a summary.
+"""Summaries as rows: of sessions, and of days, weeks, months, quarters and years, with what each sentence comes from.
 
-With a model they are its words, cut after the fifth sentence by the program. Without one they are the five sentences
-of the transcript that say most, marked as extracted, and made again when a model answers.
+How one is made is told in summarising.py (of a session) and grains.py (of a period). What retention has taken is gone
+for good: so a sentence whose sources are all gone is kept when its summary is made anew.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.memory import digest, index, log
+from agent_cli.memory import index
+from agent_cli.memory.periods import Period
 from agent_cli.memory.scope import Scope
-from agent_cli.store import ids, jobs
-from agent_cli.store.db import Database
+from agent_cli.store import ids
+from agent_cli.store.db import Database, Row
 
-SENTENCES = 5
-_EXTRACTED = 20_000  # characters of a transcript
-JOB = "summary"
+MODEL, EXTRACT = "model", "extract"  # how one was made; an extract is made again when a model answers
 
-Ask = Callable[[str], Iterator[str]]
-"""Puts one question to a language model and streams its words. Raises AgentError."""
 
-_QUESTION = """Summarise this conversation between a person and their assistant for the assistant's own memory.
-At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences, decisions
-and what was left open. State only what is said. No heading, no list, no introduction.
+@dataclass(frozen=True)
+class Source:
+    """A row that a sentence comes from: message, session, summary or fact."""
 
-<conversation>
-{transcript}
-</conversation>"""
+    kind: str
+    row: int
+
+    @property
+    def handle(self) -> str:
+        return ids.handle(self.kind, self.row)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
+
+    text: str
+    details: str
+    method: str
+    model: str
+    sources: tuple[tuple[Source, ...], ...] = ()
+    whole: tuple[Source, ...] = ()  # all that it was made from, where that is not its session
 
 
 @dataclass(frozen=True)
 class Summary:
-    session: int
+    id: int
+    session: int | None
+    grain: str
+    period: str
     text: str
+    details: str
     method: str
-    started_at: str
+    started_at: str  # of a session, when it began; of a period, when its last one ended
     utc_offset: int
+    at: str
+    pinned: int
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("summary", self.id)
 
 
-def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
-    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
-    if ask is None:
-        yield extract(transcript)
-        return
-    whole = ""
-    for piece in ask(_QUESTION.format(transcript=transcript)):
-        before, whole = whole, whole + piece
-        if len(text.sentences(whole)) > SENTENCES:
-            yield text.beginning(whole, SENTENCES)[len(before) :]
-            return
-        yield piece
-
-
-def cut(words: str) -> str:
-    """Its first five sentences."""
-    return " ".join(text.sentences(words)[:SENTENCES])
-
-
-def extract(transcript: str) -> str:
-    """The five sentences whose words stand most often in the transcript, in their order."""
-    best = sorted(digest.sentences(transcript), key=lambda each: (-each.weight, each.place))[:SENTENCES]
-    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(best, key=lambda each: each.place))
-
-
-def transcript(db: Database, session: int, characters: int) -> str:
-    """What person and assistant said, a line each, at most this long."""
-    return digest.lines(log.history(db, session), characters)
-
-
-def keep(db: Database, session: int, words: str, method: str, model: str, time: clock.Clock) -> None:
+def keep_session(db: Database, session: int, made: Made, time: clock.Clock) -> int | None:
     """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
-    now = time()
-    about = db.row("select owner, place from session where id = ?", (session,))
+    about = db.row("select owner, place, last_at from session where id = ?", (session,))
     if about is None:
-        return
-    if not words.strip():  # the model had nothing to say
-        if of(db, session):
-            return
-        words, method, model = extract(transcript(db, session, _EXTRACTED)), "extract", ""
+        return None
     earlier = db.value("select id from summary where session_id = ?", (session,))
-    if earlier:
-        index.erase(db, "y", earlier)  # before its words change
-    db.execute(
-        """insert into summary (uid, owner, place, session_id, text, method, model, at, utc_offset)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?)
-           on conflict (session_id) do update set text = excluded.text, method = excluded.method,
-              model = excluded.model, at = excluded.at, utc_offset = excluded.utc_offset""",
-        (ids.new(now), *about, session, cut(words), method, model, clock.utc(now), clock.offset(now)),
+    return _keep(db, earlier, made, time, (*about[:2], session, "session", "", about[2]))
+
+
+def keep_period(db: Database, owner: str, period: Period, made: Made, last_at: str, time: clock.Clock) -> int:
+    """Store the summary of a period in place of an earlier one. Runs in the caller's transaction.
+
+    `last_at`: the last moment it tells of.
+    """
+    earlier = db.value("select id from summary where owner = ? and period = ?", (owner, period.key))
+    return _keep(db, earlier, made, time, (owner, "", None, period.grain, period.key, last_at))
+
+
+def _keep(db: Database, earlier: int | None, made: Made, time: clock.Clock, about: Row) -> int:
+    now = time()
+    moment, offset = clock.utc(now), clock.offset(now)
+    told = (made.text, made.details, made.method, made.model)
+    if earlier is None:
+        id = db.insert(
+            """insert into summary (uid, owner, place, session_id, grain, period, last_at, text, details, method, model,
+                  at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (ids.new(now), *about, *told, moment, offset),
+        )
+    else:
+        id = earlier
+        index.erase(db, "y", id)  # before its words change
+        db.execute(
+            """update summary set last_at = ?, text = ?, details = ?, method = ?, model = ?, at = ?, utc_offset = ?
+               where id = ?""",
+            (about[-1], *told, moment, offset, id),
+        )
+    _set_sources(db, id, made)
+    return id
+
+
+def _set_sources(db: Database, id: int, made: Made) -> None:
+    db.execute("delete from summary_source where summary_id = ?", (id,))
+    numbered = [(n, each) for n, found in enumerate([made.whole, *made.sources]) for each in found]
+    db.many(
+        "insert into summary_source values (?, ?, ?, ?) on conflict do nothing",
+        [(id, sentence, each.kind, each.row) for sentence, each in numbered],
     )
 
 
 def of(db: Database, session: int) -> Summary | None:
-    row = db.row(_SELECT + "where y.session_id = ?", (session,))
+    return _one(db, "y.session_id = ?", (session,))
+
+
+def of_period(db: Database, owner: str, key: str) -> Summary | None:
+    return _one(db, "y.owner = ? and y.period = ?", (owner, key))
+
+
+def get(db: Database, id: int, owner: str) -> Summary | None:
+    return _one(db, "y.id = ? and y.owner = ?", (id, owner))
+
+
+def _one(db: Database, condition: str, values: Sequence[object]) -> Summary | None:
+    row = db.row(f"{_SELECT} where {condition}", tuple(values))
     return Summary(*row) if row else None
 
 
@@ -104,35 +134,97 @@ def is_current(db: Database, session: int) -> bool:
            where s.id = ?""",
         (session,),
     )
-    return row == ("model", 1)
+    return row == (MODEL, 1)
 
 
 def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -> list[Summary]:
     """The newest summaries of conversations here, the most recent last."""
     rows = db.rows(
         _SELECT
-        + """where y.owner = ? and y.place = ? and y.hidden_at is null and s.hidden_at is null and s.kind = 'chat'
+        + """ where y.owner = ? and y.place = ? and y.hidden_at is null and s.hidden_at is null and s.kind = 'chat'
                and s.id is not ? order by s.last_at desc limit ?""",
         (scope.owner, scope.place, besides, limit),
     )
     return [Summary(*row) for row in reversed(rows)]
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete summaries, out of the index first. Runs in the caller's transaction."""
-    index.erase_many(db, "y", found)
-    db.execute("delete from summary where id in (select value from json_each(?))", (json.dumps(list(found)),))
-
-
-def queue_extracted(db: Database, now: datetime) -> None:
-    """Have those that were made without a model made again."""
+def of_grain(db: Database, owner: str, grain: str, limit: int) -> list[Summary]:
+    """Those of one grain, the latest first."""
     rows = db.rows(
-        """select y.session_id from summary y join session s on s.id = y.session_id
-           where y.method = 'extract' and s.closed_at is not null"""
+        f"""{_SELECT} where y.owner = ? and y.grain = ? and y.hidden_at is null
+            order by coalesce(y.last_at, y.at) desc, y.id desc limit ?""",
+        (owner, grain, limit),
     )
-    for (session,) in rows:
-        jobs.add(db, JOB, ids.handle("session", session), now)
+    return [Summary(*row) for row in rows]
 
 
-_SELECT = """select y.session_id, y.text, y.method, s.started_at, s.utc_offset
-             from summary y join session s on s.id = y.session_id """
+def sources(db: Database, id: int) -> dict[int, list[Source]]:
+    """What each sentence comes from, by its number; under 0 what the whole was made from."""
+    found: dict[int, list[Source]] = {}
+    rows = db.rows("select sentence, kind, row from summary_source where summary_id = ? order by sentence, row", (id,))
+    for sentence, kind, row in rows:
+        found.setdefault(sentence, []).append(Source(kind, row))
+    return found
+
+
+def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
+    """The summaries that one of these rows has a part in."""
+    rows = db.rows(
+        """select distinct y.summary_id from json_each(?) c cross join summary_source y
+             on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1""",
+        (json.dumps([(each.kind, each.row) for each in sources]),),
+    )
+    return [id for (id,) in rows]
+
+
+def outlived(db: Database, summary: Summary) -> list[tuple[str, tuple[Source, ...]]]:
+    """The sentences whose sources are all gone, with these: they can be made from nothing any more.
+
+    When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
+    """
+    told = sources(db, summary.id)
+    gone = {each for found in told.values() for each in found if not _stands(db, each)}
+    if not gone:
+        return []
+    return [
+        (sentence, tuple(told.get(n, ())))
+        for n, sentence in enumerate(text.sentences(summary.text), 1)
+        if gone.issuperset(told.get(n, ()))
+    ]
+
+
+def _stands(db: Database, source: Source) -> bool:
+    return bool(db.value(f"select 1 from {source.kind} where id = ?", (source.row,)))
+
+
+def pin(db: Database, id: int, pinned: bool) -> None:
+    """Have retention leave it alone, or not."""
+    with db.write():
+        db.execute("update summary set pinned = ? where id = ?", (int(pinned), id))
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete summaries, out of the index first. Runs in the caller's transaction.
+
+    What was made from them still names them as sources; `drop_sources` ends that.
+    """
+    index.erase_many(db, "y", found)
+    listed = (json.dumps(list(found)),)
+    db.execute("delete from summary_source where summary_id in (select value from json_each(?))", listed)
+    db.execute("delete from summary where id in (select value from json_each(?))", listed)
+
+
+def extracted(db: Database) -> list[tuple[str, str, int | None]]:
+    """(owner, period, session) of those made without a model, of sessions only closed ones."""
+    return [
+        (owner, period, session)
+        for owner, period, session in db.rows(
+            """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
+               where y.method = 'extract' and (y.session_id is null or s.closed_at is not null)"""
+        )
+    ]
+
+
+_SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
+        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned
+    from summary y left join session s on s.id = y.session_id"""

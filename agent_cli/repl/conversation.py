@@ -13,7 +13,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, log, sessions, summaries
+from agent_cli.memory import closing, forgotten, log, sessions, summarising
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
@@ -112,13 +112,14 @@ class Conversation:
             try:
                 rounds = forgotten.rounds(db)
                 desk = self.app.desk(db, cancel)
-                said = summaries.transcript(db, session.id, desk.characters)
+                said = summarising.transcript(db, session.id, desk.characters)
                 ask, method, name = summariser(desk)
                 words = ""
-                for piece in summaries.stream(said, ask):
+                for piece in summarising.stream(said, ask):
                     words += piece
                     yield TextArrived(piece)
-                closing.close_with(db, session.id, words, method, name, self.app.time, rounds)
+                made = summarising.make(db, session.id, words, method, name)
+                closing.close_with(db, session.id, made, self.app.time, rounds)
                 self._forget_state()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
             finally:

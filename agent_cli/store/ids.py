@@ -24,6 +24,7 @@ KINDS = {
     "j": "job",
     "e": "event",
     "y": "summary",
+    "k": "skill",
     "t": "test",
 }
 

@@ -33,14 +33,17 @@ class LeaseLost(Exception):
     """Somebody else has taken the job over: its effect must not happen here."""
 
 
-def add(db: Database, kind: str, subject: str, now: datetime) -> None:
-    """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run."""
+def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | None = None) -> None:
+    """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run.
+
+    `due`: not before this.
+    """
     with db.write():
         db.execute(
             """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
                on conflict (kind, subject) where state <> 'done' do update
                   set state = 'ready', attempts = 0, due_at = excluded.due_at, error = '' where state = 'parked'""",
-            (ids.new(now), kind, subject, clock.utc(now), clock.utc(now), clock.offset(now)),
+            (ids.new(now), kind, subject, clock.utc(max(now, due or now)), clock.utc(now), clock.offset(now)),
         )
 
 

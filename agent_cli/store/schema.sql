@@ -21,7 +21,8 @@ create table session (
     opening text,                               -- what was carried over at its start, as the model sees it
     read_to integer not null default 0,         -- the last message that was read for facts
     source text,                                -- where it was imported from, and its id there
-    external_id text
+    external_id text,
+    pinned integer not null default 0           -- retention leaves its messages alone
 ) strict;
 create unique index session_external on session (owner, source, external_id) where external_id is not null;
 create index session_recent on session (owner, last_at);
@@ -91,20 +92,34 @@ create table note (
 ) strict;
 create index note_recent on note (owner, changed_at);
 
-create table summary (
+create table summary (                          -- of a session, or of a day, week, month, quarter or year
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
-    place text not null,
+    place text not null,                        -- of a period empty: it tells of all places
     session_id integer unique references session (id),
-    grain text not null default 'session',
+    grain text not null default 'session',      -- session, day, week, month, quarter, year
+    period text not null default '',            -- 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026; of a session empty
     text text not null,
+    details text not null default '',           -- numbers, paths, addresses, commands, dates, as they were said
     method text not null,                       -- model, or extract: done without one, to be done again
     model text not null default '',
+    last_at text,                               -- the last moment it tells of; null: when it was made
     at text not null,
     utc_offset integer not null,
+    pinned integer not null default 0,          -- retention leaves it alone
     hidden_at text
 ) strict;
+create unique index summary_period on summary (owner, period) where period <> '';
+
+create table summary_source (                   -- what each sentence of a summary comes from
+    summary_id integer not null references summary (id),
+    sentence integer not null,                  -- from 1; 0: the whole was made from it
+    kind text not null,                         -- message, session, summary, fact
+    row integer not null,                       -- there no more when retention took it: the sentence stays
+    primary key (summary_id, sentence, kind, row)
+) strict, without rowid;
+create index summary_source_row on summary_source (kind, row);
 
 create table rolling (                          -- what the model is told of the part of a session it no longer sees
     session_id integer primary key references session (id),
@@ -217,6 +232,47 @@ create table forgotten (                        -- keyed hashes of what was eras
     at text not null
 ) strict, without rowid;
 
+-- Skills: how something is done. (How they come to be accepted is the business of memory/skills.py.)
+
+create table skill (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    name text not null,                         -- small letters, digits and hyphens
+    description text not null,                  -- what it does and when to use it
+    text text not null,                         -- the whole SKILL.md, character by character
+    version integer not null default 1,
+    state text not null,                        -- pending, accepted, rejected, expired
+    target_id integer references skill (id),    -- of a proposal: the skill it changes
+    base integer,                               -- and the version of it that was used
+    origin text not null,                       -- how it came in: typed, file, import, model
+    trust text not null default '',             -- the origin least trusted of all it was made from
+    session_id integer references session (id), -- the session it was learned in
+    at text not null,
+    utc_offset integer not null,
+    changed_at text not null,
+    decided_at text,
+    hidden_at text
+) strict;
+create index skill_state on skill (owner, state, id);
+create index skill_session on skill (session_id) where session_id is not null;
+create index skill_target on skill (target_id) where target_id is not null;
+create unique index skill_name on skill (owner, name) where state = 'accepted' and hidden_at is null;
+
+create table skill_version (                    -- a skill as it was before each change
+    id integer primary key autoincrement,
+    skill_id integer not null references skill (id),
+    change text not null,                       -- added, proposed, accepted, rejected, edited, hidden, …
+    was text,                                   -- its columns as a JSON object; null: it was not there
+    batch text not null,                        -- what was changed at once is undone at once
+    actor text not null,
+    undone integer not null default 0,
+    at text not null,
+    utc_offset integer not null
+) strict;
+create index skill_version_skill on skill_version (skill_id, id);
+create index skill_version_batch on skill_version (batch);
+
 create table fact_test (                        -- questions whose answer must mention something
     id integer primary key autoincrement,
     uid text not null unique,
@@ -243,7 +299,7 @@ create index prompt_recent on prompt (owner, id);
 
 create table passage (                          -- a piece of text that can be found
     id integer primary key autoincrement,
-    kind text not null,                         -- m message, n note, f fact, y summary
+    kind text not null,                         -- m message, n note, f fact, y summary, k skill
     row integer not null,                       -- the id there
     start integer not null default 0,           -- of a long text: which piece of it
     length integer not null,
@@ -271,7 +327,9 @@ create view passage_text as
             when 'm' then (select substr(text, p.start + 1, p.length) from message where id = p.row)
             when 'n' then (select substr(iif(title = '', '', title || char(10)) || text, p.start + 1, p.length) from note where id = p.row)
             when 'f' then (select statement from fact where id = p.row)
-            when 'y' then (select substr(text, p.start + 1, p.length) from summary where id = p.row)
+            when 'y' then (select substr(iif(details = '', text, text || char(10) || details), p.start + 1, p.length)
+                           from summary where id = p.row)
+            when 'k' then (select substr(text, p.start + 1, p.length) from skill where id = p.row)
         end end as own,
         p.author,
         (select words from day where id = p.day) as date,
@@ -283,9 +341,12 @@ create view passage_text as
 create trigger note_indexed before update of text, title on note
     when exists (select 1 from passage where kind = 'n' and row = old.id)
     begin select raise(abort, 'erase the note from the index before it changes'); end;
-create trigger summary_indexed before update of text on summary
+create trigger summary_indexed before update of text, details on summary
     when exists (select 1 from passage where kind = 'y' and row = old.id)
     begin select raise(abort, 'erase the summary from the index before it changes'); end;
+create trigger skill_indexed before update of text on skill
+    when old.text <> new.text and exists (select 1 from passage where kind = 'k' and row = old.id)
+    begin select raise(abort, 'erase the skill from the index before it changes'); end;
 create trigger fact_indexed before update of statement on fact
     when old.statement <> new.statement and exists (select 1 from passage where kind = 'f' and row = old.id)
     begin select raise(abort, 'erase the fact from the index before it changes'); end;
@@ -303,7 +364,9 @@ create trigger message_stale after update of text, finish on message
 create trigger note_stale_new after insert on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
 create trigger note_stale after update of text, title on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
 create trigger summary_stale_new after insert on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
-create trigger summary_stale after update of text on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
+create trigger summary_stale after update of text, details, last_at on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
+create trigger skill_stale_new after insert on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
+create trigger skill_stale after update on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
 create trigger fact_stale_new after insert on fact begin
     insert into stale values ('f', new.id) on conflict do nothing;
     insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;

@@ -1,0 +1,86 @@
+"""How a session is summarised: at most five sentences, always made from the transcript, never from a summary.
+
+With a model they are its words, cut after the fifth sentence by the program. Without one they are the five sentences
+of the transcript that say most, marked as extracted, and made again when a model answers. The program adds the messages
+that each sentence comes from, and word for word what summaries lose.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from agent_cli import text
+from agent_cli.memory import attribution, details, digest, log, summaries
+from agent_cli.memory.summaries import Made, Source
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+
+SENTENCES = 5
+_EXTRACTED = 20_000  # characters of a transcript
+_DETAILS = 300
+JOB = "summary"
+
+Ask = Callable[[str], Iterator[str]]
+"""Puts one question to a language model and streams its words. Raises AgentError."""
+
+_QUESTION = """Summarise this conversation between a person and their assistant for the assistant's own memory.
+At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences, decisions
+and what was left open. State only what is said. No heading, no list, no introduction.
+
+<conversation>
+{transcript}
+</conversation>"""
+
+
+def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
+    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
+    if ask is None:
+        yield extract(transcript)
+        return
+    whole = ""
+    for piece in ask(_QUESTION.format(transcript=transcript)):
+        before, whole = whole, whole + piece
+        if len(text.sentences(whole)) > SENTENCES:
+            yield text.beginning(whole, SENTENCES)[len(before) :]
+            return
+        yield piece
+
+
+def cut(words: str) -> str:
+    """Its first five sentences."""
+    return " ".join(text.sentences(words)[:SENTENCES])
+
+
+def extract(transcript: str) -> str:
+    """The five sentences whose words stand most often in the transcript, in their order."""
+    best = sorted(digest.sentences(transcript), key=lambda each: (-each.weight, each.place))[:SENTENCES]
+    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(best, key=lambda each: each.place))
+
+
+def transcript(db: Database, session: int, characters: int) -> str:
+    """What person and assistant said, a line each, at most this long."""
+    return digest.lines(log.history(db, session), characters)
+
+
+def make(db: Database, session: int, words: str, method: str, model: str) -> Made | None:
+    """The summary in these words, with its sources and details; None when there is nothing to say, or nothing new."""
+    if not words.strip():  # the model had nothing to say
+        if summaries.of(db, session):
+            return None
+        words, method, model = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT, ""
+    said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
+    earlier = summaries.of(db, session)
+    outlived = summaries.outlived(db, earlier) if earlier else []
+    new = text.sentences(cut(words))
+    items = [(Source("message", entry.id), entry.message.text) for entry in said]
+    return Made(
+        " ".join([*(sentence for sentence, _ in outlived), *new]),
+        details.newest((entry.message.text for entry in said), _DETAILS), method, model,
+        (*(found for _, found in outlived), *attribution.sources(new, items)),
+    )  # fmt: skip
+
+
+def queue_extracted(db: Database, now: datetime) -> None:
+    """Have those that were made without a model made again."""
+    for _, _, session in summaries.extracted(db):
+        if session is not None:
+            jobs.add(db, JOB, ids.handle("session", session), now)
