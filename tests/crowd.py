@@ -1,6 +1,7 @@
-"""Two people at terminals and a runner of jobs that is killed again and again, all on one file. For suite and benchmark.
+"""Two people at terminals and a runner of jobs that is killed again and again, all on one file.
 
-What must be left: every question and answer once, one summary of each closed session, every proposal once, no job open.
+For the suite and the benchmark. What must be left: every question and answer once, one summary of each closed session,
+every proposal once, no job open.
 """
 
 import random
@@ -25,7 +26,7 @@ from tests.test_memory_extract import operation
 
 TURNS = 4  # of a session
 IDLE = "0.3"  # seconds after which a session runs jobs itself
-_READING = 0.2  # seconds that the model takes for a job: long enough to be killed in
+_READING = 0.01  # seconds that the model takes for a word of a job: long enough to be killed in
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
@@ -72,7 +73,7 @@ def answer(body: dict[str, Any]) -> script.Script:
         own = re.search(r"^My friend (\w+)", asked, re.MULTILINE)  # what is recalled stands within a line
         named = re.search(r"My friend (\w+)", asked)
         said = f"I see {own[1]}." if own and body.get("tools") else f"They spoke of {named[1] if named else 'nobody'}."
-        return script.reply(said, delay=_READING / 10)
+        return script.reply(said, delay=_READING)
     if "operations" not in str(body["format"]):
         return script.reply('{"skill": null}')
     said = [line.partition("PERSON: ")[2].strip(" .") for line in asked.splitlines() if "PERSON: My friend" in line]
@@ -109,7 +110,7 @@ def _kill(program: Program, chance: random.Random, over: threading.Event, outcom
     """Run jobs beside them, and kill the runner at a random moment."""
     while not over.is_set():
         process = program.start("jobs", "run", stdin=subprocess.DEVNULL)
-        over.wait(chance.uniform(0.3, 2.0))
+        over.wait(chance.uniform(1.0, 4.0))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         outcome.kills += 1

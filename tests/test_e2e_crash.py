@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from tests import crash
+from tests import crash, crowd
 from tests.conftest import Ran
 from tests.ollama_server import script
 
@@ -49,6 +49,13 @@ def test_a_call_that_was_killed_is_answered_interrupted(talked, server, terminal
     assert sent[:2] == [("assistant", "I save it."), ("tool", "interrupted")]
     assert roles(talked)[2] == ("tool", "stop", 1)
     assert talked.rows("select count(*) from note") == [(0,)]
+
+
+def test_what_two_sessions_and_a_killed_runner_of_jobs_do_together_happens_once(tmp_path):
+    outcome = crowd.run(tmp_path, 3, seed=1)
+
+    assert outcome.wrong == []
+    assert min(outcome.turns, outcome.kills, outcome.proposals) > 0, "nothing went on"
 
 
 def test_eight_processes_write_into_one_file(program):

@@ -34,9 +34,9 @@ def run(
     app_ = run.app()
     cancel = Cancel()
     desk = app_.desk(app_.db, cancel)
-    worker.look_around(desk)
     done = 0
     while True:
+        worker.look_around(desk)
         while worker.run_one(desk):
             done += 1
         if until_idle:
