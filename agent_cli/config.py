@@ -122,7 +122,7 @@ class Config:
     )
     retention: dict[str, str] = setting(
         'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
-        '"long"; or, instead of what that says too, an age or "keep" for working (messages), day, week, month, quarter\n'
+        '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
         'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
         {},
         _retention,

@@ -1,9 +1,8 @@
-import time as clockwork
 from datetime import date, datetime, timedelta
 
 import pytest
 
-from agent_cli import clock
+from agent_cli import clock, config
 from agent_cli.agent import worker
 from agent_cli.agent.desk import Desk
 from agent_cli.agent.meaning import Meaning
@@ -25,7 +24,7 @@ from agent_cli.memory import (
 )
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.summaries import Made, Source
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests import years
@@ -293,10 +292,16 @@ def test_what_is_pinned_stays(season):
     assert (min(of_sessions(season)), min(keys(season, "day"))) == (date(2025, 12, 15), "2025-12-20")
     assert "2025-12-15" not in keys(season, "day")
 
-    sessions.pin(season, session, False)
-    summaries.pin(season, pinned, False)
+
+def test_what_is_unpinned_after_what_took_it_in_is_gone_stays(season):
+    pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
+    summaries.pin(season, pinned, True)
     run(season, SHORT)
-    assert min(keys(season, "day")) == "2026-02-13"
+    summaries.pin(season, pinned, False)
+
+    run(season, SHORT)
+
+    assert min(keys(season, "day")) == "2025-12-20"
 
 
 def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
@@ -327,7 +332,8 @@ def test_with_the_messages_goes_what_was_kept_beside_them(season):
     with season.write():
         season.execute("insert into rolling values (?, ?, 'x', '', 'extract', '')", (session, first))
         season.execute(
-            "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, 'note', 1, 1, '{}', '', '')",
+            """insert into recollection (message_id, kind, row, score, legs, text, at)
+               values (?, 'note', 1, 1, '{}', '', '')""",
             (first,),
         )
     sessions.set_opening(season, session, "carried over")
@@ -478,3 +484,24 @@ def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season
 
     assert worker.run_one(desk(season))
     assert told(season) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('preset = "tiny"', 'must have "short", "medium" or "long" as preset'),
+        ('hour = "1d"', "must not hold hour: there are preset, working, day, week, month, quarter, year"),
+        ("day = 30", 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+        ('day = "0d"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+        ('day = "30 m"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
+    file = tmp_path / "config.toml"
+    file.write_text(f'model = "m"\n[retention]\n{text}\n')
+
+    with pytest.raises(ConfigError) as told:
+        config.load(file, {})
+
+    assert str(told.value).startswith(f"{file}, line 2: retention = {{")
+    assert str(told.value).endswith(said)

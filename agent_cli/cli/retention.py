@@ -23,7 +23,8 @@ app = typer.Typer(
 _NAMES = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
           "quarter": "quarters", "year": "years"}  # fmt: skip
 _ONE = {WORKING: "message", SESSION: "summary of a session"}
-_SHOWN = 50  # lines; of JSON ten times as many
+_SHOWN = 20  # lines of each grain
+_LISTED = 500  # rows of JSON
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
@@ -178,7 +179,7 @@ def _grains(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, 
 
 def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
     going = [each for each in items if not each.kept]
-    shown = going[: 10 * _SHOWN]
+    shown = going[:_LISTED]
     return {
         "on": bool(limits),
         "grains": _grains(app_, limits, items),
@@ -192,10 +193,11 @@ def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, An
 def _list(items: Sequence[Item]) -> None:
     going = [each for each in items if not each.kept]
     output.say()
-    for each in going[:_SHOWN]:
-        what = _counted(Counter({WORKING: each.count})) if each.grain == WORKING else f"the summary of a {each.grain}"
-        output.say(f"{each.handle:<6} {each.period:<10}  {what}")
-    if len(going) > _SHOWN:
-        output.say(f"       and {len(going) - _SHOWN} more (--json lists them)")
+    for grain in _NAMES:
+        of = [each for each in going if each.grain == grain]
+        for each in of[:_SHOWN]:
+            output.say(f"{each.handle:<6} {each.period:<10}  {_counted(_counts([each]))}")
+        if len(of) > _SHOWN:
+            output.say(f"       and {len(of) - _SHOWN} more such (--json lists more)")
     if not going:
         output.say("nothing is old enough to go")
