@@ -505,3 +505,33 @@ def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
 
     assert str(told.value).startswith(f"{file}, line 2: retention = {{")
     assert str(told.value).endswith(said)
+
+
+@pytest.mark.parametrize("beside", [0, 240])
+def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_path, beside):
+    file = tmp_path / "memory.db"
+    db = Database(file)
+    db.prepare()
+    schema.reconcile(db, NOON)
+    years.live(db, date(2026, 3, 1), at(date(2026, 3, 5), 9))
+    day = date(2026, 3, 5)
+    years.dream(db, day + timedelta(days=1), [years.chat(db, day, "The word is Xk7Qv2Rm9Tz4.")], {})
+    with db.write():
+        session = years.chat(db, date(2026, 3, 2))
+        for n in range(beside):
+            log.say(db, session, HERE, [Part(f"Word {n}.", "typed")], at(date(2026, 3, 2), 10, 2))
+        day = date(2026, 3, 2)
+        told = [Source("session", id) for (id,) in db.rows("select id from session where started_at < '2026-03-03'")]
+        years.keep(db, periods.of(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))
+    index.refresh_all(db)
+    assert b"xk7qv2rm9tz4" in file.read_bytes() + file.with_name("memory.db-wal").read_bytes()
+
+    run(db, {"working": "48h"})
+
+    assert file.with_name("memory.db-wal").read_bytes() == b""
+    assert b"xk7qv2rm9tz4" not in file.read_bytes().lower()
+    for name in ("words", "trigrams"):
+        table = index.table(db, name)
+        assert db.value(f"select v from {table}_config where k = 'secure-delete'") == 1
+        db.execute(f"insert into {table} ({table}, rank) values ('integrity-check', 1)")
+    db.close()

@@ -29,6 +29,7 @@ PRESETS = {
 _MONTHS = {"mo": 1, "q": 3, "y": 12}
 _NAMES = {"h": "hour", "d": "day", "w": "week", "mo": "month", "q": "quarter", "y": "year"}
 _BATCH = 400  # rows of a transaction: a tenth of a second, in which nobody else can write
+_FEW, _CAREFUL = 200, 20  # up to so many rows each leaves the pages of the index at once, so many in a transaction
 _KEY = "retained"  # in meta: when this was last queued
 _PAUSE = timedelta(days=1)
 
@@ -99,14 +100,18 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
     Whoever runs it may stop after any batch: what is left goes the next time.
     """
     now = time()
-    any_gone = False
+    gone = merge = False
     for grain in GRAINS:
-        going = [each.row for each in _old(db, limits, grain, now) if not each.kept]
-        for batch in _batches(db, grain, going):
-            count = _remove(db, limits, grain, batch, now, time)
-            any_gone = any_gone or bool(count)
+        going = [each for each in _old(db, limits, grain, now) if not each.kept]
+        many = sum(each.count for each in going) > _FEW
+        for batch in _batches(db, grain, [each.row for each in going], _BATCH if many else _CAREFUL):
+            count = _remove(db, limits, grain, batch, now, time, many)
+            gone, merge = gone or bool(count), merge or many
             yield grain, count
-    if any_gone:
+    if merge:
+        for _ in index.condense(db):
+            yield "index", 0
+    if gone:
         with db.write():
             index.tidy(db)
         db.truncate_journal(0.1)  # best effort: nobody asked that this be beyond recovery
@@ -138,7 +143,7 @@ def _old(
     return taken_in.of_periods(db, grain, before, now, only, limited=limited, gone=gone)
 
 
-def _batches(db: Database, grain: str, going: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+def _batches(db: Database, grain: str, going: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
     """(session, message) of what goes, or the numbers of summaries twice, so many at a time."""
     rows = iter([(row, row) for row in going])
     if grain == WORKING:
@@ -147,12 +152,13 @@ def _batches(db: Database, grain: str, going: Sequence[int]) -> Iterator[list[tu
             for session in going
             for (message,) in db.rows("select id from message where session_id = ? order by id", (session,))
         )
-    while batch := list(islice(rows, _BATCH)):
+    while batch := list(islice(rows, size)):
         yield batch
 
 
 def _remove(
-    db: Database, limits: Policy, grain: str, batch: Sequence[tuple[int, int]], now: datetime, time: clock.Clock
+    db: Database, limits: Policy, grain: str, batch: Sequence[tuple[int, int]], now: datetime, time: clock.Clock,
+    many: bool,
 ) -> int:  # fmt: skip
     """Erase a batch, but for what has come to be kept meanwhile."""
     with db.write():
@@ -161,6 +167,7 @@ def _remove(
         going = [part for row, part in batch if row in still]
         if not going:
             return 0
+        (index.erase_soon if many else index.erase_many)(db, "m" if grain == WORKING else "y", going)
         if grain == WORKING:
             _erase_messages(db, sorted(still), going)
         else:
@@ -170,10 +177,9 @@ def _remove(
 
 
 def _erase_messages(db: Database, of: Sequence[int], going: Sequence[int]) -> None:
-    """Whoever refers to a message goes before it; the index first of all, while it can still be told the words."""
+    """Whoever refers to a message goes before it; the index has been told already, by its very words."""
     recollections.erase_of(db, going)
     facts.lose_source(db, going)
     rolling.erase(db, of)
     sessions.drop_openings(db, of)
-    index.erase_many(db, "m", going)
     log.erase(db, going)
