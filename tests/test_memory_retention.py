@@ -24,7 +24,7 @@ from agent_cli.memory import (
 )
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.summaries import Made, Source
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests import years
@@ -278,6 +278,29 @@ def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
     assert {"2026-W02", "2026-W03"} <= keys(season, "week")
     assert {key for key in keys(season, "day") if key < "2026-02"} == {"2026-01-01", "2026-01-02", "2026-01-03",
         "2026-01-04", "2026-01-26", "2026-01-27", "2026-01-28", "2026-01-29", "2026-01-30", "2026-01-31"}  # fmt: skip
+
+
+def test_hidden_and_imported_conversations_go_like_all_others(season):
+    hidden, imported = season.row("select min(id), max(id) from session where started_at < '2026-03-01'")
+    sessions.hide(season, hidden, NOW)
+    with season.write():
+        season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
+
+    run(season, SHORT)
+
+    assert min(messages(season)) == date(2026, 3, 14)
+
+
+def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
+    with season.write():
+        started = at(date(2026, 1, 5), 20)
+        session = sessions.take_in(season, HERE, started, title="", kind="ask", source="elsewhere", external_id="1")
+        entry = log.Entry(0, "", 0, Message("user", "From afar."), "stop", False, "", (), log.Usage())
+        log.take_in(season, session, HERE, entry, started, "1")
+
+    run(season, SHORT)
+
+    assert min(messages(season)) == date(2026, 1, 5)
 
 
 def test_what_is_pinned_stays(season):

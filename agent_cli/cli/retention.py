@@ -1,6 +1,7 @@
 """`agent retention`: what goes when it is old, what keeps the rest, and what is to be left alone."""
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ _NAMES = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", 
           "quarter": "quarters", "year": "years"}  # fmt: skip
 _ONE = {WORKING: "message", SESSION: "summary of a session"}
 _SHOWN = 20  # lines of each grain
+_BETWEEN = 0.005  # seconds between batches, so that other programs get their turn to write
 _LISTED = 500  # rows of JSON
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
@@ -76,6 +78,7 @@ def apply(
     gone: Counter[str] = Counter()
     for grain, count in retention.run(app_.db, limits, app_.time):
         gone[grain] += count
+        time.sleep(_BETWEEN)
     output.say(f"removed: {_counted(gone)}")
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory import periods, summarising
+from agent_cli.memory import grains, periods, summarising
 from agent_cli.memory.periods import Period
 from agent_cli.memory.scope import PERSON
 from agent_cli.store import ids
@@ -23,7 +23,6 @@ WORKING, SESSION = "working", "session"  # the grains below those of periods: me
 OPEN, PINNED, WAITS, HELD = "open", "pinned", "not taken in", "made of what stays"  # why something old is kept
 
 _READERS = json.dumps([summarising.JOB, "learn", "reflect"])  # jobs that have yet to read a session
-_GRAIN_JOB = "grain"  # the job that makes the summary of a period
 
 # Of a session s with its summary t: whether some day on which something was said in it has not taken it in. A day is
 # made from the summary of a conversation that lies whole in it, else from what was said.
@@ -140,7 +139,7 @@ def _kept(
 def _waits(db: Database, owner: str, period: Period) -> bool:
     """Whether its summary is to be made anew."""
     subject = period.key if owner == PERSON else f"{period.key} {owner}"
-    return bool(db.value("select 1 from job where kind = ? and subject = ? and state <> 'done'", (_GRAIN_JOB, subject)))
+    return bool(db.value("select 1 from job where kind = ? and subject = ? and state <> 'done'", (grains.JOB, subject)))
 
 
 def _took_in(db: Database, owner: str, coarser: Period, id: int, at: str) -> bool:
