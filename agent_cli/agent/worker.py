@@ -18,6 +18,7 @@ from agent_cli.memory import (
     forgotten,
     index,
     log,
+    retention,
     rolling,
     soundness,
     summaries,
@@ -71,11 +72,13 @@ def run_one(desk: Desk) -> bool:
 
 
 def look_around(desk: Desk) -> None:
-    """Close what was left alone, and queue what was done without a model when one answers now."""
+    """Close what was left alone; queue what was done without a model when one answers now, and what is due each day."""
     closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summarising.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
+    if desk.retention:
+        retention.queue(desk.db, desk.time())
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> summarising.Ask:
@@ -171,6 +174,13 @@ def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
+def retain(desk: Desk, job: jobs.Job) -> Effect:
+    """Remove what is old, as far as the person's settings say so."""
+    for _ in retention.run(desk.db, retention.policy(desk.retention), desk.time):
+        desk.cancel.wait(_BETWEEN)
+    return lambda: None
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     summarising.JOB: summarise,
     rolling.JOB: fold,
@@ -178,6 +188,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     INDEX: catch_up,
     MEND: mend,
     forgotten.JOB: empty_journal,
+    retention.JOB: retain,
 }
 
 

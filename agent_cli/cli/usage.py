@@ -25,6 +25,7 @@ COMMANDS = {
     "facts": "What is known about you.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
+    "retention": "Show and remove what is old and summarised; off by default.",
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
     "db": "Back up, restore, check and compact the database file.",
