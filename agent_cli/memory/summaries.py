@@ -6,6 +6,7 @@ for good: so a sentence whose sources are all gone is kept when its summary is m
 
 import json
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent_cli import clock, text
@@ -177,19 +178,27 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def outlived(db: Database, summary: Summary) -> list[tuple[str, tuple[Source, ...]]]:
+def gone(db: Database, summary: Summary) -> set[Source]:
+    """What it was made from and is there no more."""
+    return {each for found in sources(db, summary.id).values() for each in found if not _stands(db, each)}
+
+
+def outlived(
+    db: Database, summary: Summary, taken: AbstractSet[Source] = frozenset()
+) -> list[tuple[str, tuple[Source, ...]]]:
     """The sentences whose sources are all gone, with these: they can be made from nothing any more.
 
     When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
+    `taken`: sources that are still there but hold nothing more.
     """
     told = sources(db, summary.id)
-    gone = {each for found in told.values() for each in found if not _stands(db, each)}
-    if not gone:
+    lost = gone(db, summary) | taken
+    if not lost:
         return []
     return [
         (sentence, tuple(told.get(n, ())))
         for n, sentence in enumerate(text.sentences(summary.text), 1)
-        if gone.issuperset(told.get(n, ()))
+        if lost.issuperset(told.get(n, ()))
     ]
 
 
@@ -212,6 +221,14 @@ def erase(db: Database, found: Sequence[int]) -> None:
     listed = (json.dumps(list(found)),)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", listed)
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
+
+
+def drop_sources(db: Database, found: Iterable[Source]) -> None:
+    """Have no sentence name these rows any more. Runs in the caller's transaction."""
+    db.execute(
+        """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
+        (json.dumps([(each.kind, each.row) for each in found]),),
+    )
 
 
 def extracted(db: Database) -> list[tuple[str, str, int | None]]:
