@@ -6,9 +6,11 @@ As jobs, their work done outside any transaction; and while the person waits, wo
 from collections.abc import Callable, Iterator
 
 from agent_cli.agent.desk import Desk
+from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import grains, log, summaries, summarising
 from agent_cli.memory.grains import Material
+from agent_cli.memory.periods import Period
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 
@@ -67,12 +69,40 @@ def summarise_period(desk: Desk, job: jobs.Job) -> Effect:
     material = grains.read(desk.db, owner, period, desk.characters)
     if not material.items:
         return _unless_changed(desk, material, lambda: _settle(desk, material))
+    if material.is_current(summaries.MODEL):
+        return lambda: grains.queue_coarser(desk.db, material, desk.time())
     ask, method, name = summariser(desk)
     if material.is_current(method):
         return lambda: grains.queue_coarser(desk.db, material, desk.time())
     words = "".join(grains.stream(material, ask, desk.characters))
     made = grains.make(material, words, method, name)
     return _unless_changed(desk, material, lambda: grains.keep(desk.db, material, made, desk.time))
+
+
+def write_period(desk: Desk, owner: str, period: Period, *, anew: bool = False) -> Iterator[str]:
+    """Make the summary of a period now; its words as they come, and none when it says all there is already.
+
+    `anew`: make it all the same. Raises AgentError when its sources change meanwhile; nothing is kept then.
+    """
+    material = grains.read(desk.db, owner, period, desk.characters)
+    if not material.items:
+        with desk.db.write():
+            _settle(desk, material)
+        return
+    if material.is_current(summaries.MODEL) and not anew:  # no server need be asked for a model
+        return
+    ask, method, name = summariser(desk)
+    if material.is_current(method) and not anew:
+        return
+    words = ""
+    for piece in grains.stream(material, ask, desk.characters):
+        words += piece
+        yield piece
+    made = grains.make(material, words, method, name)
+    with desk.db.write():
+        if grains.read(desk.db, owner, period, desk.characters) != material:
+            raise AgentError(f"what {period.key} is made of changed while it was summarised; ask for it once more")
+        grains.keep(desk.db, material, made, desk.time)
 
 
 def _settle(desk: Desk, material: Material) -> None:

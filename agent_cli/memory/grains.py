@@ -102,6 +102,14 @@ def read(db: Database, owner: str, period: Period, characters: int) -> Material:
     return Material(owner, period, items, earlier, known, lost, outlived)
 
 
+def parts(db: Database, owner: str, period: Period) -> list[Period]:
+    """It and all that it is made of in which something was said, the finest first."""
+    days = grain_sources.days(db, owner, period.first, period.end)
+    return [
+        each for each in periods.within(period) if each == period or any(each.first <= day < each.end for day in days)
+    ]
+
+
 def stream(material: Material, ask: Ask | None, characters: int) -> Iterator[str]:
     """The words of a summary as they come, at most its number of sentences. `ask` None extracts instead."""
     period = material.period

@@ -56,6 +56,7 @@ class Summary:
     utc_offset: int
     at: str
     pinned: int
+    model: str
 
     @property
     def handle(self) -> str:
@@ -147,6 +148,17 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
         (scope.owner, scope.place, besides, limit),
     )
     return [Summary(*row) for row in reversed(rows)]
+
+
+def listing(db: Database, owner: str, limit: int, grain: str | None = None) -> list[Summary]:
+    """Those of every grain or of one, the latest first; of hidden sessions none."""
+    rows = db.rows(
+        f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
+              and (:grain is null or y.grain = :grain)
+            order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit""",
+        {"owner": owner, "grain": grain, "limit": limit},
+    )
+    return [Summary(*row) for row in rows]
 
 
 def of_grain(db: Database, owner: str, grain: str, limit: int) -> list[Summary]:
@@ -243,5 +255,5 @@ def extracted(db: Database) -> list[tuple[str, str, int | None]]:
 
 
 _SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
-        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned
+        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned, y.model
     from summary y left join session s on s.id = y.session_id"""
