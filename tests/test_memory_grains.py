@@ -8,6 +8,7 @@ import pytest
 
 from agent_cli.agent import worker
 from agent_cli.agent.desk import Desk
+from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.memory import adoption, closing, grain_questions, grains, log, periods, sessions, summaries
 from agent_cli.memory.grain_sources import Item
@@ -144,7 +145,7 @@ def test_over_a_turn_of_the_year_each_grain_is_made_once_of_the_finer_one_below_
     asked = [each for each in model.summarised if each != "this"]
     assert sorted(asked) == keys(db)  # and nothing twice
     assert "300 g" in kept(db, "2026").details
-    assert jobs.fresh(db, grains.JOB, clock()) == []
+    assert jobs.fresh(db, grains.JOB, clock()) == {}
 
 
 def test_a_source_that_changes_makes_the_chain_anew_and_nothing_else_is_asked_again(db, clock):
@@ -248,7 +249,7 @@ def test_without_a_model_days_are_extracted_and_the_chain_is_made_again_when_one
     assert [kept(db, key).text for key in ("2026-11-20", "2026-W47", "2026-11")] == ["My cat Mia weighs 4 kg."] * 3
     assert model.summarised == ["this", "2026-11-20", "2026-W47", "2026-11"]
     worker.look_around(desk(db, clock, model))
-    assert jobs.fresh(db, grains.JOB, clock()) == []
+    assert jobs.fresh(db, grains.JOB, clock()) == {}
 
 
 def test_what_retention_took_lives_on_in_the_summaries_made_from_it(db, clock):
@@ -365,3 +366,39 @@ def test_no_more_sentences_are_kept_than_the_grain_has():
     counted = {key: kept(db, key).text.count("said") for key in keys(db)}
     assert counted == {"2026-11-20": 6, "2026-W47": 6, "2026-11": 8, "2026-Q4": 8, "2026": 10}
     db.close()
+
+
+def test_a_day_does_not_wait_for_a_conversation_whose_summary_fails(db, clock):
+    class Failing(Echo):
+        def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+            if "Summarise this" in messages[0].content:
+                raise ModelFailed("broken")
+            yield from super().reply(messages)
+
+    talk(db, clock, "Mia weighs 4 kg.")
+    clock.to(2026, 11, 21)
+    with db.write():
+        grains.queue(db, "person", periods.parse("2026-11-20"), clock())
+    model = Failing()
+    work(db, clock, model)
+
+    assert (model.summarised, whole(db, "2026-11-20")) == (["2026-11-20"], ["s1"])
+
+
+def test_a_week_waits_while_another_process_makes_one_of_its_days(db, clock):
+    talk(db, clock, "Mia weighs 4 kg.")
+    clock.to(2026, 11, 23, 1)
+    work(db, clock, Echo())
+    with db.write():
+        for key in ("2026-11-20", "2026-W47"):
+            grains.queue(db, "person", periods.parse(key), clock())
+    held = jobs.claim(db, clock())
+    assert held.subject == "2026-11-20"
+    model = Echo()
+    work(db, clock, model)
+    assert db.value("select count(*) from job where subject = '2026-W47' and state = 'ready'") == 1
+
+    jobs.put_back(db, held)
+    clock.now += timedelta(minutes=1)
+    work(db, clock, model)
+    assert (model.asked, jobs.due(db, clock())) == ([], False)

@@ -64,8 +64,9 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
 def summarise_period(desk: Desk, job: jobs.Job) -> Effect:
     """Write the summary of a day or of what is coarser, from what there is now."""
     owner, period = grains.told(job.subject)
-    if grains.is_early(desk.db, owner, period, desk.time()):
-        return lambda: None
+    pause = grains.too_early(desk.db, owner, period, desk.time())
+    if pause is not None:
+        return lambda: grains.put_off(desk.db, owner, period, desk.time(), pause)
     material = grains.read(desk.db, owner, period, desk.characters)
     if not material.items:
         return _unless_changed(desk, material, lambda: _settle(desk, material))

@@ -22,6 +22,7 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 JOB = "grain"
+_PAUSE = timedelta(seconds=30)  # while another process makes what it is made of
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,28 @@ def queue_extracted(db: Database, now: datetime) -> None:
         queue(db, owner, period, now)
 
 
-def is_early(db: Database, owner: str, period: Period, now: datetime) -> bool:
-    """Whether something it is made of is about to be made by a job of its own, which queues this one again."""
+def too_early(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
+    """How long to wait while what it is made of is about to be made by a job of its own; None: it can be made now."""
     if period.grain == "day":
-        waiting = {ids.number("session", subject) for subject in jobs.fresh(db, summarising.JOB, now)}
-        return any((owner, period.first) in grain_sources.days_of(db, session) for session in waiting)
-    others = [other for whose, other in map(told, jobs.fresh(db, JOB, now)) if whose == owner]
-    return any(period != other and period.holds(other) for other in others)
+        waiting = jobs.fresh(db, summarising.JOB, now)
+        before = [
+            running
+            for subject, running in waiting.items()
+            if (owner, period.first) in grain_sources.days_of(db, ids.number("session", subject))
+        ]
+    else:
+        others = {told(subject): running for subject, running in jobs.fresh(db, JOB, now).items()}
+        before = [
+            running
+            for (whose, other), running in others.items()
+            if whose == owner and other != period and period.holds(other)
+        ]
+    return (_PAUSE if all(before) else timedelta()) if before else None
+
+
+def put_off(db: Database, owner: str, period: Period, now: datetime, pause: timedelta) -> None:
+    """Have it made behind all that is due by then. Runs in the caller's transaction."""
+    jobs.add(db, JOB, _subject(owner, period), now, now + pause)
 
 
 def read(db: Database, owner: str, period: Period, characters: int) -> Material:
