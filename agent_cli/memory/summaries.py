@@ -30,6 +30,10 @@ class Source:
         return ids.handle(self.kind, self.row)
 
 
+Sentence = tuple[str, tuple[Source, ...]]
+"""Its words, and what they come from."""
+
+
 @dataclass(frozen=True)
 class Made:
     """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
@@ -177,7 +181,7 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def outlived(db: Database, summary: Summary) -> list[tuple[str, tuple[Source, ...]]]:
+def outlived(db: Database, summary: Summary) -> list[Sentence]:
     """The sentences whose sources are all gone, with these: they can be made from nothing any more.
 
     When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
@@ -212,6 +216,27 @@ def erase(db: Database, found: Sequence[int]) -> None:
     listed = (json.dumps(list(found)),)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", listed)
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
+
+
+def shorten(db: Database, id: int, kept: Sequence[Sentence]) -> None:
+    """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
+    index.erase(db, "y", id)  # before its words change
+    whole = tuple(sources(db, id).get(0, ()))
+    told = " ".join(words for words, _ in kept)
+    db.execute(
+        """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
+           where id = ?""",
+        (told, id),
+    )
+    _set_sources(db, id, Made(told, "", "", "", tuple(found for _, found in kept), whole))
+
+
+def drop_sources(db: Database, found: Iterable[Source]) -> None:
+    """These rows are forgotten: nothing was made from them, or what they said would count as outlived.
+
+    Runs in the caller's transaction.
+    """
+    db.many("delete from summary_source where kind = ? and row = ?", [(each.kind, each.row) for each in found])
 
 
 def extracted(db: Database) -> list[tuple[str, str, int | None]]:
