@@ -285,6 +285,39 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from skill where id in (select value from json_each(?))", listed)
 
 
+def fall_back(db: Database, id: int, version: int, time: clock.Clock) -> None:
+    """Make a skill again what it was in this row of its versions. Runs in the caller's transaction.
+
+    No version is kept of what it was until now: that is to be forgotten. Where its former name is another's by now it
+    is hidden.
+    """
+    was = json.loads(db.value("select was from skill_version where id = ?", (version,)))
+    told = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
+    told |= {"changed_at": clock.utc(time()), "hidden_at": db.value("select hidden_at from skill where id = ?", (id,))}
+    other = _of_name(db, was["owner"], was["name"])
+    if other and other.id != id:
+        told["hidden_at"] = told["changed_at"]
+    index.erase(db, "k", id)  # before its words change
+    db.execute(f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": id})
+    events.append(db, time, "skill forgotten", ids.handle("skill", id), actor="person", of=was["text"])
+
+
+def erase_versions(db: Database, rows: Sequence[int]) -> None:
+    """Delete what skills once were. Runs in the caller's transaction."""
+    db.execute("delete from skill_version where id in (select value from json_each(?))", (json.dumps(list(rows)),))
+
+
+def leave(db: Database, sessions: Sequence[int]) -> None:
+    """These sessions are to be erased: what was learned in them stays without one. Runs in the caller's transaction."""
+    listed = (json.dumps(list(sessions)),)
+    db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", listed)
+    db.execute(
+        """update skill_version set was = json_set(was, '$.session_id', null)
+           where was ->> 'session_id' in (select value from json_each(?))""",
+        listed,
+    )
+
+
 def _of_name(db: Database, owner: str, name: str) -> Skill | None:
     row = db.row(
         f"select {_COLUMNS} from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null",
