@@ -16,15 +16,18 @@ from agent_cli.memory import (
     fact_tests,
     facts,
     forgotten,
+    grains,
     index,
     jottings,
     log,
     notes,
+    periods,
     prompts,
     provenance,
     recollections,
     rolling,
     sessions,
+    skills,
     summaries,
     summarising,
 )
@@ -50,14 +53,24 @@ class Plan:
     counts: dict[str, int]
     lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
     more: int  # lines that are not shown
+    skills: Sequence[str] = ()  # lines about those that go back to an earlier version
     topic: str = ""
+
+    @property
+    def again(self) -> list[str]:
+        """The sessions and periods of which the summary is made again."""
+        return [*(ids.handle("session", id) for id in self.walk.touched), *self.walk.periods]
 
     def told(self) -> list[str]:
         """Lines that show it."""
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
-        again = ", ".join(ids.handle("session", id) for id in self.walk.touched)
+        again = ", ".join(self.again)
         left = [f"{again}: summarised anew from what is left"] if again else []
+        for id, stay in self.walk.kept:
+            many = f"{len(stay)} sentence{'s' if len(stay) > 1 else ''}"
+            left.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
+        left += self.skills
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
         kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
         return [*rows, *more, f"to be erased: {self.counted}", *left, *kept]
@@ -72,7 +85,9 @@ class Plan:
             "counts": self.counts,
             "rows": [dict(zip(("id", "day", "text"), line, strict=True)) for line in self.lines],
             "more": self.more,
-            "summaries_made_again": [ids.handle("session", id) for id in self.walk.touched],
+            "summaries_made_again": self.again,
+            "summaries_in_part": [ids.handle("summary", id) for id, _ in self.walk.kept],
+            "skills": list(self.skills),
         }
 
 
@@ -107,7 +122,22 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), topic)
+    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), _fallen(db, walk), topic)
+
+
+def _fallen(db: Database, walk: Walk) -> list[str]:
+    """What becomes of skills that stay and lose what they learned."""
+    told = []
+    for id, _, version in walk.skills.back:
+        name = db.value("select name from skill where id = ?", (id,))
+        told.append(f"{ids.handle('skill', id)} {name}: goes back to version {version}")
+    fell = {id for id, _, _ in walk.skills.back}
+    rows = db.rows(
+        """select s.id, s.name, group_concat(distinct v.was ->> 'version') from skill_version v
+           join skill s on s.id = v.skill_id where v.id in (select value from json_each(?)) group by s.id""",
+        (_json(walk.skills.rows),),
+    )
+    return told + [f"k{id} {name}: loses version {gone}" for id, name, gone in rows if id not in fell]
 
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
@@ -122,9 +152,9 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
             db, walk, own, other, provenance.statements(db, walk), plan.topic, plan.names.owner
         )  # with what came meanwhile
         forgotten.remember(db, _hashed(db, walk), time())
-        _delete(db, walk, repeated)
+        _delete(db, walk, repeated, time)
         index.tidy(db)
-        _rebuild(db, walk, time)
+        _rebuild(db, walk, plan.names, time)
         forgotten.count_round(db)
         jobs.add(db, forgotten.JOB, _EVERY, time())
         if index.finds_pages_by(db, plan.wanted.words):
@@ -162,7 +192,7 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
         raise UsageError(f"s{row[0]} is being answered in another terminal: stop it there, or wait until it is done")
 
 
-def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
+def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> None:
     """Whoever refers to a row goes before it; the index first of all, while it can still be told the very words."""
     recollections.erase(db, (*walk.recollections, *repeated.recollections))
     jottings.erase_some(db, (*walk.jottings, *repeated.jottings))
@@ -171,7 +201,8 @@ def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
     _delete_facts(db, walk)
     notes.erase(db, walk.notes)
     notes.leave(db, walk.sessions)
-    summaries.erase(db, walk.summaries)
+    _shorten(db, walk)
+    _unlearn(db, walk, time)
     rolling.erase(db, (*walk.sessions, *walk.touched))
     index.erase_many(db, "m", walk.messages)
     log.erase(db, walk.messages)
@@ -180,6 +211,24 @@ def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
     sessions.drop_openings(db, (*walk.openings, *repeated.openings))
     sessions.erase(db, walk.sessions)
     jobs.blank_errors(db, repeated.errors)
+
+
+def _shorten(db: Database, walk: Walk) -> None:
+    """Summaries go, or keep the sentences that could not be made again."""
+    stay = dict(walk.kept)
+    summaries.erase(db, [id for id in walk.summaries if id not in stay])
+    for id, kept in walk.kept:
+        summaries.shorten(db, id, kept)
+    summaries.drop_sources(db, provenance.gone(walk))
+
+
+def _unlearn(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Skills go, or become what they were before."""
+    skills.erase(db, walk.skills.erased)
+    for id, version, _ in walk.skills.back:
+        skills.fall_back(db, id, version, time)
+    skills.erase_versions(db, walk.skills.rows)
+    skills.leave(db, walk.sessions)
 
 
 def _delete_facts(db: Database, walk: Walk) -> None:
@@ -200,8 +249,8 @@ def _delete_facts(db: Database, walk: Walk) -> None:
     facts.erase(db, sorted(gone))
 
 
-def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Drop the jobs about what is gone; those about a session that stays begin anew, with what is left of it.
+def _rebuild(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+    """Drop the jobs about what is gone; those about a session or period that stays begin anew, with what is left of it.
 
     A job that runs has lost its lease by that, and what it read is not written.
     """
@@ -219,6 +268,16 @@ def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
             jobs.add(db, summarising.JOB, handle, time())
+    _rebuild_periods(db, walk, names, time)
+
+
+def _rebuild_periods(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+    """A period that is being summarised just now may have read what is gone, whether it had a summary or none."""
+    for id, subject in db.rows("select id, subject from job where kind = ? and state = 'running'", (grains.JOB,)):
+        jobs.erase(db, [id])
+        jobs.add(db, grains.JOB, subject, time())
+    for key in walk.periods:
+        grains.queue(db, names.owner, periods.parse(key), time())
 
 
 def _hashed(db: Database, walk: Walk) -> Iterable[str]:
@@ -234,6 +293,9 @@ def _hashed(db: Database, walk: Walk) -> Iterable[str]:
         (f"select text from note where id {at}", walk.notes),
         (f"select statement from fact where id {at}", walk.facts),
         (f"select was ->> 'statement' from fact_version where was is not null and fact_id {at}", walk.facts),
+        (f"select text from skill where id {at}", provenance.unlearned(walk)),
+        (f"select was ->> 'text' from skill_version where was is not null and skill_id {at}", walk.skills.erased),
+        (f"select was ->> 'text' from skill_version where id {at}", walk.skills.rows),
     ):
         yield from (text for (text,) in db.rows(sql, (_json(rows),)))
 
