@@ -100,6 +100,9 @@ def test_naming_the_session_and_the_note_erases_the_same(file):
     assert file.rows("select id, opening from session") == [(2, None)]
     assert file.rows("select text from message") == [("What is the code?",)]
     assert file.rows("select count(*) from prompt") == file.rows("select count(*) from fact_test") == [(0,)]
+    assert file.rows("select name, version from skill") == [("open-safe", 1)]
+    assert file.rows("select * from summary") == file.rows("select * from summary_source") == []
+    assert file.rows("select * from rolling") == []
 
 
 def test_a_message_takes_its_exchange_and_the_next_one_stays(db, session):

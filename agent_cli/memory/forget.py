@@ -94,6 +94,7 @@ class Plan:
 def _one(name: str) -> str:
     known = {
         "replies": "reply", "summaries": "summary", "errors of jobs": "error of a job",
+        "summaries in part": "summary in part", "skills in part": "skill in part",
         "results of tools elsewhere": "result of a tool elsewhere", "calls elsewhere": "call elsewhere",
     }  # fmt: skip
     return known.get(name, name.removesuffix("s"))
@@ -132,12 +133,11 @@ def _fallen(db: Database, walk: Walk) -> list[str]:
         name = db.value("select name from skill where id = ?", (id,))
         told.append(f"{ids.handle('skill', id)} {name}: goes back to version {version}")
     fell = {id for id, _, _ in walk.skills.back}
-    rows = db.rows(
-        """select s.id, s.name, group_concat(distinct v.was ->> 'version') from skill_version v
-           join skill s on s.id = v.skill_id where v.id in (select value from json_each(?)) group by s.id""",
-        (_json(walk.skills.rows),),
-    )
-    return told + [f"k{id} {name}: loses version {gone}" for id, name, gone in rows if id not in fell]
+    for id in walk.skills.losing:
+        if id not in fell:
+            name = db.value("select name from skill where id = ?", (id,))
+            told.append(f"{ids.handle('skill', id)} {name}: loses an earlier version")
+    return told
 
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, sessions, telling, unlearning, upward
+from agent_cli.memory import log, sessions, telling, terms, unlearning, upward
 from agent_cli.memory.index import KINDS
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import Sentence, Source
@@ -36,10 +36,12 @@ class Named:
     skills: Ids = ()
     owner: str = field(default=PERSON, kw_only=True)
     about: Ids = field(default=(), kw_only=True)  # summaries that say the topic: made again without it
+    taught: Ids = field(default=(), kw_only=True)  # skills that say it in some version
     topic: str = field(default="", kw_only=True)
 
     def __bool__(self) -> bool:
-        return any((self.sessions, self.messages, self.notes, self.facts, self.summaries, self.skills, self.about))
+        rows = (self.sessions, self.messages, self.notes, self.facts, self.summaries, self.skills)
+        return any((*rows, self.about, self.taught))
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,9 @@ def walk(db: Database, names: Named) -> Walk:
     linked = upward.linked(db, gone)
     days = upward.of_days(db, names.owner, _sorted(messages)) - linked
     again = (own | linked | days) - set(names.summaries)
-    says = _saying(db, messages, days, names.topic)
-    skills = unlearning.found(db, _sorted(messages), shorter, names.skills)
+    tells = _telling(db, names.topic)
+    says = _saying(db, messages, days, tells)
+    skills = unlearning.found(db, _sorted(messages), shorter, names.skills, names.taught, tells)
     found = Walk(
         _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
         _sorted(losing - facts), _sorted(again | set(names.summaries)), upward.kept(db, names.owner, again, says),
@@ -132,18 +135,23 @@ def _sources(*rows: Iterable[int]) -> list[Source]:
     return [Source(kind, id) for kind, found in zip(kinds, rows, strict=True) for id in found]
 
 
-def _saying(db: Database, messages: Iterable[int], unlinked: set[int], topic: str) -> Callable[[int, str], bool]:
+def _telling(db: Database, topic: str) -> Callable[[str], bool]:
+    """Whether a text says the topic literally, or has all its words."""
+    literal = telling.folded(topic)
+    asked = {stem for word in terms.content(topic) for stem in db.tokens(word)}
+    if not literal:
+        return lambda words: False
+    return lambda words: literal in telling.folded(words) or bool(asked and asked <= set(db.tokens(words)))
+
+
+def _saying(
+    db: Database, messages: Iterable[int], unlinked: set[int], tells: Callable[[str], bool]
+) -> Callable[[int, str], bool]:
     """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
     listed = (json.dumps(sorted(messages)),)
     rows = db.rows("select text from message where id in (select value from json_each(?))", listed) if unlinked else []
     words = Wanted(words=frozenset(telling.words(said for (said,) in rows)))
-    told = telling.folded(topic)
-
-    def says(id: int, sentence: str) -> bool:
-        folded = telling.folded(sentence)
-        return bool((told and told in folded) or (id in unlinked and words.within(folded)))
-
-    return says
+    return lambda id, sentence: tells(sentence) or (id in unlinked and bool(words.within(telling.folded(sentence))))
 
 
 def _learned(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
@@ -237,7 +245,8 @@ def counts(db: Database, found: Walk) -> dict[str, int]:
     told = {
         "sessions": len(found.sessions), "messages": roles.get("user", 0), "replies": roles.get("assistant", 0),
         "tool results": roles.get("tool", 0), "notes": len(found.notes), "facts": len(found.facts),
-        "skills": len(found.skills.erased), "summaries": len(_without(found)), "jottings": len(found.jottings),
+        "skills": len(found.skills.erased), "skills in part": len(found.skills.losing),
+        "summaries": len(_without(found)), "summaries in part": len(found.kept), "jottings": len(found.jottings),
         "recollections": len(found.recollections),
     }  # fmt: skip
     return {name: many for name, many in told.items() if many}

@@ -6,7 +6,7 @@ was made of such a wording later goes too where it has them. The skill goes back
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,19 +35,26 @@ class Unlearned:
     erased: Ids = ()  # skills and proposals
     back: tuple[tuple[int, int, int], ...] = ()  # (skill, the row of the version it goes back to, its number)
     rows: Ids = ()  # versions that go, of skills that stay
+    losing: Ids = ()  # these skills
 
 
-def found(db: Database, messages: Ids, sessions: Iterable[int], besides: Iterable[int] = ()) -> Unlearned:
-    """What goes of the skills learned in sessions that lose these messages. `besides`: skills that go anyway."""
+def found(
+    db: Database, messages: Ids, sessions: Iterable[int], besides: Ids, taught: Ids, says: Callable[[str], bool]
+) -> Unlearned:
+    """What goes of the skills learned in sessions that lose these messages, and of those that were taught a topic.
+
+    `besides`: skills that go anyway. `says`: whether a text says the topic.
+    """
     listed = json.dumps(sorted(sessions))
     gone = set(besides) | _proposals(db, listed)
-    learned = [id for id in _learned(db, listed) if id not in gone]
+    learned = [id for id in sorted({*_learned(db, listed), *taught}) if id not in gone]
     wanted = _telling(db, messages, listed) if learned else Wanted()
     back: list[tuple[int, int, int]] = []
     rows: list[int] = []
+    losing: list[int] = []
     for id in learned:
         told = _wordings(db, id)
-        lost = _lost(told, wanted, set(json.loads(listed)))
+        lost = _lost(told, wanted, set(json.loads(listed)), says)
         if not lost:
             continue
         gone |= _changes(db, id, wanted)
@@ -55,12 +62,13 @@ def found(db: Database, messages: Ids, sessions: Iterable[int], besides: Iterabl
         if not left:
             gone.add(id)
             continue
+        losing.append(id)
         rows += [each.row for each in told if each.row is not None and each.text in lost]
         if told[-1].text in lost:
             newest = max(left, key=lambda each: (each.version, each.row or 0))
             back.append((id, newest.row or 0, newest.version))
     gone |= _changing(db, gone)
-    return Unlearned(tuple(sorted(gone)), tuple(back), tuple(sorted(rows)))
+    return Unlearned(tuple(sorted(gone)), tuple(back), tuple(sorted(rows)), tuple(losing))
 
 
 def _proposals(db: Database, sessions: str) -> set[int]:
@@ -97,13 +105,13 @@ def _wordings(db: Database, id: int) -> list[Wording]:
     ]
 
 
-def _lost(told: Sequence[Wording], wanted: Wanted, sessions: set[int]) -> set[str]:
-    """The texts that have words of what is erased, from the first on that was learned there."""
+def _lost(told: Sequence[Wording], wanted: Wanted, sessions: set[int], about: Callable[[str], bool]) -> set[str]:
+    """The texts that say the topic, and those with erased words, from the first on that was learned there."""
     lost, learned = set[str](), False
     for each in told:
         says = bool(wanted.within(telling.folded(each.told)))
         learned |= says and each.origin == "model" and each.session in sessions
-        if says and learned:
+        if (says and learned) or about(each.told):
             lost.add(each.text)
     return lost
 
