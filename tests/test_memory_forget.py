@@ -367,6 +367,36 @@ def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_sec
     assert traces(file.path, SECRET) == 0
 
 
+@pytest.mark.parametrize("last", [False, True], ids=["while the plan is looked at", "before the very transaction"])
+def test_what_another_process_writes_meanwhile_goes_too(file, other, session_of_secret, last):
+    def write():
+        prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+
+    plan = planned(other, f"s{session_of_secret}")
+    if last:
+        other.meanwhile = write
+    else:
+        write()
+    assert evidence.erase(other, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
+    sessions_ = [sessions.start(file, HERE, NOON) for _ in range(2)]
+    for number in range(150):
+        say(file, sessions_[0], f"gone {SECRET} line {number} about gardens")
+        say(file, sessions_[1], f"line {number} about boats")
+
+    assert erase(file, f"s{sessions_[0]}").clean
+
+    assert traces(file.path, SECRET) == 0
+    for name, kept, gone in (("words", "boats", "gardens"), ("trigrams", "boa", "gar")):
+        name = index.table(file, name)
+        found = [file.value(f"select count(*) from {name}(?)", (each,)) for each in (kept, gone)]
+        assert found == [150, 0]
+        file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+
+
 def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
     words = f"My code is {SECRET}."
     prompts.add(file, STRANGER, None, words, NOON)

@@ -30,6 +30,7 @@ from agent_cli.memory import (
     skills,
     summaries,
     summarising,
+    unlearning,
 )
 from agent_cli.memory.echoes import Echoes
 from agent_cli.memory.provenance import Named, Walk
@@ -53,6 +54,7 @@ class Plan:
     counts: dict[str, int]
     lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
     more: int  # lines that are not shown
+    version: tuple[int, int]  # of the file, when it was read
     skills: Sequence[str] = ()  # lines about those that go back to an earlier version
     topic: str = ""
 
@@ -103,6 +105,7 @@ def _one(name: str) -> str:
 def planned(db: Database, names: Named, topic: str = "") -> Plan:
     """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
     index.refresh_all(db)
+    version = db.version()
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
     own, other = provenance.texts(db, walk)
@@ -123,7 +126,7 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), _fallen(db, walk), topic)
+    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), version, _fallen(db, walk), topic)
 
 
 def _fallen(db: Database, walk: Walk) -> list[str]:
@@ -142,15 +145,17 @@ def _fallen(db: Database, walk: Walk) -> list[str]:
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
     """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
+    version, repeated = plan.version, plan.echoes
+    if db.version() != version:  # looked for outside of the transaction: where there is much to read it takes seconds
+        version = db.version()
+        repeated = _repeated(db, plan)
     with db.write():
         walk = provenance.walk(db, plan.names)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
-        own, other = provenance.texts(db, walk)
-        repeated, _ = echoes.find(
-            db, walk, own, other, provenance.statements(db, walk), plan.topic, plan.names.owner
-        )  # with what came meanwhile
+        if db.version() != version:
+            repeated = _repeated(db, plan)  # with what came meanwhile
         forgotten.remember(db, _hashed(db, walk), time())
         _delete(db, walk, repeated, time)
         index.tidy(db)
@@ -163,6 +168,13 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         subject = told[0] if told else ""
         events.append(db, time, "forgotten", subject, actor="person")
     index.refresh_all(db)
+
+
+def _repeated(db: Database, plan: Plan) -> Echoes:
+    """The rows that repeat what goes, as they are now."""
+    own, other = provenance.texts(db, plan.walk)
+    statements = provenance.statements(db, plan.walk)
+    return echoes.find(db, plan.walk, own, other, statements, plan.topic, plan.names.owner)[0]
 
 
 def waits(db: Database) -> bool:
@@ -226,9 +238,8 @@ def _unlearn(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Skills go, or become what they were before."""
     skills.erase(db, walk.skills.erased)
     for id, version, _ in walk.skills.back:
-        skills.fall_back(db, id, version, time)
-    skills.erase_versions(db, walk.skills.rows)
-    skills.leave(db, walk.sessions)
+        unlearning.go_back(db, id, version, time)
+    skills.drop(db, walk.skills.rows, walk.sessions)
 
 
 def _delete_facts(db: Database, walk: Walk) -> None:

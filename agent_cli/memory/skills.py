@@ -285,37 +285,24 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from skill where id in (select value from json_each(?))", listed)
 
 
-def fall_back(db: Database, id: int, version: int, time: clock.Clock) -> None:
-    """Make a skill again what it was in this row of its versions. Runs in the caller's transaction.
+def drop(db: Database, versions: Sequence[int], sessions: Sequence[int]) -> None:
+    """Delete these rows of versions, and where it says that it was learned in these sessions.
 
-    No version is kept of what it was until now: that is to be forgotten. Where its former name is another's by now it
-    is hidden.
+    Runs in the caller's transaction.
     """
-    was = json.loads(db.value("select was from skill_version where id = ?", (version,)))
-    told = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
-    told |= {"changed_at": clock.utc(time()), "hidden_at": db.value("select hidden_at from skill where id = ?", (id,))}
-    other = _of_name(db, was["owner"], was["name"])
-    if other and other.id != id:
-        told["hidden_at"] = told["changed_at"]
-    index.erase(db, "k", id)  # before its words change
-    db.execute(f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": id})
-    events.append(db, time, "skill forgotten", ids.handle("skill", id), actor="person", of=was["text"])
-
-
-def erase_versions(db: Database, rows: Sequence[int]) -> None:
-    """Delete what skills once were. Runs in the caller's transaction."""
-    db.execute("delete from skill_version where id in (select value from json_each(?))", (json.dumps(list(rows)),))
-
-
-def leave(db: Database, sessions: Sequence[int]) -> None:
-    """These sessions are to be erased: what was learned in them stays without one. Runs in the caller's transaction."""
+    at = "in (select value from json_each(?))"
+    db.execute(f"delete from skill_version where id {at}", (json.dumps(list(versions)),))
     listed = (json.dumps(list(sessions)),)
-    db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", listed)
-    db.execute(
-        """update skill_version set was = json_set(was, '$.session_id', null)
-           where was ->> 'session_id' in (select value from json_each(?))""",
-        listed,
-    )
+    db.execute(f"update skill set session_id = null where session_id {at}", listed)
+    without = "json_set(was, '$.session_id', null)"
+    db.execute(f"update skill_version set was = {without} where was ->> 'session_id' {at}", listed)
+
+
+def put(db: Database, id: int, **told: Any) -> None:
+    """Write columns and keep nothing of what they were. Runs in the caller's transaction."""
+    if "text" in told:
+        index.erase(db, "k", id)  # before its words change
+    db.execute(f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": id})
 
 
 def _of_name(db: Database, owner: str, name: str) -> Skill | None:
@@ -382,12 +369,7 @@ def _change(
 ) -> Skill:  # fmt: skip
     """Change some columns and keep how they were. Runs in the caller's transaction."""
     before = get(db, skill.id, skill.owner)
-    told = {"changed_at": clock.utc(time()), **values}
-    if told.get("text", before.text) != before.text:
-        index.erase(db, "k", skill.id)  # before its words change
-    db.execute(
-        f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": skill.id}
-    )
+    put(db, skill.id, **{"changed_at": clock.utc(time()), **values})
     changed = get(db, skill.id, skill.owner)
     _record(db, changed, before, change, time, actor, batch, undone)
     return changed

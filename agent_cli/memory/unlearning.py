@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_cli.memory import telling
+from agent_cli import clock
+from agent_cli.memory import skills, telling
 from agent_cli.memory.telling import Wanted
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 
 Ids = tuple[int, ...]
@@ -69,6 +71,22 @@ def found(
             back.append((id, newest.row or 0, newest.version))
     gone |= _changing(db, gone)
     return Unlearned(tuple(sorted(gone)), tuple(back), tuple(sorted(rows)), tuple(losing))
+
+
+def go_back(db: Database, skill: int, row: int, time: clock.Clock) -> None:
+    """Make a skill again what it was in this row of its versions. Runs in the caller's transaction.
+
+    What it was until now is kept nowhere. Where its former name is another's by now it is hidden.
+    """
+    was = json.loads(db.value("select was from skill_version where id = ?", (row,)))
+    told = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
+    now = clock.utc(time())
+    taken = db.value(
+        "select 1 from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null and id <> ?",
+        (was["owner"], was["name"], skill),
+    )
+    skills.put(db, skill, **told, changed_at=now, **({"hidden_at": now} if taken else {}))
+    events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", of=was["text"])
 
 
 def _proposals(db: Database, sessions: str) -> set[int]:
