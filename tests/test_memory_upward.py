@@ -86,7 +86,7 @@ def test_a_message_leaves_every_grain_and_each_is_made_again_the_finest_first(db
     evidence.erase(db, plan, lambda: LATER)
 
     assert told(db) == {"2026-01-01": "They baked."}
-    assert queued(db) == ["s1", "2026-01-02", "2026-W01", "2026-01", "2026-Q1", "2026"]
+    assert queued(db) == ["2026-01-02", "s1", "2026-W01", "2026-01", "2026-Q1", "2026"]
     assert db.rows("select * from summary_source where summary_id <> 7") == []
 
 
@@ -94,7 +94,7 @@ def test_a_period_that_is_not_over_is_made_again_when_it_is(db, session):
     gone = say(db, session, "My piano is out of tune.")
     keep_period(db, "month", "They own a piano.", "", message(gone))
     erase(db, gone)
-    assert db.rows("select subject, due_at from job where kind = 'grain'") == [("2026-01", "2026-02-01T00:00:00.000Z")]
+    assert db.rows("select subject, due_at from job where kind = 'grain'") == [("2026-01", "2026-02-01T00:00:00.002Z")]
 
 
 def test_a_sentence_whose_sources_retention_took_stays_and_nothing_else(file):
@@ -136,7 +136,7 @@ def test_what_is_left_of_a_summary_of_a_session_is_made_again(db, session):
     erase(db, gone)
 
     left = summaries.of(db, session)
-    assert (left.text, left.method, queued(db)) == ("They sold a boat.", "extract", ["s1"])
+    assert (left.text, left.method, queued(db)) == ("They sold a boat.", "extract", ["s1", "2026-01-02"])
 
 
 def test_a_summary_made_from_a_forgotten_fact_is_made_again_and_that_of_its_session_stays(db, session):
@@ -225,3 +225,20 @@ def file(tmp_path):
     database = empty(tmp_path / "memory.db")
     yield database
     database.close()
+
+
+def test_what_retention_took_of_a_session_that_still_stands_stays_too(db, session):
+    old = sessions.start(db, HERE, NOON)
+    said = say(db, old, "I sold a boat.")
+    gone = say(db, session, "My piano is out of tune.")
+    id = keep_period(db, "day", "They sold a boat. They own a piano.", "")
+    rows = [(id, 0, old), (id, 0, session), (id, 1, old), (id, 2, session)]
+    with db.write():
+        db.many("insert into summary_source values (?, ?, 'session', ?)", rows)
+    take(db, message(said))
+
+    erase(db, gone)
+    assert told(db) == {"2026-01-02": "They sold a boat."}
+
+    erase(db, f"s{old}")
+    assert told(db) == {}

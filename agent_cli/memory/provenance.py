@@ -105,7 +105,7 @@ def walk(db: Database, names: Named) -> Walk:
     skills = unlearning.found(db, _sorted(messages), shorter, names.skills, names.taught, tells)
     found = Walk(
         _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
-        _sorted(losing - facts), _sorted(again | set(names.summaries)), upward.kept(db, names.owner, again, says),
+        _sorted(losing - facts), _sorted(again | set(names.summaries)), upward.kept(db, names.owner, again, gone, says),
         upward.keys(db, again), skills, _sorted(_all(db, "jotting", "session_id", emptied)),
     )  # fmt: skip
     told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", found.summaries, wanted="session_id")))

@@ -8,9 +8,11 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
-from agent_cli.memory import periods, summaries
+from agent_cli.memory import grains, periods, summaries
 from agent_cli.memory.summaries import Sentence, Source
 from agent_cli.store.db import Database
+
+_LITTLE = 100  # characters of each conversation: only which there are is asked
 
 Kept = tuple[int, tuple[Sentence, ...]]
 """A summary and the sentences of it that stay."""
@@ -51,20 +53,33 @@ def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
     return tuple(each.key for each in sorted(told, key=lambda each: (periods.GRAINS.index(each.grain), each.first)))
 
 
-def kept(db: Database, owner: str, found: Iterable[int], said: Callable[[int, str], bool]) -> tuple[Kept, ...]:
+def kept(
+    db: Database, owner: str, found: Iterable[int], gone: Iterable[Source], said: Callable[[int, str], bool]
+) -> tuple[Kept, ...]:
     """Of summaries that go, the sentences that stay: retention has taken all that they were made from.
 
-    They could never be made again, and come from nothing that is still there to be forgotten. `said`: whether a
-    sentence of a summary says something of it even so. A sentence of unknown source does not stay.
+    They could never be made again, and come from none of these rows, which are `gone`. `said`: whether a sentence of a
+    summary says something of them even so. A sentence of unknown source does not stay.
     """
     left = []
+    forgotten = set(gone)
     for id in sorted(found):
-        summary = summaries.get(db, id, owner)
-        told = summaries.outlived(db, summary) if summary else []
+        told = _outlived(db, owner, id, forgotten)
         stay = tuple((words, sources) for words, sources in told if sources and not said(id, words))
         if stay:
             left.append((id, stay))
     return tuple(left)
+
+
+def _outlived(db: Database, owner: str, id: int, forgotten: set[Source]) -> list[Sentence]:
+    summary = summaries.get(db, id, owner)
+    if summary is None:
+        return []
+    taken = frozenset[Source]()
+    if summary.grain == "day":  # where its sessions may stand and hold nothing of it any more
+        taken = grains.read(db, owner, periods.parse(summary.period), _LITTLE).lost
+    told = summaries.outlived(db, summary, taken - forgotten)
+    return [(words, sources) for words, sources in told if not forgotten & set(sources)]
 
 
 def _of_periods(db: Database, found: Iterable[int]) -> list[int]:

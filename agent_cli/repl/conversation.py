@@ -10,7 +10,7 @@ from agent_cli.agent.context import Context
 from agent_cli.agent.events import Event, Noticed, TextArrived
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
-from agent_cli.agent.worker import summariser
+from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, forgotten, log, sessions, summarising

@@ -130,6 +130,16 @@ def waits(db: Database, kind: str, subject: str | None = None) -> bool:
     )
 
 
+def fresh(db: Database, kind: str, now: datetime) -> list[str]:
+    """What the jobs of this kind are about that are due or running, and have not failed yet."""
+    rows = db.rows(
+        """select subject from job where kind = ? and ((state = 'ready' and attempts = 0 and due_at <= ?)
+             or state = 'running') order by id""",
+        (kind, clock.utc(now)),
+    )
+    return [subject for (subject,) in rows]
+
+
 def settle(db: Database, kind: str, now: datetime) -> None:
     """What the jobs of this kind were to do has been done without them."""
     with db.write():
