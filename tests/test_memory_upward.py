@@ -1,11 +1,14 @@
 """What is forgotten leaves the summaries of its day, week, month, quarter and year."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from agent_cli.agent import worker
 from agent_cli.memory import (
     adoption,
+    closing,
     evidence,
     forget,
     grains,
@@ -23,6 +26,7 @@ from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
 from tests.forgetting import keep_period, traces
 from tests.recalling import empty, handles, reply, say
+from tests.test_agent_worker import desk
 from tests.turns import close_with, summarise
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"
@@ -242,3 +246,22 @@ def test_what_retention_took_of_a_session_that_still_stands_stays_too(db, sessio
 
     erase(db, f"s{old}")
     assert told(db) == {}
+
+
+def test_what_was_made_by_jobs_up_to_the_year_is_made_again_without_it(file):
+    session = sessions.start(file, HERE, NOON)
+    gone = say(file, session, f"My code is {SECRET}.")
+    say(file, session, "I have a cat called Mia.")
+    closing.close(file, session, noon)
+    later = replace(desk(file), time=lambda: LATER)
+    while worker.run_one(later):
+        pass
+    assert [SECRET in words for words in told(file).values()] == [True] * 5
+
+    assert erase(file, gone, time=lambda: LATER).clean
+
+    assert (told(file), traces(file.path, SECRET)) == ({}, 0)
+    while worker.run_one(later):
+        pass
+    assert ["Mia" in words for words in told(file).values()] == [True] * 5
+    assert traces(file.path, SECRET) == 0
