@@ -22,6 +22,7 @@ from agent_cli.memory import (
     topic,
 )
 from agent_cli.memory.summaries import Source
+from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
 from tests.forgetting import keep_period, traces
@@ -265,3 +266,17 @@ def test_what_was_made_by_jobs_up_to_the_year_is_made_again_without_it(file):
         pass
     assert ["Mia" in words for words in told(file).values()] == [True] * 5
     assert traces(file.path, SECRET) == 0
+
+
+def test_what_a_tool_found_of_a_summary_that_goes_is_taken_out(file):
+    session, other = (sessions.start(file, HERE, NOON) for _ in range(2))
+    gone = say(file, session, f"I mean {SECRET}.")
+    keep_period(file, "year", f"All year they meant {SECRET}. They sold a boat.", "", message(gone))
+    say(file, other, "What did I mean?")
+    call = ToolCall("c1", "search", {"query": "meant"})
+    log.answer(file, other, HERE, call, ToolResult(f"y1 2026: All year they meant {SECRET}."), NOON)
+
+    assert erase(file, gone).clean
+
+    assert traces(file.path, SECRET) == 0
+    assert file.rows("select text from message where role = 'tool'") == [("(erased)",)]

@@ -84,7 +84,8 @@ def find(
     theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN or line in said))
     # The offline model only quotes: what it said is as good as what a tool found.
     quoting = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
-    results = holding("message", quoting, theirs, found.messages)
+    made = frozenset(line for line in telling.lines(provenance.summarised(db, found)) if len(line) >= telling.OWN)
+    results = holding("message", quoting, Wanted(theirs.lines | made), found.messages)
     calls = holding("tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
     named = _remaining(db, found, wanted, set(results), set(calls), owner)

@@ -284,6 +284,15 @@ def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
     return own, other
 
 
+def summarised(db: Database, found: Walk) -> list[str]:
+    """The sentences of summaries that go: what a tool found of them was made from the same."""
+    rows = db.rows(
+        "select text from summary where id in (select value from json_each(?))", (json.dumps(_without(found)),)
+    )
+    told = [sentence for (words,) in rows for sentence in text.sentences(words)]
+    return told + [words for id, stay in found.kept for words in _lost(db, id, stay)]
+
+
 def unlearned(found: Walk) -> Ids:
     """The skills that go, and those that become what they were."""
     return (*found.skills.erased, *(id for id, _, _ in found.skills.back))
