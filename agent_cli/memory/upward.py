@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
-from agent_cli.memory import grains, periods, summaries
+from agent_cli.memory import grain_sources, grains, periods, summaries
 from agent_cli.memory.summaries import Sentence, Source
 from agent_cli.store.db import Database
 
@@ -76,8 +76,10 @@ def _outlived(db: Database, owner: str, id: int, forgotten: set[Source]) -> list
     if summary is None:
         return []
     taken = frozenset[Source]()
-    if summary.grain == "day":  # where its sessions may stand and hold nothing of it any more
-        taken = grains.read(db, owner, periods.parse(summary.period), _LITTLE).lost
+    if summary.grain == "day":  # its sessions may stand and hold nothing of it any more
+        day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
+        if grain_sources.taken(db, day, [each for each in named if each not in forgotten]):
+            taken = grains.read(db, owner, day, _LITTLE).lost
     told = summaries.outlived(db, summary, taken - forgotten)
     return [(words, sources) for words, sources in told if not forgotten & set(sources)]
 
