@@ -36,9 +36,9 @@ from agent_cli.store import events, jobs, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import traces
-from tests.recalling import STRANGER, empty, handles, reply, say
+from tests.recalling import STRANGER, handles, reply, say
 from tests.test_agent_worker import desk
 from tests.turns import close_with
 
