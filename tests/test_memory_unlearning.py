@@ -4,9 +4,9 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import evidence, forget, index, provenance, sessions, skill_file, skills, topic
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import learn, traces
-from tests.recalling import empty, handles, say
+from tests.recalling import handles, say
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"
 

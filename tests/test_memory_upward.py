@@ -24,9 +24,9 @@ from agent_cli.memory import (
 from agent_cli.memory.summaries import Source
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import keep_period, traces
-from tests.recalling import empty, handles, reply, say
+from tests.recalling import handles, reply, say
 from tests.test_agent_worker import desk
 from tests.turns import close_with, summarise
 
