@@ -22,6 +22,7 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BATCH = 500
 _MANY = 20_000  # passages from which a second thread pays
+_REBUILT = 50  # to take a passage out of an index takes as long as to index a hundred
 _UNMERGED = 12  # new passages that are left unmerged; with 16 pieces of an index a turn would have to merge them itself
 
 _WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
@@ -340,15 +341,21 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
     with damage.survived(db, "vectors"):
         vectors.erase(db, gone)
     listed = json.dumps(gone)
+    many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
-        columns = ", ".join(_COLUMNS[index])
-        with damage.survived(db, index):
-            db.execute(
-                f"""insert into {name} ({name}, rowid, {columns})
-                    select 'delete', t.id, {columns} from json_each(?) c cross join passage_text t on t.id = c.value""",
-                (listed,),
-            )
+        if not many:
+            columns = ", ".join(_COLUMNS[index])
+            with damage.survived(db, index):
+                db.execute(
+                    f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
+                        from json_each(?) c cross join passage_text t on t.id = c.value""",
+                    (listed,),
+                )
     db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+    for index, name in names.items():
+        if many:
+            with damage.survived(db, index):
+                db.execute(f"insert into {name} ({name}) values ('rebuild')")
 
 
 def _area(db: Database, owner: str, place: str) -> int:
