@@ -16,10 +16,6 @@ def called(here, name, **arguments):
     return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
 
 
-def test_the_time_is_told_with_day_and_offset(context):
-    assert called(context, "now") == ToolResult("Friday, 02 January 2026, 12:00 (+0000)")
-
-
 def test_what_is_jotted_down_is_read_again(context):
     assert called(context, "read_jottings") == ToolResult("nothing is jotted down")
     for text in ("one", "two"):
@@ -37,7 +33,12 @@ def test_jottings_of_another_session_are_not_read(context):
 
 def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_closes(context):
     ask = calls(("jot", {"text": "the secret plan"}), ("jot", {"text": "the secret plan", "why": "secret"}))
-    hired = agent(ask, calls("read_jottings", "now"), "I keep it in mind.", approve=lambda call: 1 / 0)
+    hired = agent(
+        ask,
+        calls("read_jottings", ("search_notes", {"query": "plan"})),
+        "I keep it in mind.",
+        approve=lambda call: 1 / 0,
+    )
     run(hired, context, "Keep something in mind.")
     assert jottings.of(context.db, context.session) == ["the secret plan"]
 
@@ -48,7 +49,7 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
     assert context.db.rows("select * from jotting") == []
     erased = "(erased when the session closed)"
     told = [entry.message.text for entry in log.history(context.db, context.session) if entry.message.role == "tool"]
-    assert told == [erased, erased, erased, "Friday, 02 January 2026, 12:00 (+0000)"]
+    assert told == [erased, erased, erased, "no note has these words"]
     assert [part.text for entry in log.history(context.db, context.session) for part in entry.parts][1:3] == [
         erased
     ] * 2
