@@ -1,15 +1,17 @@
 from dataclasses import replace
+from typing import get_args
 
-from agent_cli.memory import closing, jottings, log, notes, vectors
+from agent_cli.memory import closing, jottings, log, notes, periods, summaries, vectors
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import events
+from agent_cli.tools.memory import Grain
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, noon
 from tests.recalling import EMBEDDED, catch_up, note
-from tests.turns import agent, calls, run
+from tests.turns import agent, calls, run, summarise
 
 
 def called(here, name, **arguments):
@@ -94,6 +96,28 @@ def test_the_model_finds_what_was_written_a_moment_ago(context):
     note(context.db, "The submarine is yellow")
 
     assert called(context, "search_memory", query="submarine") == ToolResult("n1 (02 Jan 2026) The submarine is yellow")
+
+
+def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context):
+    note(context.db, "The boat is called Anna")
+    log.say(context.db, context.session, HERE, [Part("My boat is Anna.", "typed")], noon())
+    summarise(context.db, context.session, "They spoke of the boat.")
+    for period in map(periods.parse, ("2025-12-31", "2026-W01", "2025-12", "2025-Q4", "2025")):
+        made = summaries.Made(f"The boat in the {period.grain}.", "", "model", "m")
+        with context.db.write():
+            summaries.keep_period(context.db, "person", period, made, "2025-12-31T12:00:00.000Z", noon)
+
+    def found(grain):
+        lines = called(context, "search_memory", query="boat", grain=grain, max_results=20).text.splitlines()
+        return sorted(line.partition(" (")[0] for line in lines)
+
+    by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact")}
+    assert by_grain == {
+        "working": ["m1"], "session": ["y1"], "day": ["y2"], "week": ["y3"], "month": ["y4"], "quarter": ["y5"],
+        "year": ["y6"], "note": ["n1"],
+    }  # fmt: skip
+    assert {"m1", "n1"} < set(found("any"))
+    assert called(context, "search_memory", query="boat", grain="decade").failed
 
 
 def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):

@@ -11,6 +11,9 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
+Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"]
+_KINDS: dict[str, tuple[str, ...]] = {"any": (), "working": ("message",), "note": ("note",), "fact": ("fact",)}
+
 
 @tool(risk="session")
 def jot(context: ToolContext, text: str) -> str:
@@ -55,7 +58,7 @@ def search_notes(context: ToolContext, query: str) -> str:
 def search_memory(
     context: ToolContext,
     query: str,
-    grain: Annotated[Literal["any", "message", "summary", "note", "fact"], "kind"] = "any",
+    grain: Annotated[Grain, "working: messages; session to year: summaries"] = "any",
     min_days_ago: int = 0,
     max_days_ago: int = 0,
     max_results: int = 5,
@@ -63,7 +66,7 @@ def search_memory(
     """Search earlier sessions, notes and facts: dated snippets with handles. timeline shows one whole."""
     now = context.time()
     allowed = Filter(
-        context.scope.owner, () if grain == "any" else (grain,),
+        context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
         here=context.scope.place, within=context.session,
