@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 from itertools import chain, count, groupby, pairwise
 
@@ -152,6 +153,7 @@ def test_a_call_is_never_torn_from_its_result(rounds, room, least):
 
 def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context):
     asked(context, "My cat is Mia.")
+    replied(context, "I see.")
     close_with(context.db, context.session, "The cat is Mia.")
     here = another(context)
     hired = agent("One.", "Two.")
@@ -165,6 +167,7 @@ def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context
         "- 02 January 2026 (s1): The cat is Mia.\n"
         "The end of the previous session (s1, 02 January 2026):\n"
         "person: My cat is Mia.\n"
+        "you: I see.\n"
         "End of memory. ]]"
     )
     assert [seen[1] for seen in hired.model.seen] == [Message("user", "First?", before=opening, after=TODAY)] * 2
@@ -253,11 +256,23 @@ def test_a_long_tool_result_is_shown_short(context):
 
 
 def test_the_sizes_add_up_to_what_is_sent(context):
-    asked(context, "Hello?")
-    shown = loop.request(agent(), context)
+    asked(context, "My cat is Mia.")
+    replied(context, "I see.")
+    close_with(context.db, context.session, "The cat is Mia.")
+    here = another(context)
+    for number in range(11):
+        run(agent("I see."), here, f"Question {number} about nothing in particular?")
+    here = another(here)
+    hired = agent("Mia.", recollect=remember)
+    run(hired, here, "How is my cat called?")
+    shown = loop.request(hired, here)
 
-    assert list(shown.sizes) == ["instructions", "tools", "carried over", "conversation"]
-    assert 200 < sum(shown.sizes.values()) < shown.room == 8192 - 1024
+    assert list(shown.sizes) == ["instructions", "tools", "summaries", "last session", "conversation", "recalled"]
+    assert min(shown.sizes.values()) > 10
+    words = "".join(message.content for message in shown.messages)
+    tools = json.dumps([tool.schema() for tool in hired.tools.values()])
+    assert abs(sum(shown.sizes.values()) - fence.tokens(words) - fence.tokens(tools)) < 20
+    assert shown.room == 8192 - 1024
 
 
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])

@@ -183,7 +183,7 @@ def test_context_shows_what_the_model_sees(conversation):
     say(conversation, "hello")
     shown = run(conversation, "/context").splitlines()
     assert [line.rsplit(maxsplit=4)[0].split()[0] for line in shown] == [
-        "instructions", "tools", "carried", "conversation", "free",
+        "instructions", "tools", "conversation", "free",
     ]  # fmt: skip
     full = run(conversation, "/context --full")
     assert full.startswith("── system\nYou are agent")
