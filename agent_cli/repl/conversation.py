@@ -13,7 +13,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.agent.worker import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, log, sessions, summarising
+from agent_cli.memory import closing, difference, forgotten, log, sessions, summarising
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
@@ -129,6 +129,8 @@ class Conversation:
                 closing.close_with(db, session.id, made, self.app.time, rounds)
                 self._forget_state()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
+                for line in difference.since_opened(db, session.id, session.owner, "/review"):
+                    yield Noticed(line)
             finally:
                 db.close()
 
