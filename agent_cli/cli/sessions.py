@@ -14,7 +14,7 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, grains, log, sessions, summaries, summarising, transfer
+from agent_cli.memory import closing, difference, forgotten, grains, log, sessions, summaries, summarising, transfer
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
 from agent_cli.text import clean
@@ -92,6 +92,8 @@ def close(context: typer.Context, told: Told) -> None:
     made = summarising.make(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, made, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
+    for line in difference.since_opened(app_.db, session.id, session.owner, "agent facts review"):
+        output.note(line)
 
 
 @app.command()
