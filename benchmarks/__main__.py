@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, facts, recall, startup, window
+from benchmarks import crash, crowd, facts, recall, startup, window, years
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
@@ -12,6 +12,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "recall": recall.run,
     "facts": facts.run,
     "window": lambda options: window.run(),
+    "years": lambda options: years.run(),
 }
 
 

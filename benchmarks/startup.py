@@ -100,7 +100,7 @@ def _runs(program: Program, server: OllamaServer) -> Mapping[str, Callable[[], f
         "agent --help": lambda: _ended([*program.command, "--help"]),
         "agent ask, model named, until the request arrives": lambda: _asked(program, server, CHAT.name),
         "agent ask, model auto, until the request arrives": lambda: _asked(program, server, "auto"),
-        "agent, until the prompt stands": lambda: _prompted(program),
+        "agent, until the prompt stands": lambda: prompted(program),
     }
 
 
@@ -141,7 +141,7 @@ def _asked(program: Program, server: OllamaServer, model: str) -> float:
     return next(each.received_at for each in server.requests[before:] if each.path == "/api/chat") - began
 
 
-def _prompted(program: Program) -> float:
+def prompted(program: Program) -> float:
     began = time.perf_counter()
     terminal = Terminal(program.command, program.env, program.work)
     try:

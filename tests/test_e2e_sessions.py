@@ -83,13 +83,17 @@ Yes.
 
 """
 
+WORDS = "person: which tea? assistant: I look. assistant: Green. person: sure? assistant: Yes."
+
 
 def test_a_session_is_shown_by_handle_and_by_words(program, talk):
-    assert program("sessions", "show", "s1") == Ran(0, SHOWN, "")
-    assert program("sessions", "show", "GREEN").out == SHOWN
+    assert program("sessions", "show", "s1") == Ran(
+        0, f"{SHOWN}## Summary (extracted, by no model yet)\n\n{WORDS}\n", ""
+    )
+    assert program("sessions", "show", "GREEN").out.startswith(SHOWN)
     row = program("sessions", "show", "s1", "--json").json
     assert (row["id"], row["summary"], [m["role"] for m in row["messages"]]) == (
-        "s1", None, ["user", "assistant", "tool", "assistant", "user", "assistant"],
+        "s1", WORDS, ["user", "assistant", "tool", "assistant", "user", "assistant"],
     )  # fmt: skip
 
 
@@ -108,14 +112,14 @@ def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk)
     ((text, method, model),) = program.rows("select text, method, model from summary")
     assert (method, model) == ("extract", "")
     assert "which tea?" in text
-    assert "## Summary (extracted, no model answered)" in program("sessions", "show", "s1").out
+    assert "## Summary (extracted, by no model yet)" in program("sessions", "show", "s1").out
 
 
 def test_closing_with_a_named_model_that_does_not_answer_leaves_the_session_as_it_was(program, talk):
     program.env["OLLAMA_HOST"] = "127.0.0.1:9"
     before = program.rows("select * from session where id = 1")
     assert program("sessions", "close", "s1").code == 3
-    assert program.rows("select * from summary") == []
+    assert program.rows("select method from summary") == [("extract",)]
     assert program.rows("select * from session where id = 1") == before
 
 

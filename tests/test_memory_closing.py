@@ -25,11 +25,12 @@ def after(db, session):
     return row, jottings.of(db, session), waiting, told
 
 
-def test_a_session_that_is_left_is_closed_and_its_summary_queued(db, spoken):
+def test_a_session_that_is_left_is_closed_with_an_extract_and_its_summary_queued(db, spoken):
     closing.close(db, spoken, noon)
 
     assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "person", "s1")])
-    assert summaries.of(db, spoken) is None
+    made = summaries.of(db, spoken)
+    assert (made.text, made.method) == ("person: My cat is Mia.", "extract")
 
 
 def test_one_that_is_closed_with_its_summary_queues_its_day_alone(db, spoken):

@@ -193,7 +193,7 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
 
     close_with(db, session, "They own a piano.", rounds=before)
 
-    assert summaries.of(db, session) is None
+    assert summaries.of(db, session).text == "person: My cat is called Mia."
     assert sessions.get(db, session, "person").closed_at is not None
 
 

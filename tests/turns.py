@@ -81,4 +81,5 @@ def summarise(db, session, words, method="model", model="m", time=noon):
 
 def close_with(db, session, words, method="model", rounds=None):
     """Close a session with a summary in these words."""
-    closing.close_with(db, session, summarising.make(db, session, words, method, "m"), noon, rounds)
+    name = "m" if method == summaries.MODEL else ""
+    closing.close_with(db, session, summarising.make(db, session, words, method, name), noon, rounds)

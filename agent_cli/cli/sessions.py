@@ -57,7 +57,7 @@ def show(context: typer.Context, told: Told, as_json: AsJson = False) -> None:
         return
     output.say(transfer.markdown(app_.db, session))
     if summary:
-        made = " (extracted, no model answered)" if summary.method == "extract" else ""
+        made = " (extracted, by no model yet)" if summary.method == "extract" else ""
         output.say(f"## Summary{made}\n\n{summary.text}")
 
 

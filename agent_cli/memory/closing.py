@@ -1,4 +1,4 @@
-"""How a session ends: its jottings are erased, and a summary is written or queued."""
+"""How a session ends: its jottings are erased and a summary is written, extracted until a job has run."""
 
 from datetime import timedelta
 
@@ -10,11 +10,19 @@ from agent_cli.store.db import Database
 
 
 def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person") -> None:
-    """Close it now and leave the summary to a job. One in which nothing was said gets none."""
+    """Close it now and leave the summary to a job; until then an extract stands for it: the next session may begin now.
+
+    One in which nothing was said gets none.
+    """
+    rounds = forgotten.rounds(db)
+    extract = None if summaries.of(db, session) else summarising.make(db, session, "", summaries.EXTRACT, "")
     with db.write():
         _close(db, session, time, actor)
-        if log.count(db, session) and not summaries.is_current(db, session):
-            jobs.add(db, summarising.JOB, ids.handle("session", session), time())
+        if not log.count(db, session) or summaries.is_current(db, session):
+            return
+        if extract and extract.text and forgotten.rounds(db) == rounds and not summaries.of(db, session):
+            summaries.keep_session(db, session, extract, time)
+        jobs.add(db, summarising.JOB, ids.handle("session", session), time())
 
 
 def close_with(db: Database, session: int, made: Made | None, time: clock.Clock, rounds: int | None = None) -> None:

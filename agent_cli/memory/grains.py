@@ -144,7 +144,7 @@ def stream(material: Material, ask: Ask | None, characters: int) -> Iterator[str
 def make(material: Material, words: str, method: str, model: str) -> Made:
     """The summary in these words, behind the sentences that have outlived their sources."""
     if not words.strip():  # the model had nothing to say
-        words, method, model = grain_questions.extract(material.period, material.items), summaries.EXTRACT, ""
+        words, method = grain_questions.extract(material.period, material.items), summaries.EXTRACT
     kept = dict(material.outlived)
     new = " ".join(text.sentences(words)[: SENTENCES[material.period.grain]])
     whole = " ".join([*kept, new]) if new else " ".join(kept)

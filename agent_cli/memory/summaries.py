@@ -262,12 +262,15 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 
 def extracted(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone."""
+    """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone.
+
+    A model that had nothing to say of it is named beside the extract, and is not asked again.
+    """
     return [
         (owner, period, session)
         for owner, period, session in db.rows(
             """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
-               where y.method = 'extract' and case when y.session_id is not null
+               where y.method = 'extract' and y.model = '' and case when y.session_id is not null
                      then s.closed_at is not null and exists (select 1 from message where session_id = s.id)
                      else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
                           or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0

@@ -66,7 +66,7 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
     if not words.strip():  # the model had nothing to say
         if summaries.of(db, session):
             return None
-        words, method, model = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT, ""
+        words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
     said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
     earlier = summaries.of(db, session)
     outlived = summaries.outlived(db, earlier) if earlier else []

@@ -40,7 +40,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
                 yield TextArrived(f"\n{older}" if shown else older)
             if found.details:
                 yield Noticed(f"verbatim: {found.details}")
-            how = "extracted, no model answered" if found.method == summaries.EXTRACT else "summarised"
+            how = "extracted, by no model" if found.method == summaries.EXTRACT else "summarised"
             yield Noticed(f"{period.key} ({found.handle}), {how}{' just now' if shown else ''}")
         finally:
             db.close()
