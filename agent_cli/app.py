@@ -213,7 +213,9 @@ class App:
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
         learns, model = self.config.learn == "ask", lambda: self.cheap_model(db)
-        return Desk(db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns)
+        return Desk(
+            db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns, self.config.retention
+        )
 
 
 def open_app(

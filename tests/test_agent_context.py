@@ -11,10 +11,8 @@ from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory import index, jottings, log, rolling, sessions
 from agent_cli.messages import Message, Part
-from agent_cli.store import schema
-from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import agent, calls, close_with, run
 
 TODAY = "[[ Today is Friday, 02 January 2026, 12:00. ]]"
@@ -136,9 +134,7 @@ def test_the_window_falls_back_when_there_are_more_than_22_messages(context, sai
 @given(rounds=some.lists(some.integers(0, 5), max_size=14), room=some.integers(1024, 3000), least=some.integers(2, 9))
 @settings(max_examples=30)
 def test_a_call_is_never_torn_from_its_result(rounds, room, least):
-    db = Database()
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty()
     here = ToolContext(db, sessions.start(db, HERE, NOON), HERE, noon)
     replies = [[*[calls(("jot", {"text": f"{n} {m}" * 9})) for m in range(r)], "Yes."] for n, r in enumerate(rounds)]
     hired = agent(*chain(*replies), num_ctx=room, window=Window(least, least + 6), tools={})

@@ -9,10 +9,8 @@ from agent_cli.llm.model import Cancel, Done, Rethought, Text
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory import log, sessions
 from agent_cli.messages import Message, Part
-from agent_cli.store import schema
-from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import agent, calls, chunks, logged, run, text_of, turn, unanswered
 
 TIME = "Friday, 02 January 2026, 12:00 (+0000)"
@@ -22,9 +20,7 @@ TIME = "Friday, 02 January 2026, 12:00 (+0000)"
 def onlooker(tmp_path):
     """A turn's context in a file, and another program that reads along."""
     path = tmp_path / "memory.db"
-    db = Database(path)
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty(path)
     here = ToolContext(db, sessions.start(db, HERE, NOON), HERE, noon)
     other = sqlite3.connect(path)
     yield here, lambda sql: other.execute(sql).fetchall()

@@ -35,6 +35,7 @@ VENDORS = {
     "platformdirs": "config",
     "stdnum": "memory",
     "tomlkit": "cli",
+    "yaml": "memory",
     "typer": "cli",
     "prompt_toolkit": "repl",
     "rich": "repl cli",

@@ -9,14 +9,13 @@ from hypothesis import strategies as some
 from agent_cli.memory import adoption, index, log, notes, periods, recall, sessions, summaries, surroundings, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import (
     ELSEWHERE,
     EMBEDDED,
     STRANGER,
     catch_up,
     day,
-    empty,
     fact,
     find,
     handles,

@@ -19,6 +19,7 @@ from agent_cli.memory import (
     forgotten,
     grains,
     index,
+    retention,
     rolling,
     soundness,
     summarising,
@@ -69,12 +70,14 @@ def run_one(desk: Desk) -> bool:
 
 
 def look_around(desk: Desk) -> None:
-    """Close what was left alone, and queue what was done without a model when one answers now."""
+    """Close what was left alone; queue what was done without a model when one answers now, and what is due each day."""
     closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summarising.queue_extracted(desk.db, desk.time())
         grains.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
+    if desk.retention:
+        retention.queue(desk.db, desk.time())
 
 
 def fold(desk: Desk, job: jobs.Job) -> Effect:
@@ -127,6 +130,13 @@ def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
+def retain(desk: Desk, job: jobs.Job) -> Effect:
+    """Remove what is old, as far as the person's settings say so."""
+    for _ in retention.run(desk.db, retention.policy(desk.retention), desk.time):
+        desk.cancel.wait(_BETWEEN)
+    return lambda: None
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     summarising.JOB: summariser.summarise,
     grains.JOB: summariser.summarise_period,
@@ -135,6 +145,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     INDEX: catch_up,
     MEND: mend,
     forgotten.JOB: empty_journal,
+    retention.JOB: retain,
 }
 
 

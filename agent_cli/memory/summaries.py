@@ -31,6 +31,10 @@ class Source:
         return ids.handle(self.kind, self.row)
 
 
+Sentence = tuple[str, tuple[Source, ...]]
+"""Its words, and what they come from."""
+
+
 @dataclass(frozen=True)
 class Made:
     """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
@@ -195,9 +199,7 @@ def gone(db: Database, summary: Summary) -> set[Source]:
     return {each for found in sources(db, summary.id).values() for each in found if not _stands(db, each)}
 
 
-def outlived(
-    db: Database, summary: Summary, taken: AbstractSet[Source] = frozenset()
-) -> list[tuple[str, tuple[Source, ...]]]:
+def outlived(db: Database, summary: Summary, taken: AbstractSet[Source] = frozenset()) -> list[Sentence]:
     """The sentences whose sources are all gone, with these: they can be made from nothing any more.
 
     When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
@@ -235,8 +237,24 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
 
 
+def shorten(db: Database, id: int, kept: Sequence[Sentence]) -> None:
+    """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
+    index.erase(db, "y", id)  # before its words change
+    whole = tuple(sources(db, id).get(0, ()))
+    told = " ".join(words for words, _ in kept)
+    db.execute(
+        """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
+           where id = ?""",
+        (told, id),
+    )
+    _set_sources(db, id, Made(told, "", "", "", tuple(found for _, found in kept), whole))
+
+
 def drop_sources(db: Database, found: Iterable[Source]) -> None:
-    """Have no sentence name these rows any more. Runs in the caller's transaction."""
+    """Have no sentence name these rows any more: they are forgotten, and what came of them must not count as outlived.
+
+    Runs in the caller's transaction.
+    """
     db.execute(
         """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
         (json.dumps([(each.kind, each.row) for each in found]),),
@@ -244,12 +262,18 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 
 def extracted(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of those made without a model, of sessions only closed ones."""
+    """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone."""
     return [
         (owner, period, session)
         for owner, period, session in db.rows(
             """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
-               where y.method = 'extract' and (y.session_id is null or s.closed_at is not null)"""
+               where y.method = 'extract' and case when y.session_id is not null
+                     then s.closed_at is not null and exists (select 1 from message where session_id = s.id)
+                     else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
+                          or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
+                                     and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)
+                                          or exists (select 1 from message where kind = 'session'
+                                                     and session_id = o.row))) end"""
         )
     ]
 

@@ -218,7 +218,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if not words:
         told = evidence.resume(app.db, app.time)
         return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
-    handles = all(re.fullmatch(r"[smnfy]\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(r"[smnfyk]\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))

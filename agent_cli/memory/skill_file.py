@@ -1,0 +1,85 @@
+"""The open format of a skill: SKILL.md, with front matter that names and describes it, and how it is done below.
+
+A file is kept character by character, so that what was taken in is given out the same.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agent_cli.errors import UsageError
+from agent_cli.text import Pattern, one_line
+
+NAME = "SKILL.md"
+LONGEST = 20_000  # characters of a skill: more than a small model can follow
+_NAME, _DESCRIPTION = 64, 1024  # characters, as the format has it
+_FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_SHAPE = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class SkillFile:
+    name: str
+    description: str  # what it does and when to use it, on one line
+    body: str  # the steps
+    text: str  # the whole file
+
+
+def read(text: str) -> SkillFile:
+    """Raises UsageError that says what is wrong with it."""
+    if len(text) > LONGEST:
+        raise UsageError(f"a skill has at most {LONGEST} characters, and this has {len(text)}")
+    front = _FRONT.match(text)
+    if front is None:
+        raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
+    told = _front(front[1])
+    name, description = (told.get(key) for key in ("name", "description"))
+    if not isinstance(name, str) or not isinstance(description, str) or not description.strip():
+        raise UsageError("the front matter of a skill must have a name and a description, both texts")
+    body = text[front.end() :].strip()
+    if not body:
+        raise UsageError("a skill without steps says nothing: write them below its front matter")
+    return SkillFile(checked(name), _described(description), body, text)
+
+
+def compose(name: str, description: str, body: str) -> str:
+    """A new file. Raises UsageError like `read`."""
+    import yaml  # 27 ms, and few starts of the program read or write a skill
+
+    told = yaml.safe_dump(
+        {"name": checked(name), "description": _described(description)}, allow_unicode=True, sort_keys=False, width=1000
+    )
+    text = f"---\n{told}---\n\n{body.strip()}\n"
+    return read(text).text
+
+
+def checked(name: str) -> str:
+    """The name, when the format allows it. Raises UsageError."""
+    name = name.strip()
+    if len(name) > _NAME or not _SHAPE.fullmatch(name):
+        raise UsageError(
+            f"{one_line(name, 70)!r} is no name for a skill: write small letters, digits and single hyphens, at most "
+            f"{_NAME}, as in deploy-site"
+        )
+    return name
+
+
+def _described(description: str) -> str:
+    told = " ".join(description.split())
+    if len(told) > _DESCRIPTION:
+        raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(told)}")
+    return told
+
+
+def _front(words: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        told = yaml.safe_load(words)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        where = getattr(error, "problem_mark", None)
+        line = f" (line {where.line + 2})" if where else ""
+        raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error
+    if not isinstance(told, dict):
+        raise UsageError("the front matter of a skill must have lines name: and description:")
+    return told
