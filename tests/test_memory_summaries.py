@@ -145,7 +145,7 @@ def test_a_session_has_one_summary_the_last_and_of_five_sentences(db, session):
 
     at = "2026-01-02T12:00:00.000Z"
     assert summaries.of(db, session) == summaries.Summary(
-        1, session, "session", "", "One. Two! Three? Four. Five…", "", "model", at, 0, at, 0
+        1, session, "session", "", "One. Two! Three? Four. Five…", "", "model", at, 0, at, 0, "m"
     )
     assert db.rows("select owner, place, model from summary") == [("person", HERE.place, "m")]
 
