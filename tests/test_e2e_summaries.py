@@ -1,6 +1,7 @@
 """`agent summaries` and /summary: what remains of days and weeks, in real processes."""
 
 import shutil
+import signal
 
 import pytest
 
@@ -135,3 +136,26 @@ def test_a_summary_that_is_stopped_keeps_nothing(program, terminal, talk, server
     person.wait_prompt()
     person.enter("/summary").wait("Word 0.").type(CTRL_C).wait("stopped").wait_prompt()
     assert program.rows("select * from summary") == []
+
+
+def test_a_rebuild_that_is_stopped_leaves_what_is_done(program, talk, server):
+    slow = script.Reply(tuple(script.Piece(f"Word {n}. ", delay=0.3) for n in range(9)))
+    server.play(script.reply("Mia weighs 4 kg."), slow)
+    process = program.start("summaries", "rebuild", "2026-W01")
+    assert process.stderr.readline() == TOLD
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "made 1 summary\n", "agent: stopped\n")
+    assert program.rows("select period, text from summary") == [("2026-01-02", "Mia weighs 4 kg.")]
+    assert program("summaries", "rebuild", "2026-W01").err == "agent: 2026-W01 is made\n"
+
+
+def test_hiding_a_conversation_takes_it_out_of_its_day(program, talk, server):
+    server.play(script.reply("Mia weighs 4 kg. Graz was asked for."), script.reply("All of it."))
+    program("jobs", "run", "--until-idle")
+    at(program, 6, 13)("sessions", "rm", "s1")
+    server.play(script.reply("Graz was asked for."), script.reply("Graz."))
+    program("jobs", "run", "--until-idle")
+    assert program.rows("select period, text from summary order by id") == [
+        ("2026-01-02", "Graz was asked for."), ("2026-W01", "Graz."),
+    ]  # fmt: skip
