@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from agent_cli.agent import learner
+from agent_cli.agent import learner, reflector
 from agent_cli.agent.desk import INDEX, MEND, Desk
-from agent_cli.agent.listener import LEARN
+from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import (
@@ -76,6 +76,7 @@ def look_around(desk: Desk) -> None:
     if desk.model() is not None:
         summarising.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
+        jobs.revive(desk.db, REFLECT, reflector.NO_MODEL, desk.time())
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> summarising.Ask:
@@ -164,6 +165,13 @@ def learn(desk: Desk, job: jobs.Job) -> Effect:
     return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
 
 
+def reflect(desk: Desk, job: jobs.Job) -> Effect:
+    """Look back on a conversation for a skill, which then waits for a yes."""
+    if not desk.learns:
+        return lambda: None
+    return reflector.reflect(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
+
+
 def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
     if not forget.finish(desk.db, desk.time):
@@ -175,6 +183,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     summarising.JOB: summarise,
     rolling.JOB: fold,
     LEARN: learn,
+    REFLECT: reflect,
     INDEX: catch_up,
     MEND: mend,
     forgotten.JOB: empty_journal,
