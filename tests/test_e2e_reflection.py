@@ -57,8 +57,6 @@ def keys(shell):
 
 def test_nothing_of_lasting_value_is_the_normal_result(talks, server, terminal):
     converse(terminal, "Publish the site", "Check it first")
-    talks("jobs", "run", "--until-idle")
-    assert [body for body in server.turns if "skill" in (body.get("format") or {}).get("properties", {})] == []
     talks("jobs", "run", "--until-idle", env=LATER)
     [body] = [body for body in server.turns if "skill" in (body.get("format") or {}).get("properties", {})]
     assert "PERSON: Publish the site\nassistant: Fine.\nPERSON: Check it first" in body["messages"][-1]["content"]
@@ -71,10 +69,8 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal)
     converse(terminal, "Publish the site", "Check it first")
     talks("jobs", "run", "--until-idle", env=LATER)
     assert talks.rows(SKILLS) == [("deploy-site", "pending", "model", "typed", 1)]
-    assert talks("facts", "review", "--check", "--session", "s1").out == "1\n"
-    [row] = talks("facts", "review", "--json").json
+    [row] = talks("facts", "review", "--json", "--session", "s1", stdin="y\n" * 99).json
     assert (row["kind"], row["id"], row["body"][-1], row["session"]) == ("skill", "k1", "+ 3. rsync", "s1")
-    assert "  + 2. make check\n" in talks("facts", "review", stdin="y\n" * 99).out
 
     shell = terminal().wait("1 memory waits for your yes: /review").wait_prompt().enter("/review")
     keys(shell.wait("+ 3. rsync").wait("a model wrote it after s1")).type("o").wait("assistant: Fine.")

@@ -166,8 +166,9 @@ def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
         str(call.arguments.get("name", "")).strip(): entry.at
         for entry in entries for call in entry.message.calls if call.name == READ_SKILL
     }  # fmt: skip
-    present = {each.name: each for each in skills.listing(db, owner)}
-    return [_as_of(db, present[name], at) for name, at in called.items() if name in present][-_USED:]
+    present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
+    read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
+    return list(read.values())[-_USED:]
 
 
 def trust(entries: Sequence[Entry]) -> Origin:
