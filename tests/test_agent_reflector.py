@@ -119,7 +119,7 @@ def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, tal
     assert "The skill deploy-site, whole:\n1. make build\n2. rsync\n" in asked
     assert "assistant calls read_skill {" in asked
     [change] = skills.pending(db, "person")
-    assert (change.target_id, change.base) == (skill.id, 1)
+    assert (change.target_id, change.base, change.trust) == (skill.id, 1, "typed")
     assert change.text == (
         f'---\nname: deploy-site\ndescription: "Publish it: when asked"\nlicense: MIT # mine\n---\n\n{STEPS}\n'
     )

@@ -69,7 +69,7 @@ Review 1 of 1 · k1                                from s1 “Publish it”, jus
     m2 assistant: Done.
 """.replace("_", " ")
     )
-    assert screen.endswith("\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\n")
+    assert "\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent skills rm hides a skill again" in screen
     assert states(db) == [("accepted", 1)]
 
 
