@@ -40,7 +40,7 @@ def learn(
     def effect() -> None:
         if sessions.reading(db, session) != about:
             return
-        if not _unchanged(db, session, new):
+        if not unchanged(db, session, new):
             jobs.add(db, job.kind, job.subject, time())
             return
         for claim in extract.claims(db, scope.owner, found, new):
@@ -66,12 +66,14 @@ def _asked(
         raise ModelUnavailable(NO_MODEL)
     known = extract.near(db, scope.owner, new, time())
     try:
-        return extract.operations(extract.question(new, known), _ask(model, cancel)), ""
+        return extract.operations(extract.question(new, known), ask_in_json(model, cancel)), ""
     except Unreadable as error:
         return [], str(error)
 
 
-def _ask(model: ChatModel, cancel: Cancel) -> extract.Ask:
+def ask_in_json(model: ChatModel, cancel: Cancel) -> extract.Ask:
+    """The model as memory knows it: a question and a schema in, JSON out."""
+
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
         for chunk in model.reply([Message("user", question)], think=False, format=schema, cancel=cancel):
             if isinstance(chunk, Text):
@@ -84,7 +86,7 @@ def _new(db: Database, session: int, read_to: int, characters: int) -> list[Entr
     """The next exchanges that are over, as many as fit and at least one; their tools and what was imported apart."""
     entries = [entry for entry in log.history(db, session, after=read_to) if log.is_said(entry)]
     entries = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
-    ends = [n for n, entry in enumerate(entries, 1) if entry.message.role == "assistant" and _is_whole(entry)]
+    ends = [n for n, entry in enumerate(entries, 1) if entry.message.role == "assistant" and is_whole(entry)]
     chosen: list[Entry] = []
     start = 0
     for end in ends:
@@ -96,10 +98,12 @@ def _new(db: Database, session: int, read_to: int, characters: int) -> list[Entr
     return chosen
 
 
-def _is_whole(entry: Entry) -> bool:
+def is_whole(entry: Entry) -> bool:
+    """Whether a reply is the last one of its exchange."""
     return entry.finish is not None and not entry.message.calls
 
 
-def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
+def unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
+    """Whether a session still says what was read of it."""
     now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
     return all(now.get(entry.id) == entry.message.text for entry in read)

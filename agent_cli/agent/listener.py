@@ -7,9 +7,10 @@ receipt, before the model is asked and also when none answers; all else waits fo
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.memory import adoption, dating, hearing, promises, receipts
+from agent_cli.memory import adoption, dating, hearing, promises, receipts, sessions
 from agent_cli.memory.claims import Claim
 from agent_cli.memory.hearing import Heard
 from agent_cli.memory.predicates import SINGLE
@@ -18,6 +19,8 @@ from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
 LEARN = "learn"  # the job that reads what was said
+REFLECT = "reflect"  # and the one that looks back on a session, when it has rested
+REST = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,15 @@ def listen(
                     if not kept and promises.made(reply.text):
                         yield Noticed(ear.offer)
                     if ear.learns and event.model not in ("", "offline"):
-                        jobs.add(here.db, LEARN, ids.handle("session", here.session), here.time())
+                        _queue(here)
+
+
+def _queue(here: ToolContext) -> None:
+    """Have the turn read for facts, and a conversation for skills; a one-shot is over too soon to teach one."""
+    session, now = ids.handle("session", here.session), here.time()
+    jobs.add(here.db, LEARN, session, now)
+    if sessions.get(here.db, here.session, here.scope.owner).kind == "chat":
+        jobs.add(here.db, REFLECT, session, now, now + REST)
 
 
 def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:

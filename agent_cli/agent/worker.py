@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from agent_cli.agent import learner, summariser
+from agent_cli.agent import learner, reflector, summariser
 from agent_cli.agent.desk import INDEX, MEND, Desk
-from agent_cli.agent.listener import LEARN
+from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.agent.summariser import Effect
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel
@@ -76,6 +76,7 @@ def look_around(desk: Desk) -> None:
         summarising.queue_extracted(desk.db, desk.time())
         grains.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
+        jobs.revive(desk.db, REFLECT, reflector.NO_MODEL, desk.time())
     if desk.retention:
         retention.queue(desk.db, desk.time())
 
@@ -123,6 +124,13 @@ def learn(desk: Desk, job: jobs.Job) -> Effect:
     return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
 
 
+def reflect(desk: Desk, job: jobs.Job) -> Effect:
+    """Look back on a conversation for a skill, which then waits for a yes."""
+    if not desk.learns:
+        return lambda: None
+    return reflector.reflect(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
+
+
 def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
     if not forget.finish(desk.db, desk.time):
@@ -142,6 +150,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     grains.JOB: summariser.summarise_period,
     rolling.JOB: fold,
     LEARN: learn,
+    REFLECT: reflect,
     INDEX: catch_up,
     MEND: mend,
     forgotten.JOB: empty_journal,

@@ -21,7 +21,7 @@ from agent_cli.memory.proposals import Proposal, Reviewer
 
 def review(
     context: typer.Context,
-    session: Annotated[str, typer.Option("--session", help="Only what was said in this session.")] = "",
+    session: Annotated[str, typer.Option("--session", help="Only what was said or learned in this session.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
     as_json: AsJson = False,
     screen_reader: Annotated[

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
@@ -26,6 +26,8 @@ from agent_cli.text import Pattern
 
 Ask = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Puts one question to a language model, which answers in JSON after a schema, streamed. Raises AgentError."""
+
+T = TypeVar("T")
 
 KNOWN = 20  # facts that the model is shown
 _OPERATIONS = 10  # of one answer
@@ -74,7 +76,7 @@ _FENCED = Pattern(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
 class Unreadable(AgentError):
-    """The model's answer was no list of operations, twice."""
+    """The model's answer was not what it was asked for, twice."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,14 @@ def question(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
 
 def operations(asked: str, ask: Ask) -> list[Operation]:
     """What the model answers. Raises Unreadable after two tries, AgentError."""
+    return told(asked, ask, SCHEMA, read)
+
+
+def told(asked: str, ask: Ask, schema: Mapping[str, Any], read: Callable[[str], T]) -> T:
+    """What the model answers; `read` raises ValueError. Raises Unreadable after two tries, AgentError."""
     put = asked
     for _ in range(_TRIES):
-        answer = "".join(ask(put, SCHEMA))
+        answer = "".join(ask(put, schema))
         try:
             return read(answer)
         except ValueError as error:
@@ -110,18 +117,23 @@ def operations(asked: str, ask: Ask) -> list[Operation]:
 
 def read(answer: str) -> list[Operation]:
     """The operations in an answer. Raises ValueError with what is wrong."""
+    told = read_json(answer)
+    listed = told.get("operations") if isinstance(told, dict) else told
+    if not isinstance(listed, list):
+        raise ValueError('it must be {"operations": […]}')
+    return [_operation(each, number) for number, each in enumerate(listed[:_OPERATIONS], 1)]
+
+
+def read_json(answer: str) -> Any:
+    """The JSON in an answer. Raises ValueError with what is wrong."""
     fenced = _FENCED.search(answer)
     found = re.search(r"[\[{].*[\]}]", fenced[1] if fenced else answer, re.DOTALL)
     if found is None:
         raise ValueError("there is no JSON in it")
     try:
-        told = json.loads(text.whole(found[0]))
+        return json.loads(text.whole(found[0]))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON ({text.one_line(str(error))})") from error
-    listed = told.get("operations") if isinstance(told, dict) else told
-    if not isinstance(listed, list):
-        raise ValueError('it must be {"operations": […]}')
-    return [_operation(each, number) for number, each in enumerate(listed[:_OPERATIONS], 1)]
 
 
 def claims(db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry]) -> list[Claim]:

@@ -50,7 +50,7 @@ class Proposal:
 
     kind: str
     id: int
-    statement: str  # in characters that can be seen: these words are kept
+    statement: str  # in characters that can be seen: these words are kept; of a skill its whole text
     hidden: bool  # whether some that cannot be seen were taken out
     edited: bool  # whether the words are the reviewer's own
     operation: str
@@ -69,6 +69,8 @@ class Proposal:
     utc_offset: int = field(compare=False)
     session: str = field(compare=False)  # the handle and name of where it was said
     title: str = field(compare=False)
+    heading: str = ""  # of what is no single sentence: what it is called, and its lines behind + or -, all that a yes
+    body: tuple[str, ...] = ()  # would take out or bring; behind @ stands where in it they are
 
     @property
     def handle(self) -> str:
@@ -78,7 +80,8 @@ class Proposal:
         known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
         told = asdict(self) | {"id": self.handle, "conflicts": known}
         told["message"] = ids.handle("message", self.message) if self.message else None
-        return {key: value for key, value in told.items() if key not in ("utc_offset", "edited", "known")}
+        left_out = {"utc_offset", "edited", "known"} | ({"heading", "body"} if not self.body else set())
+        return {key: value for key, value in told.items() if key not in left_out}
 
 
 def reach(scope: Scope, fact: Fact) -> str:

@@ -1,4 +1,4 @@
-"""What waits for the person's yes, in one queue: facts today, any other kind of proposal by a row of `KINDS`.
+"""What waits for the person's yes, in one queue: facts and skills, any other kind of proposal by a row of `KINDS`.
 
 A proposal is a value that holds all that a person is shown of it. A decision checks inside its write that the file
 still says just that: of two reviewers only one decides, and nobody approves words that were never on the screen.
@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, log, proposed_facts
+from agent_cli.memory import adoption, log, proposed_facts, proposed_skills, skills
 from agent_cli.memory.proposals import Proposal, Reviewer, counted, one_line
 from agent_cli.store import ids
+
+_LAST = 8  # messages that are the end of a session
 
 Ticket = tuple[str, int]
 """The kind of a proposal and its number there."""
@@ -42,6 +44,7 @@ class Kind:
 
     waiting: Callable[[Reviewer, int | None], list[int]]
     read: Callable[[Reviewer, int, str], Proposal | None]
+    worded: Callable[[str], str]
     state: Callable[[Reviewer, int], str]
     accept: Callable[[Reviewer, Proposal, bool, str], str]
     reject: Callable[[Reviewer, Proposal, str], str]
@@ -55,7 +58,12 @@ def waiting(reviewer: Reviewer, session: int | None = None) -> list[Ticket]:
 
 def read(reviewer: Reviewer, ticket: Ticket, words: str = "") -> Proposal | None:
     """A proposal as it would be shown, with other words for it or its own; None when it waits no more."""
-    return KINDS[ticket[0]].read(reviewer, ticket[1], one_line(words))
+    return KINDS[ticket[0]].read(reviewer, ticket[1], worded(ticket, words) if words else "")
+
+
+def worded(ticket: Ticket, words: str) -> str:
+    """The reviewer's own words as they would be kept. Raises UsageError when they cannot be."""
+    return KINDS[ticket[0]].worded(words)
 
 
 def keep(reviewer: Reviewer, proposal: Proposal) -> Decision:
@@ -104,7 +112,11 @@ def undo(reviewer: Reviewer, decision: Decision) -> list[str]:
 
 
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
-    """Its source message with two messages before and after. Raises UsageError when there is none."""
+    """Its source message with two messages before and after, or how its session ended. Raises UsageError."""
+    if proposal.message is None and proposal.session:
+        last = log.history(reviewer.db, ids.number("session", proposal.session), _LAST)
+        shown = [entry for entry in last if entry.message.text]
+        return [Said(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
     if proposal.message is None:
         raise UsageError(f"{proposal.handle} comes from no message")
     return [
@@ -115,9 +127,11 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
 
 def expired(reviewer: Reviewer) -> str:
     """That proposals went unread, if any did since this was last told."""
-    count = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
-    limits = f"each waits for {adoption.WAIT.days} days at most, and {adoption.CAP} at once"
-    return f"{counted(count, 'proposal')} expired unread: {limits}" if count else ""
+    facts = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
+    others = proposed_skills.expire(reviewer)
+    most = f"{adoption.CAP} facts and {skills.CAP} skills" if others else f"{adoption.CAP}"
+    limits = f"each waits for {adoption.WAIT.days} days at most, and {most} at once"
+    return f"{counted(facts + others, 'proposal')} expired unread: {limits}" if facts + others else ""
 
 
 def news(reviewer: Reviewer) -> list[str]:
@@ -152,9 +166,19 @@ KINDS: dict[str, Kind] = {
     "fact": Kind(
         proposed_facts.waiting,
         proposed_facts.read,
+        one_line,
         proposed_facts.state,
         proposed_facts.accept,
         proposed_facts.reject,
         proposed_facts.take_back,
+    ),
+    "skill": Kind(
+        proposed_skills.waiting,
+        proposed_skills.read,
+        proposed_skills.worded,
+        proposed_skills.state,
+        proposed_skills.accept,
+        proposed_skills.reject,
+        proposed_skills.take_back,
     ),
 }

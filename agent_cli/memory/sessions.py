@@ -171,6 +171,16 @@ def set_read_to(db: Database, id: int, message: int) -> None:
     db.execute("update session set read_to = max(read_to, ?) where id = ?", (message, id))
 
 
+def reflected_to(db: Database, id: int) -> int:
+    """The last message that was read for skills."""
+    return int(db.value("select reflected_to from session where id = ?", (id,)) or 0)
+
+
+def set_reflected_to(db: Database, id: int, message: int) -> None:
+    """All up to this message was read for skills. Runs in the caller's transaction."""
+    db.execute("update session set reflected_to = max(reflected_to, ?) where id = ?", (message, id))
+
+
 def latest(db: Database, owner: str, place: str | None = None, before: int | None = None) -> Session | None:
     """The conversation last spoken in: one-shots, empty and hidden ones do not count."""
     row = db.row(

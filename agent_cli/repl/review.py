@@ -12,7 +12,7 @@ from prompt_toolkit import PromptSession
 
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory import review
-from agent_cli.memory.proposals import Proposal, Reviewer, one_line
+from agent_cli.memory.proposals import Proposal, Reviewer
 from agent_cli.memory.review import Decision, Ticket
 from agent_cli.repl import editor, review_page
 from agent_cli.repl.keypad import END, ENTER, STOP, Keypad
@@ -101,7 +101,7 @@ class Review:
         """Print it with what can be chosen; what was typed before is no answer to it."""
         offered = "".join(key for key, there in (
             ("y", True), ("r", proposal.known), ("n", True), ("e", True), ("E", True), ("s", True),
-            ("o", proposal.message), ("u", self._decided), ("A", True), ("q", True),
+            ("o", proposal.message or proposal.session), ("u", self._decided), ("A", True), ("q", True),
         ) if there)  # fmt: skip
         place, now, known = (self._at + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
         if self._aloud:
@@ -146,6 +146,9 @@ class Review:
 
     async def _edit(self, proposal: Proposal) -> None:
         """Other words, typed here; they are shown and wait for a yes like any others."""
+        if proposal.body:
+            self._edit_outside(proposal)  # a file is no line
+            return
         with self._keypad.paused():
             asking: PromptSession[str] = PromptSession()
             before = "Its words: " if self._aloud else "  + "
@@ -160,7 +163,7 @@ class Review:
             self._reword(proposal, words)
 
     def _reword(self, proposal: Proposal, words: str) -> None:
-        words = one_line(words)
+        words = review.worded(self._ticket, words) if words.strip() else ""
         if words in ("", proposal.statement):
             _say("  its words are as they were")
         else:
@@ -174,7 +177,7 @@ class Review:
         for each in rest:
             if self._aloud:
                 ends = review_page.fate(each, "keeping it", "replacing")
-                _say(f"{each.handle}: {each.statement}", *ends)
+                _say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
             else:
                 _say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff(each, _width()))
         self._keypad.forget()
@@ -195,7 +198,13 @@ class Review:
         left = len(review.waiting(self._reviewer, self._session))
         _say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
         if self._decided and self._at >= len(self._queue):  # no key is left to say it with
-            _say("agent facts undo takes the last decision back")
+            last = self._decided[-1][1]
+            if any(each.kind == "fact" for each in last.proposals):
+                _say("agent facts undo takes the last decision back")
+            elif last.kept:
+                _say(
+                    "agent skills rm hides a skill again, agent skills restore --version N brings its former text back"
+                )
 
 
 def _these(count: int) -> str:

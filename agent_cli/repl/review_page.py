@@ -18,6 +18,12 @@ _SAID = {
     "pasted": "you pasted", "piped": "piped in", "file": "from a file", "tool": "a tool said", "import": "imported",
     "http": "over HTTP", "mcp": "another program said",
 }  # fmt: skip
+_READ = {
+    "pasted": "what was pasted", "piped": "what was piped in", "file": "a file", "tool": "what a tool said",
+    "import": "what was imported", "http": "what came over HTTP", "mcp": "what another program said",
+    "schedule": "what a schedule said",
+}  # fmt: skip
+_SPOKEN = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
 _SPEAKERS = {"user": "you", "assistant": "assistant"}
 
 # The number for a screen reader, the key, what it does, and what help says. Numbers never move: they are learned.
@@ -58,6 +64,10 @@ def diff(proposal: Proposal, width: int | None) -> list[str]:
         for each in proposal.known
         for line in wrapped(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
     ]
+    if proposal.body:
+        return [*wrapped(proposal.heading, width, "    "), *(
+            line for each in proposal.body for line in wrapped(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
+        )]  # fmt: skip
     sign = "  ~ " if proposal.operation == "delete" else "  + "
     return [*old, *wrapped(proposal.statement, width, sign, "    ")]
 
@@ -70,7 +80,7 @@ def origin(proposal: Proposal, now: datetime) -> str:
 
 def details(proposal: Proposal) -> list[str]:
     """What it is and where it comes from."""
-    marks = [_NEW[proposal.operation], proposal.reach]
+    marks = [proposal.reach] if proposal.body else [_NEW[proposal.operation], proposal.reach]
     marks += [f"since {proposal.since}"] if proposal.since else []
     marks += [f"until {proposal.until}"] if proposal.until else []
     marks += ["inferred, not said in these words"] if proposal.inferred else []
@@ -80,6 +90,8 @@ def details(proposal: Proposal) -> list[str]:
         lines.append("(hidden characters were removed)")
     if proposal.filed:
         lines.append(f"filed as {proposal.filed}")
+    if proposal.origin == "model" and proposal.body:
+        return [*lines, _written(proposal)]
     where = f" (m{proposal.message})" if proposal.message else ""
     said = _SAID.get(proposal.trust) or _SAID.get(proposal.origin)
     if proposal.quote:
@@ -88,6 +100,13 @@ def details(proposal: Proposal) -> list[str]:
     elif said or where:
         lines.append(f"{said or 'from a message'}{where}")
     return lines
+
+
+def _written(proposal: Proposal) -> str:
+    """Who wrote a skill that no person did, and after what."""
+    told = f"a model wrote it after {proposal.session}" if proposal.session else "a model wrote it"
+    others = _READ.get(proposal.trust)
+    return f"{told}, where it also read {others}" if others else told
 
 
 def fate(proposal: Proposal, yes: str, instead: str) -> list[str]:
@@ -128,7 +147,11 @@ def spoken(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[st
     """The same in sentences, without signs."""
     lines = [f"Review {place[0]} of {place[1]}, {proposal.handle}, {origin(proposal, now)}."]
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
-    lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
+    if proposal.body:
+        lines.append(f"Proposed: {proposal.heading}")
+        lines += [f"{_SPOKEN[each[0]]}: {each[2:]}" for each in proposal.body]
+    else:
+        lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
     lines += [f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ") for words in details(proposal)]
     return lines + [f"{words[0].upper()}{words[1:]}." for words in fate(proposal, "choice 1", "choice 2")]
 

@@ -20,6 +20,7 @@ create table session (
     holder text,                                -- the process that has it open
     opening text,                               -- what was carried over at its start, as the model sees it
     read_to integer not null default 0,         -- the last message that was read for facts
+    reflected_to integer not null default 0,    -- and for skills
     source text,                                -- where it was imported from, and its id there
     external_id text,
     pinned integer not null default 0           -- retention leaves its messages alone
