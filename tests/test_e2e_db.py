@@ -25,7 +25,7 @@ def test_status_says_what_is_in_the_file(program):
     assert {name: told[name] for name in ("path", "journal", "free", "backups")} == {
         "path": str(program.db), "journal": "wal", "free": 0, "backups": []
     }  # fmt: skip
-    assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "event": 2}
+    assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "skill": 0, "event": 2}
     assert told["size"] == program.db.stat().st_size
     lines = program("db", "status").out.splitlines()
     assert [line.split()[0] for line in lines] == [
