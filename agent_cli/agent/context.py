@@ -26,6 +26,7 @@ SUMMARIES = 5
 CARRIED = 20  # messages of the previous session
 _PREVIOUS, _END = "The end of the previous session", "End of memory. ]]"
 _LOOKED_AT = 10 * CARRIED  # of its messages: those of tools are not carried over
+_WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
 _LONGEST_CARRIED = 400  # characters of one of them
 
 
@@ -214,7 +215,7 @@ def _as_sent(entry: log.Entry) -> Message:
         asked = clock.local(entry.at, entry.utc_offset)
         return replace(message, after=f"[[ Today is {asked:%A, %d %B %Y, %H:%M}. ]]")
     if message.role == "tool":
-        return replace(message, text=text.condense(message.text))
+        return message if message.tool in _WHOLE else replace(message, text=text.condense(message.text))
     if message.role == "assistant" and entry.finish in ("cancelled", "interrupted"):
         return replace(message, text=f"{message.text} [[ cut off here: {entry.finish} ]]")
     return message
