@@ -94,7 +94,7 @@ def _line(hit: Hit) -> str:
 
 
 def _offer(skill: Match) -> str:
-    return f"- {skill.name}: {fence.unfenced(text.one_line(text.visible(skill.description), _DESCRIBED))}"
+    return f"- {skill.name}: {fence.unfenced(text.one_line(skill.description, _DESCRIBED))}"
 
 
 def _hit(skill: Match, here: ToolContext) -> Hit:

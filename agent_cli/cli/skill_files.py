@@ -11,7 +11,7 @@ from agent_cli.cli import output
 from agent_cli.cli.skill_told import found, note_unseen, short
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import skill_file, skill_folders, skills
-from agent_cli.memory.skills import PENDING
+from agent_cli.memory.skills import PENDING, Skill
 from agent_cli.store import ids
 
 _NAMED = 3  # files beside a skill that are named
@@ -74,11 +74,14 @@ def import_(
         except UsageError as error:
             broken += 1
             output.note(f"{file} was skipped: {error}")
-    app_.catch_up(app_.db)
     waits = "" if accept or not new else " (agent skills review)"
     output.say(f"imported {new} skill{'s' * (new != 1)}, {'accepted' if accept else 'pending'}{waits}")
     if broken:
         raise AgentError(f"{broken} broken file{'s were' if broken > 1 else ' was'} skipped; the others are imported")
+
+
+def _accepted(skill: Skill) -> str:
+    return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
 
 
 def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
@@ -90,7 +93,7 @@ def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
         output.note(f"nothing new in {file}: {name} is known, waits already, or was rejected, hidden or forgotten")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
-    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else 'is accepted'}")
+    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _accepted(skill)}")
     note_unseen(skill.name, text)
     left = skill_folders.beside(file)
     if left:

@@ -13,17 +13,17 @@ from agent_cli.store import ids
 from agent_cli.tools.skills import MOST
 
 
-def found(app_: App, told: str) -> Skill:
-    """By name or handle; by name what is accepted comes before what is hidden, and that before what waits.
+def found(app_: App, told: str, *, hidden: bool = False) -> Skill:
+    """By name or handle; by name what is accepted comes first, or what is hidden, and last what waits.
 
     Raises UsageError when there is none.
     """
     owner = app_.scope.owner
     try:
-        return skills.named(app_.db, owner, told)
+        return skills.named(app_.db, owner, told, hidden=hidden)
     except UsageError:
-        hidden = skills.listing(app_.db, owner, hidden=True)
-        others = [each for each in (*skills.pending(app_.db, owner), *hidden) if each.name == told.strip()]
+        rest = skills.listing(app_.db, owner, hidden=not hidden)
+        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == told.strip()]
         if not others:
             raise
         return others[-1]

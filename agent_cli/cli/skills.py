@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_cli import text
 from agent_cli.app import App
 from agent_cli.cli import output, review, skill_files
 from agent_cli.cli.options import AsJson, Limit
@@ -60,10 +61,10 @@ def show(
         told = skill.described() | {"text": words, "version": version or skill.version}
         output.put(told | {"versions": [each.version for each in older] + [skill.version]})
         return
-    for name_, value in _told(skill):
-        output.say(f"{name_:<8} {value}")
+    for what, value in _told(skill, version or skill.version):
+        output.say(f"{what:<8} {value}")
     output.say()
-    output.say(words.removeprefix("\ufeff").rstrip("\r\n"))
+    output.say(text.visible(words).rstrip("\n"))
     note_unseen(skill.name, words)
 
 
@@ -75,10 +76,11 @@ def _worded(skill: Skill, older: list[Version], version: int | None) -> str:
     raise UsageError(f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them")
 
 
-def _told(skill: Skill) -> list[tuple[str, str]]:
+def _told(skill: Skill, version: int) -> list[tuple[str, str]]:
     """What there is to say of a skill beside its words."""
     decided = f" on {day(skill, skill.decided_at)}" if skill.decided_at else ""
-    rows = [("skill", f"{skill.handle} {skill.name}, version {skill.version}")]
+    older = f" of {skill.version}" if version != skill.version else ""
+    rows = [("skill", f"{skill.handle} {skill.name}, version {version}{older}")]
     rows.append(("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"))
     if skill.target_id:
         base = f", version {skill.base}" if skill.base else ""
@@ -136,10 +138,10 @@ def _write(app_: App, name: str, description: str) -> None:
         _add(app_, typed)
 
 
-def _add(app_: App, text: str) -> None:
-    skill = skills.add(app_.db, app_.scope.owner, text, app_.time)
+def _add(app_: App, words: str) -> None:
+    skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {short(skill)}")
-    note_unseen(skill.name, text)
+    note_unseen(skill.name, words)
 
 
 def _queue(app_: App, name: str, description: str) -> None:
@@ -149,15 +151,15 @@ def _queue(app_: App, name: str, description: str) -> None:
     except UnicodeDecodeError as error:
         raise UsageError("what came through the pipe is no UTF-8") from error
     whole = piped.removeprefix("\ufeff").startswith("---")
-    text = piped if whole else skill_file.compose(name, _described(description), piped)
-    if skill_file.read(text).name != name:
-        raise UsageError(f"its front matter names it {skill_file.read(text).name}: add it under that name")
-    skill = skills.propose(app_.db, app_.scope.owner, text, app_.time, origin="piped")
+    words = piped if whole else skill_file.compose(name, _described(description), piped)
+    if skill_file.read(words).name != name:
+        raise UsageError(f"its front matter names it {skill_file.read(words).name}: add it under that name")
+    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin="piped")
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
     output.say(f"{short(skill)} waits for your yes (agent skills review)")
-    note_unseen(name, text)
+    note_unseen(name, words)
 
 
 def _described(description: str) -> str:
@@ -212,7 +214,7 @@ def restore(
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
     app_.refuse_child()
-    skill = skills.named(app_.db, app_.scope.owner, name, hidden=True) if version is None else found(app_, name)
+    skill = found(app_, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
     if skill.hidden_at is None and version in (None, skill.version):

@@ -42,7 +42,7 @@ def read(text: str) -> SkillFile:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
     told = _front(front[1])
     name, description = (told.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not description.strip():
+    if not isinstance(name, str) or not isinstance(description, str) or not _described(description):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     body = text[front.end() :].strip()
     if not body:
@@ -73,7 +73,7 @@ def checked(name: str) -> str:
 
 
 def _described(description: str) -> str:
-    told = " ".join(description.split())
+    told = " ".join(visible(description).split())
     if len(told) > _DESCRIPTION:
         raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(told)}")
     return told
