@@ -1,6 +1,8 @@
 """`agent skills`: written, taken in, offered, read by the model, changed and given out, in processes of their own."""
 
+import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -237,7 +239,7 @@ def test_an_export_writes_over_nothing_else(program):
 WRONG = [
     (["show", "x"], "there is no skill 'x'; `agent skills list` shows them all"),
     (["show", "a\x1b[31m"], "there is no skill 'a\\x1b[31m'; `agent skills list` shows them all"),
-    
+
     (["show", "deploy-site", "--version", "7"],
      "deploy-site has no version 7; `agent skills show deploy-site --versions` lists them"),
     (["add", "x", "y"], "say what it does and when to use it, with --description"),
@@ -262,11 +264,24 @@ WRONG = [
 ]  # fmt: skip
 
 
+ONE_AFTER_THE_OTHER = """
+import json, os, sys
+from agent_cli.cli.main import app
+for command in json.loads(sys.argv[1]):
+    os.environ.pop("AGENT_CHILD", None)
+    try:
+        app(["skills", *command])
+    except SystemExit as ended:
+        print(ended.code, end=" ")
+"""
+
+
 def test_what_is_wrong_is_said_in_a_sentence_and_changes_nothing(program):
     add(program)
     before = program.rows("select * from skill"), program.rows("select count(*) from event")
-    for arguments, said in WRONG:
-        assert program("skills", *arguments) == Ran(2, "", f"agent: {said}\n"), arguments
+    program.command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
+    ran = program(json.dumps([arguments for arguments, _ in WRONG]))
+    assert (ran.out, ran.err.splitlines()) == ("2 " * len(WRONG), [f"agent: {said}" for _, said in WRONG])
     assert (program.rows("select * from skill"), program.rows("select count(*) from event")) == before
 
 

@@ -165,7 +165,8 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     """The tool, when it may run, else what the model is told."""
     tool = agent.tools.get(call.name)
     if tool is None:
-        return ToolResult(f"there is no tool {call.name!r}; there are {', '.join(agent.tools)}", failed=True)
+        there = ", ".join(each["name"] for each in offered(agent, here))
+        return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
     ruling = policy.rule(tool, agent.rules)
     answer = agent.approve(call) if ruling == "ask" else None
     cancel.check()  # a turn that ends while it asks was answered by nobody
