@@ -31,7 +31,7 @@ def test_status_says_what_is_in_the_file(program):
     assert [line.split()[0] for line in lines] == [
         "path", "size", "wal", "free", "format", "journal", "sqlite", "holds"
     ]  # fmt: skip
-    assert lines[-1] == "holds        0 sessions, 0 messages, 1 notes, 1 facts, 0 summaries, 2 events"
+    assert lines[-1] == "holds        0 sessions, 0 messages, 1 notes, 1 facts, 0 summaries, 0 skills, 2 events"
 
 
 def test_a_copy_made_beside_an_open_conversation_is_brought_back_after_it(program, terminal):
