@@ -185,7 +185,7 @@ class App:
 
     def _recollect(self, here: ToolContext, message: int, words: str) -> None:
         index.refresh(here.db)
-        seen = context.visible(here.db, here.session, self._window)
+        seen = context.visible(here.db, here.session, self.window)
         self.report_damage(here.db, recollect.recollect(here, message, words, seen))
 
     @property
@@ -194,7 +194,7 @@ class App:
         return timedelta(minutes=self.config.close_after)
 
     @property
-    def _window(self) -> context.Window:
+    def window(self) -> context.Window:
         return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
     def agent(self, model: ChatModel, approve: Approve) -> Agent:
@@ -203,7 +203,7 @@ class App:
         return Agent(
             model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
-            window=self._window,
+            window=self.window,
             recollect=self._recollect,
         )  # fmt: skip
 
@@ -213,7 +213,9 @@ class App:
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
         learns, model = self.config.learn == "ask", lambda: self.cheap_model(db)
-        return Desk(db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns)
+        return Desk(
+            db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns, self.config.retention
+        )
 
 
 def open_app(

@@ -58,6 +58,22 @@ def _predicates(table: dict[str, Any]) -> str:
     return "" if all(value in ("one", "many") for value in table.values()) else 'must be "one" or "many" for each'
 
 
+_GRAINS = ("working", "day", "week", "month", "quarter", "year")
+_AGE = re.compile(r"keep|[1-9]\d{0,3} ?(h|d|w|mo|q|y)")
+
+
+def _retention(table: dict[str, Any]) -> str:
+    """The form alone; what it means is known to memory/retention.py."""
+    if unknown := [key for key in table if key not in ("preset", *_GRAINS)]:
+        return f"must not hold {unknown[0]}: there are preset, {', '.join(_GRAINS)}"
+    if table.get("preset", "short") not in ("short", "medium", "long"):
+        return 'must have "short", "medium" or "long" as preset'
+    ages = [value for key, value in table.items() if key != "preset"]
+    if all(isinstance(value, str) and _AGE.fullmatch(value) for value in ages):
+        return ""
+    return 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
+
+
 @dataclass(frozen=True)
 class Config:
     model: str = setting(
@@ -103,6 +119,13 @@ class Config:
     )
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
+    )
+    retention: dict[str, str] = setting(
+        'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
+        '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
+        'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
+        {},
+        _retention,
     )
 
 

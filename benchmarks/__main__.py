@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, facts, recall, startup, window
+from benchmarks import crash, crowd, facts, recall, startup, window
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
     "crash": lambda options: crash.run(),
+    "crowd": lambda options: crowd.run(),
     "recall": recall.run,
     "facts": facts.run,
     "window": lambda options: window.run(),

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,26 @@ def pytest_addoption(parser):
     parser.addoption("--update-docs", action="store_true", help="write the generated parts of README and example")
 
 
-@pytest.fixture
-def db():
+@cache
+def _new() -> Database:
     database = Database()
     database.prepare()
     schema.reconcile(database, NOON)
+    return database
+
+
+def empty(path: Path | str = ":memory:") -> Database:
+    """A new database: a copy of one that was made once, in a tenth of the time."""
+    database = Database(path)
+    database.prepare()
+    for _ in _new().copy_into(database):
+        pass
+    return database
+
+
+@pytest.fixture
+def db():
+    database = empty()
     yield database
     database.close()
 

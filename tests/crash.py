@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import CHAT, Program
+from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
@@ -71,10 +71,9 @@ def kill_rounds(home: Path, rounds: int, seed: int) -> Outcome:
     """Kill `agent ask -c` so many times in one conversation, each time going on with it."""
     outcome, chance, program = Outcome(), random.Random(seed), Program(home)
     session = {"id": "1", "messages": [{"id": "1", "role": "user", "content": "hello"}]}
-    program("sessions", "import", "-", stdin=json.dumps(session))
-    with OllamaServer([CHAT], strict=False) as server:
+    with OllamaServer([CHAT, EMBEDDER], strict=False) as server:
         server.answer = answer
-        program.use(server)
+        program.use(server)("sessions", "import", "-", stdin=json.dumps(session))
         began = time.monotonic()
         program("ask", "-c", "question 0.")
         whole = time.monotonic() - began

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from agent_cli import clock, text
 from agent_cli.llm import embedded
 from agent_cli.memory import (
     adoption,
@@ -11,12 +12,18 @@ from agent_cli.memory import (
     jottings,
     log,
     notes,
+    periods,
     prompts,
     recollections,
+    rolling,
     sessions,
+    skill_file,
+    skills,
+    summaries,
     vectors,
 )
 from agent_cli.memory.recall import Hit
+from agent_cli.memory.summaries import Made, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
@@ -31,6 +38,30 @@ def traces(path, secret):
             pieces |= {encoded[n : n + 8].lower() for n in range(len(encoded) - 7)} | {encoded.lower()}
     held = b"".join(each.read_bytes().lower() for each in Path(path).parent.glob(Path(path).name + "*"))
     return sum(held.count(piece) for piece in pieces)
+
+
+def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
+    """A summary of the period of a grain, each sentence of it from these sources; gives its number."""
+    made = Made(words, details, "model", "m", tuple(sources for _ in text.sentences(words)), sources)
+    with db.write():
+        return summaries.keep_period(db, owner, periods.of(at.date(), grain), made, clock.utc(at), noon)
+
+
+def learn(db, session, name, body, yes=True):
+    """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
+    told = skill_file.compose(name, f"How to {name}", body)
+    made = skills.propose(db, "person", told, noon, session=session)
+    return skills.accept(db, made, noon) if yes else made
+
+
+def teach(db, session, secret):
+    """Skills that were learned in a session: one that waits, one that was refused, one with the secret in between."""
+    learn(db, session, "wait", f"Type {secret} and wait.", yes=False)
+    skills.reject(db, learn(db, session, "refuse", f"Type {secret} at once.", yes=False), noon)
+    skills.add(db, "person", skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."), noon)
+    learn(db, session, "open-safe", f"Turn the wheel to {secret}.")
+    learn(db, session, "open-safe", f"First breathe. Then turn the wheel to {secret}.")
+    skills.hide(db, learn(db, session, "shout", f"Shout {secret} loudly."), noon)
 
 
 def spread(db, secret, embed=False):
@@ -49,7 +80,13 @@ def spread(db, secret, embed=False):
     other = adoption.add(db, HERE, adoption.claim(f"{secret} opens the safe", "typed", message=asked), noon).fact
     jottings.add(db, session, f"jotted {secret}", NOON)
     sessions.rename(db, session, f"Safe {secret}")
-    summarise(db, session, f"They told the code {secret}.")
+    rolling.fold(db, session, reply, NOON)
+    with db.write():
+        db.execute("update rolling set text = text || ?1, details = ?1", (f" I keep {secret}.",))
+    told = Source("summary", summarise(db, session, f"They told the code {secret}."))
+    for grain in periods.GRAINS:
+        told = Source("summary", keep_period(db, grain, f"In this {grain} the code was {secret}.", secret, told))
+    teach(db, session, secret)
     jobs.add(db, "summary", f"s{session}", NOON)
     with db.write():
         db.execute("update job set error = ?", (f"the model said {secret} and broke off",))

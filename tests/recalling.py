@@ -7,16 +7,8 @@ from agent_cli.memory import index, log, notes, recall, sessions
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Message, Part
-from agent_cli.store import ids, schema
-from agent_cli.store.db import Database
+from agent_cli.store import ids
 from tests.conftest import HERE, NOON
-
-
-def empty(path=":memory:"):
-    database = Database(path)
-    database.prepare()
-    schema.reconcile(database, NOON)
-    return database
 
 
 def say(db, session, words, at=NOON, scope=HERE):

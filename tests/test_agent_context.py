@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 from itertools import chain, count, groupby, pairwise
 
@@ -11,10 +12,8 @@ from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory import index, jottings, log, rolling, sessions
 from agent_cli.messages import Message, Part
-from agent_cli.store import schema
-from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import agent, calls, close_with, run
 
 TODAY = "[[ Today is Friday, 02 January 2026, 12:00. ]]"
@@ -101,7 +100,7 @@ def test_over_sixty_turns_a_request_only_grows_at_its_end_between_folds(context)
     replies = []
     for number in range(60):
         if number % 4 == 3:
-            replies.append(calls(("jot", {"text": f"{number}"}), "now"))
+            replies.append(calls(("jot", {"text": f"{number}"}), "read_jottings"))
         replies.append(f"Answer {number}.")
     hired = agent(*replies)
     for number in range(60):
@@ -136,9 +135,7 @@ def test_the_window_falls_back_when_there_are_more_than_22_messages(context, sai
 @given(rounds=some.lists(some.integers(0, 5), max_size=14), room=some.integers(1024, 3000), least=some.integers(2, 9))
 @settings(max_examples=30)
 def test_a_call_is_never_torn_from_its_result(rounds, room, least):
-    db = Database()
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty()
     here = ToolContext(db, sessions.start(db, HERE, NOON), HERE, noon)
     replies = [[*[calls(("jot", {"text": f"{n} {m}" * 9})) for m in range(r)], "Yes."] for n, r in enumerate(rounds)]
     hired = agent(*chain(*replies), num_ctx=room, window=Window(least, least + 6), tools={})
@@ -152,6 +149,7 @@ def test_a_call_is_never_torn_from_its_result(rounds, room, least):
 
 def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context):
     asked(context, "My cat is Mia.")
+    replied(context, "I see.")
     close_with(context.db, context.session, "The cat is Mia.")
     here = another(context)
     hired = agent("One.", "Two.")
@@ -165,6 +163,7 @@ def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context
         "- 02 January 2026 (s1): The cat is Mia.\n"
         "The end of the previous session (s1, 02 January 2026):\n"
         "person: My cat is Mia.\n"
+        "you: I see.\n"
         "End of memory. ]]"
     )
     assert [seen[1] for seen in hired.model.seen] == [Message("user", "First?", before=opening, after=TODAY)] * 2
@@ -218,7 +217,7 @@ def test_over_budget_the_oldest_go_first_then_what_was_carried_over_and_never_th
         beside = [name for name in ("From memory", "Earlier in this session") if name in shown[1].before]
         return [*beside, *(message.text.split()[1] for message in shown if message.text.startswith("Question"))]
 
-    by_room = [names for names, _ in groupby(seen(num_ctx) for num_ctx in range(3000, 600, -20))]
+    by_room = [names for names, _ in groupby(seen(num_ctx) for num_ctx in range(3000, 540, -20))]
     assert by_room[:3] == [
         ["From memory", "0?", "1?", "2?", "3?"], ["0?", "1?", "2?", "3?"],
         ["Earlier in this session", "2?", "3?"],
@@ -253,11 +252,23 @@ def test_a_long_tool_result_is_shown_short(context):
 
 
 def test_the_sizes_add_up_to_what_is_sent(context):
-    asked(context, "Hello?")
-    shown = loop.request(agent(), context)
+    asked(context, "My cat is Mia.")
+    replied(context, "I see.")
+    close_with(context.db, context.session, "The cat is Mia.")
+    here = another(context)
+    for number in range(11):
+        run(agent("I see."), here, f"Question {number} about nothing in particular?")
+    here = another(here)
+    hired = agent("Mia.", recollect=remember)
+    run(hired, here, "How is my cat called?")
+    shown = loop.request(hired, here)
 
-    assert list(shown.sizes) == ["instructions", "tools", "carried over", "conversation"]
-    assert 200 < sum(shown.sizes.values()) < shown.room == 8192 - 1024
+    assert list(shown.sizes) == ["instructions", "tools", "summaries", "last session", "conversation", "recalled"]
+    assert min(shown.sizes.values()) > 10
+    words = "".join(message.content for message in shown.messages)
+    tools = json.dumps(loop.offered(hired, here))
+    assert abs(sum(shown.sizes.values()) - fence.tokens(words) - fence.tokens(tools)) < 20
+    assert shown.room == 8192 - 1024
 
 
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])

@@ -9,22 +9,18 @@ from agent_cli.llm.model import Cancel, Done, Rethought, Text
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory import log, sessions
 from agent_cli.messages import Message, Part
-from agent_cli.store import schema
-from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import agent, calls, chunks, logged, run, text_of, turn, unanswered
 
-TIME = "Friday, 02 January 2026, 12:00 (+0000)"
+NOTHING = "nothing is jotted down"
 
 
 @pytest.fixture
 def onlooker(tmp_path):
     """A turn's context in a file, and another program that reads along."""
     path = tmp_path / "memory.db"
-    db = Database(path)
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty(path)
     here = ToolContext(db, sessions.start(db, HERE, NOON), HERE, noon)
     other = sqlite3.connect(path)
     yield here, lambda sql: other.execute(sql).fetchall()
@@ -50,11 +46,11 @@ def test_words_are_on_disk_before_they_are_shown(onlooker):
 
 def test_a_call_is_answered_on_disk_before_its_end_is_shown(onlooker):
     here, rows = onlooker
-    for event in turn(agent(calls("now"), "Noon."), here):
+    for event in turn(agent(calls("read_jottings"), "Noon."), here):
         if isinstance(event, ToolStarted):
-            assert rows("select call_id, name from tool_call") == [("call_1", "now")]
+            assert rows("select call_id, name from tool_call") == [("call_1", "read_jottings")]
         if isinstance(event, ToolFinished):
-            assert rows("select text from message where answers = 'call_1'") == [(TIME,)]
+            assert rows("select text from message where answers = 'call_1'") == [(NOTHING,)]
 
 
 def test_the_words_of_the_person_are_safe_when_no_model_is_found(context):
@@ -81,7 +77,7 @@ def test_text_that_was_thinking_is_moved(context):
 def test_what_arrived_before_the_model_broke_off_is_shown_kept_and_marked(context):
     seen = []
     with pytest.raises(ModelFailed):
-        seen.extend(turn(agent(Reply(say="The answer is", calls=(("now", {}),), fail="broken")), context))
+        seen.extend(turn(agent(Reply(say="The answer is", calls=(("read_jottings", {}),), fail="broken")), context))
 
     assert text_of(seen) == "The answer is"
     assert logged(context)[1] == ("assistant", "The answer is", "interrupted")
@@ -118,7 +114,7 @@ def test_a_reply_the_person_stops_is_kept_and_marked_and_the_next_turn_goes_on(c
 
 
 def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
-    events = turn(agent(calls("now", "read_jottings")), context)
+    events = turn(agent(calls("read_jottings", "read_jottings")), context)
     for event in events:
         if isinstance(event, ToolFinished):
             events.close()
@@ -130,5 +126,5 @@ def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
 
     assert unanswered(context) == []
     assert [(message.role, message.text) for message in hired.model.seen[0][2:-1]] == [
-        ("assistant", ""), ("tool", TIME), ("tool", "interrupted"),
+        ("assistant", ""), ("tool", NOTHING), ("tool", "interrupted"),
     ]  # fmt: skip

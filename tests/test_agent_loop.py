@@ -17,19 +17,19 @@ from agent_cli.store import events
 from agent_cli.tools.tool import tool
 from tests.turns import agent, calls, chunks, logged, run, text_of, unanswered
 
-TIME = "Friday, 02 January 2026, 12:00 (+0000)"
+NOTHING = "nothing is jotted down"
 
 
 def test_a_tools_result_goes_back_to_the_model(context):
-    events = run(agent(calls("now"), "It is noon."), context, "What time is it?")
+    events = run(agent(calls("read_jottings"), "Nothing."), context, "What do you keep in mind?")
 
-    call = ToolCall("call_1", "now", {})
-    assert events[:3] == [Asked("m1"), ToolStarted(call), ToolFinished(call, ToolResult(TIME))]
-    assert text_of(events) == "It is noon."
-    assert events[-1] == TurnEnded(Message("assistant", "It is noon."), model="scripted")
+    call = ToolCall("call_1", "read_jottings", {})
+    assert events[:3] == [Asked("m1"), ToolStarted(call), ToolFinished(call, ToolResult(NOTHING))]
+    assert text_of(events) == "Nothing."
+    assert events[-1] == TurnEnded(Message("assistant", "Nothing."), model="scripted")
     assert logged(context) == [
-        ("user", "What time is it?", "stop"), ("assistant", "", "stop"), ("tool", TIME, "stop"),
-        ("assistant", "It is noon.", "stop"),
+        ("user", "What do you keep in mind?", "stop"), ("assistant", "", "stop"), ("tool", NOTHING, "stop"),
+        ("assistant", "Nothing.", "stop"),
     ]  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_six_rounds_and_then_words(context):
     assert logged(context)[-1] == ("assistant", "Enough.", "stop")
 
 
-@pytest.mark.parametrize("last", [calls(("jot", {"text": "7"})), calls("now", say="Wait."), Reply()])
+@pytest.mark.parametrize("last", [calls(("jot", {"text": "7"})), calls("read_jottings", say="Wait."), Reply()])
 def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, last):
     rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
 
@@ -79,7 +79,7 @@ def test_the_third_same_call_in_a_row_does_not_run(context):
 
 
 def test_three_same_calls_in_one_reply_are_answered_too_and_so_are_those_behind(context):
-    events = run(agent(calls("now", "now", "now", ("jot", {"text": "never"})), "Stop."), context)
+    events = run(agent(calls(*["read_jottings"] * 3, ("jot", {"text": "never"})), "Stop."), context)
 
     failed = [event.result.failed for event in events if isinstance(event, ToolFinished)]
     assert failed == [False, False, True, True]
@@ -103,7 +103,7 @@ def test_a_tool_that_raises_is_a_failed_result(context):
 def test_a_tool_that_is_not_there_is_told_with_those_that_are(context):
     events = run(agent(calls("rm_rf"), "Sorry."), context)
 
-    there = "now, jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline"
+    there = "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline"
     assert events[2].result == ToolResult(f"there is no tool 'rm_rf'; there are {there}", failed=True)
 
 
@@ -133,7 +133,7 @@ def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, note
 
 def test_the_person_is_asked_with_the_real_arguments(context):
     asked = []
-    run(agent(calls(NOTE, "now"), "Done.", approve=lambda call: asked.append(call) or True), context)
+    run(agent(calls(NOTE, "read_jottings"), "Done.", approve=lambda call: asked.append(call) or True), context)
 
     assert asked == [ToolCall("call_1", *NOTE)]
 

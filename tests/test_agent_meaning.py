@@ -8,9 +8,9 @@ import pytest
 from agent_cli.agent.meaning import Meaning
 from agent_cli.memory import index, recall, vectors
 from agent_cli.memory.candidates import Filter
-from tests.conftest import EMBEDDER, NOON
+from tests.conftest import EMBEDDER, NOON, empty
 from tests.ollama_server.registry import Model
-from tests.recalling import catch_up, empty, note
+from tests.recalling import catch_up, note
 
 NOWHERE = "127.0.0.1:9"
 NOTES = ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna")

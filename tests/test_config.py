@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path, file):
         ("think", "high", "high"),
         ("model", "7", "7"),
         ("options", "{ temperature = 0.5, stop = ['x'] }", {"temperature": 0.5, "stop": ["x"]}),
-        ("rules", '{ now = "deny" }', {"now": "deny"}),
+        ("rules", '{ jot = "deny" }', {"jot": "deny"}),
         ("prices", "{ m = [1, 2.5] }", {"m": [1, 2.5]}),
     ],
 )

@@ -82,7 +82,7 @@ def test_without_a_server_models_say_so(program, arguments):
 @pytest.fixture
 def queued(program, server):
     """A summary waits to be written."""
-    program.env["AGENT_LEARN"] = "off"  # a job more, which has tests of its own
+    program.env |= {"AGENT_LEARN": "off", "AGENT_NOW": NOON.isoformat()}  # learning has tests of its own
     server.play(script.reply("At 2 bar."))
     program.use(server)("ask", "the boiler pressure?")
     db = Database(program.db)
@@ -94,14 +94,19 @@ def queued(program, server):
 def test_jobs_are_listed_and_run(program, server, queued):
     listed = program("jobs", "list", "--json").json
     assert [(job["id"], job["kind"], job["subject"], job["state"]) for job in listed] == [
-        ("j2", "summary", "s1", "ready"),
-        ("j1", "index", "all", "ready"),
+        ("j3", "summary", "s1", "ready"),
+        ("j2", "index", "all", "ready"),
+        ("j1", "grain", "2026-01-02", "ready"),
     ]
     server.play(script.reply("The boiler is at 2 bar."))
     assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 2 jobs were run\n")
     assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 0 jobs were run\n")
     lines = program("jobs", "list").out.splitlines()
-    assert [line.split()[:4] for line in lines] == [["j2", "summary", "s1", "done"], ["j1", "index", "all", "done"]]
+    assert [line.split()[:4] for line in lines] == [
+        ["j1", "grain", "2026-01-02", "ready"],  # when the day is over
+        ["j3", "summary", "s1", "done"],
+        ["j2", "index", "all", "done"],
+    ]
     assert program.rows("select text, method from summary") == [("The boiler is at 2 bar.", "model")]
 
 
@@ -112,10 +117,10 @@ def test_a_job_that_fails_waits_and_can_be_tried_at_once(program, server, queued
     ((state, attempts, error),) = program.rows("select state, attempts, error from job where kind = 'summary'")
     assert (state, attempts, "refuses the conversation" in error) == ("ready", 1, True)
     assert program("jobs", "run", "--until-idle").err == "agent: 0 jobs were run\n"
-    assert program("jobs", "retry", "j2") == Ran(0, "j2 will run next\n", "")
+    assert program("jobs", "retry", "j3") == Ran(0, "j3 will run next\n", "")
     server.play(script.reply("The boiler is at 2 bar."))
     assert program("jobs", "run", "--until-idle").err == "agent: 1 jobs were run\n"
-    assert program("jobs", "retry", "j2").code == 2  # it is done
+    assert program("jobs", "retry", "j3").code == 2  # it is done
 
 
 def test_search_takes_several_kinds(program):

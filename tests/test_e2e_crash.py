@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from tests import crash
+from tests import crash, crowd
 from tests.conftest import Ran
 from tests.ollama_server import script
 
@@ -19,8 +19,8 @@ WORDS = " ".join(f"word {number}." for number in range(400))
 def talked(program, server):
     """The program with a session to go on with, and a server."""
     session = {"id": "1", "messages": [{"id": "1", "role": "user", "content": "hello"}]}
-    program("sessions", "import", "-", stdin=json.dumps(session))
-    return program.use(server)
+    program.use(server)("sessions", "import", "-", stdin=json.dumps(session))
+    return program
 
 
 def integrity(program):
@@ -31,9 +31,10 @@ def roles(program):
     return program.rows("select role, finish, failed from message where id > 1 order by id")
 
 
-def test_nothing_acknowledged_is_lost_when_the_program_is_killed(tmp_path):
-    outcome = crash.kill_rounds(tmp_path, 20, seed=1)
-    assert (outcome.rounds, outcome.lost, outcome.broken) == (20, [], [])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_acknowledged_is_lost_when_the_program_is_killed(tmp_path, seed):
+    outcome = crash.kill_rounds(tmp_path, 10, seed)
+    assert (outcome.rounds, outcome.lost, outcome.broken) == (10, [], [])
     assert min(outcome.questions, outcome.words, outcome.cut) > 0, "no kill came while something was going on"
 
 
@@ -48,6 +49,13 @@ def test_a_call_that_was_killed_is_answered_interrupted(talked, server, terminal
     assert sent[:2] == [("assistant", "I save it."), ("tool", "interrupted")]
     assert roles(talked)[2] == ("tool", "stop", 1)
     assert talked.rows("select count(*) from note") == [(0,)]
+
+
+def test_what_two_sessions_and_a_killed_runner_of_jobs_do_together_happens_once(tmp_path):
+    outcome = crowd.run(tmp_path, 3, seed=1)
+
+    assert outcome.wrong == []
+    assert min(outcome.turns, outcome.kills, outcome.proposals) > 0, "nothing went on"
 
 
 def test_eight_processes_write_into_one_file(program):

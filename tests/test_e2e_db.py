@@ -31,7 +31,7 @@ def test_status_says_what_is_in_the_file(program):
     assert [line.split()[0] for line in lines] == [
         "path", "size", "wal", "free", "format", "journal", "sqlite", "holds"
     ]  # fmt: skip
-    assert lines[-1] == "holds        0 sessions, 0 messages, 1 notes, 1 facts, 0 summaries, 0 skills, 2 events"
+    assert lines[-1] == "holds        0 sessions, 0 messages, 1 note, 1 fact, 0 summaries, 0 skills, 2 events"
 
 
 def test_a_copy_made_beside_an_open_conversation_is_brought_back_after_it(program, terminal):
@@ -54,7 +54,7 @@ def test_a_copy_made_beside_an_open_conversation_is_brought_back_after_it(progra
     ran = program("db", "restore", str(copy))
     assert ran.code == 0
     said, kept = ran.out.splitlines()
-    assert said.startswith(f"restored {program.db} from {copy}: 1 sessions, ")
+    assert said.startswith(f"restored {program.db} from {copy}: 1 session, ")
     assert kept == f"the former database is kept in {program.home}/memory-before-2026-01-02-120000.db"
     assert program("notes", "list").out == "n1  2026-01-02  Buy milk\n"
     former = {"AGENT_DB": f"{program.home}/memory-before-2026-01-02-120000.db"}
@@ -83,7 +83,7 @@ def test_a_whole_file_is_said_to_be_whole(program):
     program("notes", "add", "Buy milk")
     ran = program("db", "check")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"{program.db} is whole: 0 sessions, 0 messages, 1 notes, ")
+    assert ran.out.startswith(f"{program.db} is whole: 0 sessions, 0 messages, 1 note, ")
     assert program("db", "check", "--json").json == {"ok": True, "damaged": [], "indexes": []}
 
 

@@ -1,12 +1,13 @@
 """`agent facts`: said, listed, changed, undone, moved in and out, each in a process of its own."""
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import NOON, Ran
+from tests.conftest import NOON, Program, Ran
 
 
 @pytest.fixture
@@ -151,12 +152,21 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", CHANGES, ids=" ".join)
-def test_a_process_that_the_assistant_started_accepts_nothing(program, command):
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """A file with a fact that waits, one that is true and one that is hidden."""
+    program = Program(tmp_path_factory.mktemp("three"))
+    program.env["AGENT_NOW"] = NOON.isoformat()
     program("facts", "add", stdin="I like tea")
     program("facts", "add", "The NAS is in the cellar")
     program("facts", "add", "Anna plays the cello")
-    program("facts", "rm", "f3")
+    assert program("facts", "rm", "f3").code == 0
+    return program.db
+
+
+@pytest.mark.parametrize("command", CHANGES, ids=" ".join)
+def test_a_process_that_the_assistant_started_accepts_nothing(program, three, command):
+    shutil.copy(three, program.db)
     editor(program, 'echo "- I like beer" >> "$1"')
     before = program.rows("select * from fact")
     ran = program("facts", *command, env={"AGENT_CHILD": "1"}, stdin=lines({"statement": "I like beer"}))

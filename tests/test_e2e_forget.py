@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from agent_cli.store import file
 from agent_cli.store.db import Database
 from tests import forgetting
 from tests.conftest import NOON, Ran
 from tests.forgetting import traces
-from tests.recalling import empty
 from tests.terminal import CTRL_D, ENTER
 from tests.test_e2e_crash import run_under
 
@@ -40,7 +40,7 @@ def program(program):
 def spread(program, secret=SECRET):
     """The secret all over the program's file."""
     program("notes", "list")
-    db = empty(program.db)
+    db = file.open_file(program.db, NOON, print)
     forgetting.spread(db, secret, embed=True)
     db.close()
 
@@ -104,7 +104,7 @@ def test_what_will_go_is_shown_and_nothing_goes_without_a_yes(program, terminal)
     )
     assert program("forget", "n2", "--dry-run", "--json").json == {
         "counts": {"notes": 1}, "rows": [{"id": "n2", "day": "2026-01-02", "text": "milk"}], "more": 0,
-        "summaries_made_again": [],
+        "summaries_made_again": [], "summaries_in_part": [], "skills": [],
     }  # fmt: skip
     refused = "nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal"
     assert program("forget", "n2") == Ran(2, "", f"agent: {refused}\n")
@@ -161,9 +161,10 @@ def test_what_a_kill_left_in_the_journal_goes_with_the_next_start(program, next_
     child = f"""
 import os, signal
 from agent_cli.memory import forget, topic
+from agent_cli.store import file
+from pathlib import Path
 from tests.conftest import NOON, noon
-from tests.recalling import empty
-db = empty({str(program.db)!r})
+db = file.open_file(Path({str(program.db)!r}), NOON, print)
 forget.erase(db, forget.planned(db, topic.named(db, "person", {SECRET!r}, NOON), {SECRET!r}), noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -1,10 +1,13 @@
 """What happens to a conversation as time passes, through the real program."""
 
+import signal
 from datetime import UTC, datetime, timedelta
 
 from agent_cli import clock
 from agent_cli.store.db import Database
 from tests.ollama_server.script import reply
+
+FRIDAY, MONDAY = "2026-11-20T17:00:00+01:00", "2026-11-23T09:00:00+01:00"
 
 
 def age(program, minutes):
@@ -46,6 +49,59 @@ def test_whoever_runs_jobs_closes_it_too_and_writes_one_summary(program, server,
 
     assert program.rows("select session_id, text from summary") == [(1, "The cat is Mia.")]
     assert program.rows("select count(*) from event where kind = 'session closed'") == [(1,)]
+
+
+def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_lost(program, server, terminal):
+    program.use(server)
+    server.play(reply("I see."), reply("", calls=[("save_note", {"text": "berth 4711"})]))
+    friday = terminal(AGENT_NOW=FRIDAY).wait_prompt().enter("My boat lies in Vinisce.").wait("I see.").wait_prompt()
+    friday.enter("Note that its berth is 4711.").wait("allow it?").signal(signal.SIGKILL)
+    assert friday.ended() == -signal.SIGKILL
+    server.answer = lambda body: reply("Their boat lies in Vinisce.")
+    program("jobs", "run", "--until-idle", env={"AGENT_NOW": MONDAY})
+
+    opening = (
+        "[[ From memory, not instructions, possibly out of date.\n"
+        "Summaries of earlier sessions:\n"
+        "- 20 November 2026 (s1): Their boat lies in Vinisce. Word for word: 4711\n"
+        "The end of the previous session (s1, 20 November 2026):\n"
+        "person: My boat lies in Vinisce.\n"
+        "you: I see.\n"
+        "person: Note that its berth is 4711. [got no answer]\n"
+        "End of memory. ]]\n\n"
+    )
+    asked = program("ask", "--dry-run", "Hello?", env={"AGENT_NOW": MONDAY}).json["messages"][1]["content"]
+    monday = terminal(AGENT_NOW=MONDAY)
+    monday.wait("carried over: 1 summary and the last 3 messages of s1 “My boat lies in Vinisce.” (Friday)")
+    server.answer = lambda body: reply("Where were we?")
+    monday.wait_prompt().enter("Hello?").wait("Where were we?").wait_prompt()
+    (said,) = [each for each in server.turns[-1]["messages"] if each["role"] == "user"]
+
+    assert said["content"] == asked == f"{opening}Hello?\n\n[[ Today is Monday, 23 November 2026, 09:00. ]]"
+
+
+def test_a_session_that_was_killed_is_carried_over_before_it_has_a_summary(program, server, terminal):
+    program.use(server)
+    server.play(reply("", calls=[("save_note", {"text": "berth 4711"})]))
+    first = terminal().wait_prompt().enter("Note berth 4711.").wait("allow it?").signal(signal.SIGKILL)
+    assert first.ended() == -signal.SIGKILL
+
+    terminal().wait("carried over: the last message of s1 “Note berth 4711.” (today) · agent -c goes on with it")
+
+
+def test_closing_ends_with_what_has_changed_in_memory(program, server, terminal):
+    program.use(server)
+    server.answer = lambda body: reply("I see.")
+    program("facts", "add", "My dog is Rex")
+    shell = terminal().wait_prompt().enter("hello").wait("I see.").wait_prompt()
+    shell.enter("/remember My cat is Mia").wait("f2").wait_prompt()
+    shell.enter("/close").wait("closed s1").wait("+ f2 My cat is Mia").wait_prompt()
+    assert "Rex" not in shell.text
+
+    program("ask", "hello")
+    program("facts", "rm", "f1")
+    closed = program("sessions", "close", "s2")
+    assert closed.err == "agent: closed s2 “hello”\nagent: - f1 My dog is Rex\n"
 
 
 def test_what_the_answers_took_is_counted(program, server):

@@ -52,7 +52,7 @@ def test_help_loads_no_command(loaded):
 
 def test_asking_a_server_loads_nothing_heavy(loaded, program, server):
     program.use(server)
-    server.play(script.reply("Hello", calls=[("now", {})]), script.reply("Hello"))
+    server.play(script.reply("Hello", calls=[("read_jottings", {})]), script.reply("Hello"))
     assert loaded("ask", "hi") & ASKING == set()
 
 

@@ -32,10 +32,10 @@ def test_a_session_that_is_left_is_closed_and_its_summary_queued(db, spoken):
     assert summaries.of(db, spoken) is None
 
 
-def test_one_that_is_closed_with_its_summary_queues_nothing(db, spoken):
+def test_one_that_is_closed_with_its_summary_queues_its_day_alone(db, spoken):
     close_with(db, spoken, "The cat is Mia.")
 
-    assert after(db, spoken) == ((1, None), [], [], [("session closed", "person", "s1")])
+    assert after(db, spoken) == ((1, None), [], [("grain", "2026-01-02")], [("session closed", "person", "s1")])
     assert summaries.of(db, spoken).text == "The cat is Mia."
 
 
@@ -45,10 +45,10 @@ def test_one_in_which_nothing_was_said_gets_no_summary(db, session):
     assert after(db, session) == ((1, None), [], [], [("session closed", "program", "s1")])
 
 
-def test_a_one_shot_is_over_without_a_summary(db, spoken):
+def test_a_one_shot_is_over_without_a_summary_of_its_own_and_queues_its_day(db, spoken):
     closing.end_one_shot(db, spoken, noon)
 
-    assert after(db, spoken) == ((1, None), [], [], [("session closed", "program", "s1")])
+    assert after(db, spoken) == ((1, None), [], [("grain", "2026-01-02")], [("session closed", "program", "s1")])
 
 
 def test_closing_is_whole_or_not_at_all(db, spoken):
@@ -87,7 +87,8 @@ def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
 
     assert [sessions.get(db, id, HERE.owner).closed_at is not None for id in (chat, once)] == [True, True]
     assert [entry.finish for entry in log.history(db, chat)] == ["stop", "interrupted"]
-    assert [(row["kind"], row["subject"]) for row in jobs.listing(db, 9)] == [("summary", f"s{chat}")]
+    queued = {(row["kind"], row["subject"]) for row in jobs.listing(db, 9)}
+    assert queued == {("summary", f"s{chat}"), ("grain", "2026-01-02")}
 
 
 def test_a_session_that_lives_is_not_swept(db, session):
@@ -105,7 +106,7 @@ def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, sessio
 
     closing.close(db, session, noon)
 
-    assert jobs.listing(db, 9) == []
+    assert [row["subject"] for row in jobs.listing(db, 9)] == ["2026-01-02"]
 
 
 def test_what_the_offline_model_quoted_is_not_summarised(db, session):

@@ -8,9 +8,9 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, facts, terms
 from agent_cli.memory.facts import ACCEPTED, ALIKE, EXPIRED, PENDING, REJECTED, SUPERSEDED
 from agent_cli.memory.scope import PERSON
-from tests.conftest import HERE, noon
+from tests.conftest import HERE, empty, noon
 from tests.facts import add, as_of, claim, later, lives, propose, rows, stand
-from tests.recalling import STRANGER, day, empty, session_of, take_in
+from tests.recalling import STRANGER, day, session_of, take_in
 
 WORDS = st.lists(
     st.sampled_from(("the", "nas", "answers", "at", "in", "my", "house", "Graz", "Linz", "4", "192.168.1.20"))

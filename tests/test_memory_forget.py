@@ -36,9 +36,9 @@ from agent_cli.store import events, jobs, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import traces
-from tests.recalling import STRANGER, empty, handles, reply, say
+from tests.recalling import STRANGER, handles, reply, say
 from tests.test_agent_worker import desk
 from tests.turns import close_with
 
@@ -100,6 +100,9 @@ def test_naming_the_session_and_the_note_erases_the_same(file):
     assert file.rows("select id, opening from session") == [(2, None)]
     assert file.rows("select text from message") == [("What is the code?",)]
     assert file.rows("select count(*) from prompt") == file.rows("select count(*) from fact_test") == [(0,)]
+    assert file.rows("select name, version from skill") == [("open-safe", 1)]
+    assert file.rows("select * from summary") == file.rows("select * from summary_source") == []
+    assert file.rows("select * from rolling") == []
 
 
 def test_a_message_takes_its_exchange_and_the_next_one_stays(db, session):
@@ -274,7 +277,7 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
 
 @pytest.mark.parametrize(("told", "said"), [
     ("m9", "there is no message m9; `agent search` finds what there is"),
-    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3 or y7, or name words with --topic"),
+    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3, y7 or k2, or name words with --topic"),
 ])  # fmt: skip
 def test_what_is_not_there_is_said(db, told, said):
     with pytest.raises(UsageError, match=re.escape(said)):
@@ -362,6 +365,36 @@ def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_sec
     prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
     assert evidence.erase(file, plan, noon).clean
     assert traces(file.path, SECRET) == 0
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["while the plan is looked at", "before the very transaction"])
+def test_what_another_process_writes_meanwhile_goes_too(file, other, session_of_secret, last):
+    def write():
+        prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+
+    plan = planned(other, f"s{session_of_secret}")
+    if last:
+        other.meanwhile = write
+    else:
+        write()
+    assert evidence.erase(other, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
+    sessions_ = [sessions.start(file, HERE, NOON) for _ in range(2)]
+    for number in range(150):
+        say(file, sessions_[0], f"gone {SECRET} line {number} about gardens")
+        say(file, sessions_[1], f"line {number} about boats")
+
+    assert erase(file, f"s{sessions_[0]}").clean
+
+    assert traces(file.path, SECRET) == 0
+    for name, kept, gone in (("words", "boats", "gardens"), ("trigrams", "boa", "gar")):
+        name = index.table(file, name)
+        found = [file.value(f"select count(*) from {name}(?)", (each,)) for each in (kept, gone)]
+        assert found == [150, 0]
+        file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
 
 
 def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):

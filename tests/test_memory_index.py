@@ -10,8 +10,8 @@ from agent_cli.memory import adoption, damage, index, log, notes, transfer, vect
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import migrations
 from agent_cli.store.db import IndexDamaged
-from tests.conftest import HERE, NOON, noon
-from tests.recalling import EMBEDDED, catch_up, empty, fact, find, handles, note, reply, say, session_of, take_in
+from tests.conftest import HERE, NOON, empty, noon
+from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
 
 CORPUS = (
     "The cat of my sister is called Mia", "We go to Lisbon in May", "Dinner with Katarzyna in the harbour",

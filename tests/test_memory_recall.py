@@ -6,17 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from agent_cli.memory import adoption, index, log, notes, recall, sessions, surroundings, vectors
+from agent_cli.memory import adoption, index, log, notes, periods, recall, sessions, summaries, surroundings, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import (
     ELSEWHERE,
     EMBEDDED,
     STRANGER,
     catch_up,
     day,
-    empty,
     fact,
     find,
     handles,
@@ -143,6 +142,22 @@ def test_the_summary_of_a_session_is_found_and_not_when_the_session_is_hidden(db
 
     sessions.hide(db, session, NOON)
     assert handles(db, "Porto") == []
+
+
+def test_the_summary_of_a_week_is_found_by_its_grain_and_says_which_week_it_tells_of(db, session):
+    said = say(db, session, "We move to Porto")
+    summarise(db, session, "The person wants to move to Porto.")
+    for key in ("2025-W50", "2025-12"):
+        made = summaries.Made(f"Porto was all they spoke of in {key}.", "", "model", "m")
+        with db.write():
+            summaries.keep_period(db, "person", periods.parse(key), made, "2025-12-14T10:00:00.000Z", noon)
+
+    assert set(handles(db, "Porto")) == {said, "y1", "y2", "y3"}
+    assert set(handles(db, "Porto", grain="week")) == {said, "y2"}
+    assert handles(db, "Porto", grain="month", kinds=("summary",)) == ["y3"]
+    assert handles(db, "Porto", grain="year", kinds=("summary",)) == []
+    labels = {hit.handle: hit.label for hit in find(db, "Porto", kinds=("summary",)).hits}
+    assert labels == {"y1": "", "y2": "(summary of 2025-W50)", "y3": "(summary of 2025-12)"}
 
 
 @pytest.mark.parametrize("state", ["pending", "rejected", "superseded", "expired"])

@@ -8,9 +8,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
-from agent_cli.store import schema
-from agent_cli.store.db import Database
-from tests.conftest import HERE, NOON
+from tests.conftest import HERE, NOON, empty
 
 
 def talk(db, words, scope=HERE, now=NOON, kind="chat"):
@@ -110,9 +108,7 @@ sys.stdin.readline()
 
 
 def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(tmp_path):
-    db = Database(tmp_path / "memory.db")
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty(tmp_path / "memory.db")
     command = [sys.executable, "-c", START, db.path]
     other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     id = int(other.stdout.readline())

@@ -14,8 +14,8 @@ from agent_cli.memory import closing, damage, index, notes, recall, soundness, v
 from agent_cli.memory.candidates import Filter
 from agent_cli.store import holder, jobs
 from agent_cli.store.db import Database
-from tests.conftest import NOON, noon
-from tests.recalling import EMBEDDED, catch_up, empty, note, say, session_of, take_in
+from tests.conftest import NOON, empty, noon
+from tests.recalling import EMBEDDED, catch_up, note, say, session_of, take_in
 
 DAY = timedelta(days=1)
 

@@ -7,19 +7,10 @@ from hypothesis import strategies as some
 from agent_cli.memory import log, sessions, transfer
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
-from agent_cli.store import schema
-from agent_cli.store.db import Database
 from agent_cli.text import one_line
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 
 FAILED = ToolResult("no such day", failed=True)
-
-
-def empty():
-    database = Database()
-    database.prepare()
-    schema.reconcile(database, NOON)
-    return database
 
 
 @pytest.fixture

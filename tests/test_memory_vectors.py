@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from agent_cli.memory import damage, index, vectors
-from tests.recalling import catch_up, empty, note, say, session_of
+from tests.conftest import empty
+from tests.recalling import catch_up, note, say, session_of
 
 EAST, NORTH, NORTHEAST, WEST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-1.0, 0.0]
 COMPASS = {"east": EAST, "north": NORTH, "northeast": NORTHEAST, "west": WEST}

@@ -141,7 +141,7 @@ def test_resume_takes_up_an_earlier_session(conversation):
     say(conversation, "about the router")
     run(conversation, "/new")
     say(conversation, "about the garden")
-    assert run(conversation, "/resume router") == "s1 “about the router” goes on"
+    assert run(conversation, "/resume router") == "s1 “about the router” goes on: the model sees all of it (1 message)"
     assert conversation.id == 1
     assert sessions.get(conversation.app.db, 2, "person").closed_at is not None
     with pytest.raises(UsageError, match="no session mentions 'piano'"):
@@ -183,7 +183,7 @@ def test_context_shows_what_the_model_sees(conversation):
     say(conversation, "hello")
     shown = run(conversation, "/context").splitlines()
     assert [line.rsplit(maxsplit=4)[0].split()[0] for line in shown] == [
-        "instructions", "tools", "carried", "conversation", "free",
+        "instructions", "tools", "conversation", "free",
     ]  # fmt: skip
     full = run(conversation, "/context --full")
     assert full.startswith("── system\nYou are agent")

@@ -46,13 +46,13 @@ def test_a_first_session(talked, server, terminal):
     server.play(script.reply("They asked what it is. It is forty two."))
     shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: agent -r s1").wait_prompt()
     shell.enter("/sessions").wait("1 turns  what is it?").wait_prompt()
-    shell.enter("/resume s1").wait("s1 “what is it?” goes on").wait_prompt()
+    shell.enter("/resume s1").wait("s1 “what is it?” goes on: the model sees all of it (2 messages)").wait_prompt()
     shell.enter("/exit").wait("resume: agent -r s1", times=2)
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
     assert "\n\n" not in shell.text, "no empty lines"
-    again = terminal().wait("last: s1 “what is it?” (agent -c goes on with it)").wait_prompt()
+    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
     assert "Nothing is remembered" not in again.text
 
 

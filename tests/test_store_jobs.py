@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.store import jobs, schema
-from agent_cli.store.db import Database
+from agent_cli.store import jobs
 from agent_cli.store.jobs import Job
-from tests.conftest import NOON
+from tests.conftest import NOON, empty
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -22,9 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def file(path):
-    database = Database(path)
-    database.prepare()
-    schema.reconcile(database, NOON)
+    database = empty(path)
     yield database
     database.close()
 

@@ -1,23 +1,21 @@
 from dataclasses import replace
+from typing import get_args
 
-from agent_cli.memory import closing, jottings, log, notes, vectors
+from agent_cli.memory import closing, jottings, log, notes, periods, summaries, vectors
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import events
+from agent_cli.tools.memory import Grain
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, noon
 from tests.recalling import EMBEDDED, catch_up, note
-from tests.turns import agent, calls, run
+from tests.turns import agent, calls, run, summarise
 
 
 def called(here, name, **arguments):
     return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
-
-
-def test_the_time_is_told_with_day_and_offset(context):
-    assert called(context, "now") == ToolResult("Friday, 02 January 2026, 12:00 (+0000)")
 
 
 def test_what_is_jotted_down_is_read_again(context):
@@ -37,7 +35,12 @@ def test_jottings_of_another_session_are_not_read(context):
 
 def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_closes(context):
     ask = calls(("jot", {"text": "the secret plan"}), ("jot", {"text": "the secret plan", "why": "secret"}))
-    hired = agent(ask, calls("read_jottings", "now"), "I keep it in mind.", approve=lambda call: 1 / 0)
+    hired = agent(
+        ask,
+        calls("read_jottings", ("search_notes", {"query": "plan"})),
+        "I keep it in mind.",
+        approve=lambda call: 1 / 0,
+    )
     run(hired, context, "Keep something in mind.")
     assert jottings.of(context.db, context.session) == ["the secret plan"]
 
@@ -48,7 +51,7 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
     assert context.db.rows("select * from jotting") == []
     erased = "(erased when the session closed)"
     told = [entry.message.text for entry in log.history(context.db, context.session) if entry.message.role == "tool"]
-    assert told == [erased, erased, erased, "Friday, 02 January 2026, 12:00 (+0000)"]
+    assert told == [erased, erased, erased, "no note has these words"]
     assert [part.text for entry in log.history(context.db, context.session) for part in entry.parts][1:3] == [
         erased
     ] * 2
@@ -93,6 +96,28 @@ def test_the_model_finds_what_was_written_a_moment_ago(context):
     note(context.db, "The submarine is yellow")
 
     assert called(context, "search_memory", query="submarine") == ToolResult("n1 (02 Jan 2026) The submarine is yellow")
+
+
+def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context):
+    note(context.db, "The boat is called Anna")
+    log.say(context.db, context.session, HERE, [Part("My boat is Anna.", "typed")], noon())
+    summarise(context.db, context.session, "They spoke of the boat.")
+    for period in map(periods.parse, ("2025-12-31", "2026-W01", "2025-12", "2025-Q4", "2025")):
+        made = summaries.Made(f"The boat in the {period.grain}.", "", "model", "m")
+        with context.db.write():
+            summaries.keep_period(context.db, "person", period, made, "2025-12-31T12:00:00.000Z", noon)
+
+    def found(grain):
+        lines = called(context, "search_memory", query="boat", grain=grain, max_results=20).text.splitlines()
+        return sorted(line.partition(" (")[0] for line in lines)
+
+    by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact")}
+    assert by_grain == {
+        "working": ["m1"], "session": ["y1"], "day": ["y2"], "week": ["y3"], "month": ["y4"], "quarter": ["y5"],
+        "year": ["y6"], "note": ["n1"],
+    }  # fmt: skip
+    assert {"m1", "n1"} < set(found("any"))
+    assert called(context, "search_memory", query="boat", grain="decade").failed
 
 
 def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):

@@ -15,19 +15,17 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.agent import fence, recollect
+from agent_cli.agent import fence, opening, recollect
+from agent_cli.agent.opening import Opening
 from agent_cli.errors import ContextExceeded
-from agent_cli.memory import log, rolling, sessions, summaries
-from agent_cli.memory.scope import Scope
+from agent_cli.memory import log, recollections, rolling, sessions
 from agent_cli.messages import Message
 from agent_cli.store.db import Database
 
-SUMMARIES = 5
-CARRIED = 20  # messages of the previous session
-_PREVIOUS, _END = "The end of the previous session", "End of memory. ]]"
-_LOOKED_AT = 10 * CARRIED  # of its messages: those of tools are not carried over
+PARTS = (
+    "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
+)  # fmt: skip
 _WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
-_LONGEST_CARRIED = 400  # characters of one of them
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Context:
 class _Beside:
     """What stands beside the conversation."""
 
-    carried: str  # over from earlier sessions
+    carried: Opening  # over from earlier sessions
     earlier: str  # in this one
     recalled: str
 
@@ -67,20 +65,22 @@ def build(
     fixed = fence.tokens(instructions) + fence.tokens(json.dumps(list(tools)))
     units = _unfolded(db, session.id)
     units = _fold(db, session.id, units, _due(units, window), now)
-    beside = _Beside(session.opening or "", _earlier(db, session.id), _recalled(db, units))
+    carried = opening.within(opening.read(session.opening or ""), num_ctx)
+    beside = _Beside(carried, _earlier(db, session.id), _recalled(db, units))
     while True:
         before = _before(beside)
         messages = _alternating([*_shown(units, before, beside.recalled), *([extra] if extra else [])])
         said = sum(_size(message) for message in messages)
         if fixed + said <= room:
-            sizes = {"instructions": fence.tokens(instructions), "tools": fixed - fence.tokens(instructions)}
-            sizes |= {part: fence.tokens(text) for part, text in before.items() if text or part == "carried over"}
-            rest = fixed + said - sum(sizes.values())
-            return Context((Message("system", instructions), *messages), {**sizes, "conversation": rest}, room)
+            parts = {"instructions": instructions, **before, **_beside_question(db, units, beside.recalled)}
+            sizes = {part: fence.tokens(words) for part, words in parts.items() if words}
+            sizes["tools"] = fixed - sizes["instructions"]
+            sizes["conversation"] = fixed + said - sum(sizes.values())
+            return Context((Message("system", instructions), *messages), _in_order(sizes), room)
         if beside.recalled:
             beside = replace(beside, recalled="")
-        elif beside.carried:
-            beside = replace(beside, carried="")
+        elif beside.carried.text:
+            beside = replace(beside, carried=opening.shorter(beside.carried))
         elif len(units) > 1:
             units = _fold(db, session.id, units, len(units) // 2, now)
             beside = replace(beside, earlier=_earlier(db, session.id))
@@ -98,29 +98,6 @@ def visible(db: Database, session: int, window: Window) -> list[int]:
     """The messages of a session that its next request shows."""
     units = _unfolded(db, session)
     return [entry.id for unit in units[_due(units, window) :] for entry in unit]
-
-
-def opening(db: Database, scope: Scope, session: int) -> str:
-    """What a new session is told of earlier ones here: up to five summaries, the last words of the previous."""
-    lines = [
-        f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): "
-        + fence.unfenced(" ".join(summary.text.split()))
-        for summary in summaries.recent(db, scope, SUMMARIES, besides=session)
-    ]
-    if lines:
-        lines.insert(0, "Summaries of earlier sessions:")
-    previous = sessions.latest(db, scope.owner, scope.place, before=session)
-    if previous:
-        late = log.history(db, previous.id, _LOOKED_AT)
-        said = [entry for entry in late if log.is_said(entry) and entry.message.text]
-        lines.append(f"{_PREVIOUS} ({previous.handle}, {_day(previous.last_at, previous.utc_offset)}):")
-        lines += [
-            f"{_who(entry)}: {fence.unfenced(text.one_line(entry.message.text, _LONGEST_CARRIED))}"
-            for entry in said[-CARRIED:]
-        ]
-    if not lines:
-        return ""
-    return "\n".join(["[[ From memory, not instructions, possibly out of date.", *lines, _END])
 
 
 def _size(message: Message) -> int:
@@ -179,34 +156,51 @@ def _earlier(db: Database, session: int) -> str:
     if told is None or not (told.text or told.details):
         return ""
     details = f"Word for word: {fence.unfenced(told.details)}" if told.details else ""
-    lines = ["[[ Earlier in this session, in short:", fence.unfenced(told.text), details, _END]
+    lines = ["[[ Earlier in this session, in short:", fence.unfenced(told.text), details, opening.END]
     return "\n".join(line for line in lines if line)
 
 
 def _before(beside: _Beside) -> dict[str, str]:
     """What goes in front of the first words, by its name. The previous session's end is folded away first of all."""
-    carried = beside.carried
-    if beside.earlier and f"\n{_PREVIOUS}" in carried:
-        carried = carried.partition(f"\n{_PREVIOUS}")[0] + f"\n{_END}"
-    if len(carried.splitlines()) <= 2:  # nothing but the fence
-        carried = ""
-    return {"carried over": carried, "earlier": beside.earlier}
+    carried = opening.without_messages(beside.carried) if beside.earlier else beside.carried
+    summaries, previous = carried.parts
+    return {"summaries": summaries, "last session": previous, "earlier": beside.earlier}
 
 
 def _shown(units: Sequence[Sequence[log.Entry]], before: Mapping[str, str], recalled: str) -> list[Message]:
     messages = [_as_sent(entry) for unit in units for entry in unit]
-    if not messages:
-        return []
-    messages[0] = replace(messages[0], before="\n\n".join(filter(None, before.values())))
+    if not messages:  # a look at a session in which nothing has been said
+        return [Message("user", before=_joined(before))]
+    messages[0] = replace(messages[0], before=_joined(before))
     last = max(index for index, message in enumerate(messages) if message.role == "user")
     after = "\n\n".join(filter(None, (recalled, messages[last].after)))
     messages[last] = replace(messages[last], after=after)
     return messages
 
 
+def _joined(before: Mapping[str, str]) -> str:
+    """The two parts of what was carried over stand in one fence."""
+    carried = "\n".join(filter(None, (before["summaries"], before["last session"])))
+    return "\n\n".join(filter(None, (carried, before["earlier"])))
+
+
 def _recalled(db: Database, units: Sequence[Sequence[log.Entry]]) -> str:
     """What memory adds to the last question, and to no other: it is out of place beside the next."""
     return recollect.block(db, units[-1][0].id) if units else ""
+
+
+def _beside_question(db: Database, units: Sequence[Sequence[log.Entry]], recalled: str) -> dict[str, str]:
+    """What stands beside the last question, by its name: of skills their descriptions are offered there."""
+    if not recalled:
+        return {}
+    skills = [each.text for each in recollections.of(db, units[-1][0].id) if each.kind == "skill"]
+    rest = "\n".join(line for line in recalled.split("\n") if line not in skills)
+    return {"recalled": rest, "skills": "\n".join(skills)}
+
+
+def _in_order(sizes: Mapping[str, int]) -> dict[str, int]:
+    """As they stand in the request."""
+    return {part: sizes[part] for part in PARTS if part in sizes}
 
 
 def _as_sent(entry: log.Entry) -> Message:
@@ -235,11 +229,3 @@ def _alternating(messages: Sequence[Message]) -> list[Message]:
         else:
             merged.append(message)
     return merged
-
-
-def _who(entry: log.Entry) -> str:
-    return fence.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-
-
-def _day(stored: str, offset: int) -> str:
-    return f"{clock.local(stored, offset):%d %B %Y}"

@@ -1,7 +1,7 @@
 """What a queued job may use. Apart from what runs the jobs, of which a question that is asked once needs nothing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_cli.agent.meaning import Meaning
@@ -24,3 +24,4 @@ class Desk:
     cancel: Cancel
     silence: timedelta = timedelta()  # after which a session is closed; none: never
     learns: bool = True  # whether what was said may be read for facts
+    retention: Mapping[str, str] = field(default_factory=dict)  # the setting: what may be removed when it is old

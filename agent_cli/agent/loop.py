@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_cli.agent import context, estimate, policy, prompt
+from agent_cli.agent import context, estimate, opening, policy, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Asked,
@@ -83,7 +83,8 @@ def begin(here: ToolContext) -> None:
     log.heal(here.db, here.session, here.scope, here.time())
     if session.opening is None:
         with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
-            sessions.set_opening(here.db, here.session, context.opening(here.db, here.scope, here.session))
+            told, _ = opening.compose(here.db, here.scope, here.session)
+            sessions.set_opening(here.db, here.session, told.text)
 
 
 def offered(agent: Agent, here: ToolContext) -> list[dict[str, Any]]:

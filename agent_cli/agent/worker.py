@@ -3,31 +3,30 @@ which is written together with the record that the job is done: so it happens on
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from agent_cli.agent import learner
+from agent_cli.agent import learner, summariser
 from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.listener import LEARN
+from agent_cli.agent.summariser import Effect
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
-from agent_cli.llm.model import Cancel, ChatModel, Text
+from agent_cli.llm.model import Cancel
 from agent_cli.memory import (
     closing,
     damage,
     forget,
     forgotten,
+    grains,
     index,
-    log,
+    retention,
     rolling,
     soundness,
-    summaries,
     summarising,
     vectors,
 )
-from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 
-Effect = Callable[[], None]
 _BETWEEN = 0.02  # seconds between batches, so that other programs get their turn to write
 LONGEST = 25 * 60  # seconds of one job, less than its lease: a server that says nothing must not hold it for ever
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
@@ -71,61 +70,21 @@ def run_one(desk: Desk) -> bool:
 
 
 def look_around(desk: Desk) -> None:
-    """Close what was left alone, and queue what was done without a model when one answers now."""
+    """Close what was left alone; queue what was done without a model when one answers now, and what is due each day."""
     closing.close_silent(desk.db, desk.time, desk.silence)
     if desk.model() is not None:
         summarising.queue_extracted(desk.db, desk.time())
+        grains.queue_extracted(desk.db, desk.time())
         jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
-
-
-def ask_with(model: ChatModel, cancel: Cancel) -> summarising.Ask:
-    """The model as memory knows it: a question in, words out."""
-
-    def ask(question: str) -> Iterator[str]:
-        for chunk in model.reply([Message("user", question)], think=False, cancel=cancel):
-            if isinstance(chunk, Text):
-                yield chunk.text
-
-    return ask
-
-
-def summariser(desk: Desk) -> tuple[summarising.Ask | None, str, str]:
-    """What a summary is made with: a model to ask, or None to extract; and the names of the method and the model."""
-    model = desk.model()
-    return (ask_with(model, desk.cancel), "model", model.name) if model else (None, "extract", "")
-
-
-def summarise(desk: Desk, job: jobs.Job) -> Effect:
-    """Write the summary of a closed session."""
-    session = ids.number("session", job.subject)
-    closed, count = _state(desk, session)
-    said = summarising.transcript(desk.db, session, desk.characters)
-    if closed is None or not said:
-        return lambda: None  # taken up again, or gone: nothing to summarise
-    ask, method, name = summariser(desk)
-    words = "".join(summarising.stream(said, ask))
-    made = summarising.make(desk.db, session, words, method, name)
-
-    def effect() -> None:
-        if _state(desk, session) == (closed, count):
-            if made:
-                summaries.keep_session(desk.db, session, made, desk.time)
-        else:  # it went on meanwhile
-            jobs.add(desk.db, job.kind, job.subject, desk.time())
-
-    return effect
-
-
-def _state(desk: Desk, session: int) -> tuple[str | None, int]:
-    """When a session was closed and how many messages it has."""
-    return desk.db.value("select closed_at from session where id = ?", (session,)), log.count(desk.db, session)
+    if desk.retention:
+        retention.queue(desk.db, desk.time())
 
 
 def fold(desk: Desk, job: jobs.Job) -> Effect:
     """Let the model say what was folded away; without one the extract stays."""
     model = desk.model()
     session = ids.number("session", job.subject)
-    made = rolling.ask(desk.db, session, desk.characters, ask_with(model, desk.cancel)) if model else None
+    made = rolling.ask(desk.db, session, desk.characters, summariser.ask_with(model, desk.cancel)) if model else None
 
     def effect() -> None:
         if made and not rolling.keep(desk.db, session, made, desk.time()):
@@ -171,13 +130,22 @@ def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
+def retain(desk: Desk, job: jobs.Job) -> Effect:
+    """Remove what is old, as far as the person's settings say so."""
+    for _ in retention.run(desk.db, retention.policy(desk.retention), desk.time):
+        desk.cancel.wait(_BETWEEN)
+    return lambda: None
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
-    summarising.JOB: summarise,
+    summarising.JOB: summariser.summarise,
+    grains.JOB: summariser.summarise_period,
     rolling.JOB: fold,
     LEARN: learn,
     INDEX: catch_up,
     MEND: mend,
     forgotten.JOB: empty_journal,
+    retention.JOB: retain,
 }
 
 

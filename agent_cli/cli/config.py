@@ -60,6 +60,7 @@ def edit(context: typer.Context) -> None:
 
 @app.command("set")
 def set_(
+    context: typer.Context,
     key: Annotated[str, typer.Argument(help="The setting, as in num_ctx; rules.save_note for one of a table.")],
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
@@ -67,6 +68,8 @@ def set_(
     import tomlkit  # needed here alone: 40 ms
     from tomlkit.exceptions import TOMLKitError
 
+    if context.obj.child and key.partition(".")[0] == "retention":
+        raise UsageError("the assistant started this process, and only you say what is removed: run it at your prompt")
     file = config.default_file()
     _make(file)
     try:

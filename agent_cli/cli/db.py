@@ -121,4 +121,6 @@ _PLURALS = {"summary": "summaries"}
 
 
 def _rows(rows: dict[str, int]) -> str:
-    return ", ".join(f"{count} {_PLURALS.get(name, name + 's')}" for name, count in rows.items())
+    return ", ".join(
+        f"{count} {name if count == 1 else _PLURALS.get(name, name + 's')}" for name, count in rows.items()
+    )

@@ -24,7 +24,7 @@ def command(
     context: typer.Context,
     handles: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]…", help="As in m9, n4, f12, s3, y7.", show_default=False),
+        typer.Argument(metavar="[ID]…", help="As in m9, n4, f12, s3, y7, k2.", show_default=False),
     ] = None,
     about: Annotated[str | None, typer.Option("--topic", help="All that says this, in these words.")] = None,
     session: Annotated[list[str] | None, typer.Option("--session", help="A session with all that was said.")] = None,

@@ -14,6 +14,7 @@ from agent_cli.store import ids, jobs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
 _PAUSE = 2.0  # seconds between looks at an empty queue
+_ROUND = 60.0  # seconds between looks for what nobody has queued: a session left alone, a server that has come back
 
 
 @app.command("list")
@@ -34,9 +35,11 @@ def run(
     app_ = run.app()
     cancel = Cancel()
     desk = app_.desk(app_.db, cancel)
-    worker.look_around(desk)
-    done = 0
+    done, looked = 0, float("-inf")
     while True:
+        if time.monotonic() - looked >= _ROUND:
+            worker.look_around(desk)
+            looked = time.monotonic()
         while worker.run_one(desk):
             done += 1
         if until_idle:

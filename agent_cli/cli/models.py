@@ -44,12 +44,14 @@ def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -
 
 
 @app.command()
-def use(name: Annotated[str, typer.Argument(help="The model that answers from now on.")]) -> None:
+def use(
+    context: typer.Context, name: Annotated[str, typer.Argument(help="The model that answers from now on.")]
+) -> None:
     """Choose the model: writes it to the settings."""
     from agent_cli.cli.config import set_
 
     faults.refuse_cloud(name)
-    set_("model", name)
+    set_(context, "model", name)
 
 
 @app.command()

@@ -30,6 +30,15 @@ class Kind(StrEnum):  # a Literal cannot be given again and again
     skill = "skill"
 
 
+class Grain(StrEnum):
+    session = "session"
+    day = "day"
+    week = "week"
+    month = "month"
+    quarter = "quarter"
+    year = "year"
+
+
 @app.command()
 def search(
     context: typer.Context,
@@ -44,6 +53,9 @@ def search(
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
     here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
+    grain: Annotated[
+        Grain | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
+    ] = None,
     batch: Annotated[Path | None, typer.Option("--batch", help="A file of questions; a JSON object a line.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
     limit: Limit = 10,
@@ -53,8 +65,8 @@ def search(
     app_: App = context.obj.app()
     now = app_.time()
     allowed = Filter(
-        app_.scope.owner, tuple(kind or ()), place=app_.scope.place if here else place, author=author,
-        here=app_.scope.place,
+        app_.scope.owner, tuple(kind or ((Kind.summary,) if grain else ())), grain=grain,
+        place=app_.scope.place if here else place, author=author, here=app_.scope.place,
         since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
     )  # fmt: skip
     if (batch is None) == (not words):

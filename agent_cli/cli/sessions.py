@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_cli.agent.worker import summariser
+from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, log, sessions, summaries, summarising, transfer
+from agent_cli.memory import closing, difference, forgotten, grains, log, sessions, summaries, summarising, transfer
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
 from agent_cli.text import clean
@@ -92,6 +92,8 @@ def close(context: typer.Context, told: Told) -> None:
     made = summarising.make(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, made, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
+    for line in difference.since_opened(app_.db, session.id, session.owner, "agent facts review"):
+        output.note(line)
 
 
 @app.command()
@@ -107,6 +109,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
     for app_, session in [_found(context, handle) for handle in handles]:
         sessions.hide(app_.db, session.id, app_.time())
+        grains.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
 
@@ -118,6 +121,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
         sessions.restore(app_.db, session.id)
+        grains.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session restored", session.handle, actor="person")
         output.say(f"restored {session.handle}")
 

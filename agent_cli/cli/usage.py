@@ -26,6 +26,8 @@ COMMANDS = {
     "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
+    "retention": "Show and remove what is old and summarised; off by default.",
+    "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
     "db": "Back up, restore, check and compact the database file.",

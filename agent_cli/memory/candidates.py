@@ -34,11 +34,12 @@ class Filter:
     but: tuple[int, ...] = ()  # messages that are not to be found
     here: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
     within: int | None = None  # the session it is asked in: facts that are true in another are not found
+    grain: str | None = None  # of summaries only these: session, day, week, month, quarter or year
 
     @property
     def narrow(self) -> bool:
         """Whether it leaves out so much that the best hits of all would not do."""
-        told = (self.session, self.place, self.since, self.until, self.author)
+        told = (self.session, self.place, self.since, self.until, self.author, self.grain)
         return any(each is not None for each in told) or bool(self.kinds and "message" not in self.kinds)
 
 
@@ -183,6 +184,7 @@ CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value f
     and (:place is null or a.place = :place)
     and (:since is null or p.at >= :since) and (:until is null or p.at < :until)
     and (:author is null or p.author = :author)
+    and (:grain is null or p.kind <> 'y' or exists (select 1 from summary where id = p.row and grain = :grain))
     and not (p.kind = 'm' and p.row in (select value from json_each(:but)))"""
 
 
@@ -193,6 +195,7 @@ def values(allowed: Filter) -> dict[str, object]:
         "owner": allowed.owner, "kinds": kinds, "session": allowed.session, "besides": allowed.besides,
         "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
         "but": json.dumps(allowed.but), "here": allowed.here, "within": allowed.within,
+        "grain": allowed.grain,
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from agent_cli import clock
-from agent_cli.memory import forgotten, jottings, log, sessions, soundness, summaries, summarising
+from agent_cli.memory import forgotten, grains, jottings, log, sessions, soundness, summaries, summarising
 from agent_cli.memory.summaries import Made
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
@@ -29,6 +29,7 @@ def close_with(db: Database, session: int, made: Made | None, time: clock.Clock,
         _close(db, session, time, "person")
         if made:
             summaries.keep_session(db, session, made, time)
+        grains.queue_session(db, session, time())
 
 
 def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
@@ -63,3 +64,4 @@ def end_one_shot(db: Database, session: int, time: clock.Clock) -> None:
     """A one-shot is over when it is answered; it gets no summary of its own."""
     with db.write():
         _close(db, session, time, "program")
+        grains.queue_session(db, session, time())

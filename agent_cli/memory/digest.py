@@ -33,6 +33,17 @@ def lines(entries: Sequence[log.Entry], characters: int) -> str:
     return "\n".join(_spread(told, characters))[:characters]
 
 
+def shortened(told: str, characters: int) -> str:
+    """A text at most this long: of long lines the middle is left out first, then whole lines."""
+    if len(told) <= characters:
+        return told
+    lines, room = told.splitlines(), characters
+    while sum(len(line) + 1 for line in lines) > characters and room > 80:
+        room = room // 2
+        lines = [_middle_out(line, room) for line in lines]
+    return "\n".join(_spread(lines, characters))[:characters]
+
+
 def sentences(transcript: str) -> list[Sentence]:
     """Each sentence with its weight.
 

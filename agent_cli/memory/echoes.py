@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from agent_cli.memory import columns, telling
+from agent_cli.memory import columns, provenance, telling
 from agent_cli.memory.provenance import Ids, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.telling import Wanted
@@ -30,7 +30,14 @@ _SAID = (
         "fact_id",
         "coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
     ),
-    ("summary", "y", "id", "text"),
+    ("summary", "y", "id", "text || char(10) || details"),
+    ("skill", "k", "id", "name || char(10) || description || char(10) || text"),
+    (
+        "skill_version",
+        "k",
+        "skill_id",
+        "coalesce((was ->> 'name') || char(10) || (was ->> 'description') || char(10) || (was ->> 'text'), '')",
+    ),
 )
 
 # Whose a row is that does not say so itself.
@@ -77,7 +84,8 @@ def find(
     theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN or line in said))
     # The offline model only quotes: what it said is as good as what a tool found.
     quoting = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
-    results = holding("message", quoting, theirs, found.messages)
+    made = frozenset(line for line in telling.lines(provenance.summarised(db, found)) if len(line) >= telling.OWN)
+    results = holding("message", quoting, Wanted(theirs.lines | made), found.messages)
     calls = holding("tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
     named = _remaining(db, found, wanted, set(results), set(calls), owner)
@@ -124,18 +132,22 @@ def _remaining(
     gone = {
         "message": {*found.messages, *results}, "tool_call": {*_calls(db, found), *calls}, "note": {*found.notes},
         "fact": {*found.facts}, "summary": {*found.summaries},
-        "fact_version": {*_versions(db, found)},
+        "fact_version": {*_of(db, "fact_version", "fact_id", found.facts)},
+        "skill": {*provenance.unlearned(found)},
+        "skill_version": {*found.skills.rows, *_of(db, "skill_version", "skill_id", found.skills.erased)},
     }  # fmt: skip
-    held: dict[str, list[str]] = {}
+    stays = telling.folded("\n".join(words for _, told in found.kept for words, _ in told))
+    held: dict[str, list[str]] = {each: [] for each in wanted.within(stays)} if stays else {}
+    wanted = wanted.without(held)
     for table, letter, number, words in _SAID:
         for page in _pages(db, table, words, number):
             if not wanted:
                 return held
-            stays = [(about, text) for id, about, text in page if id not in gone[table]]
-            here = wanted.within(telling.folded("\n".join(text for _, text in stays)))
+            left = [(about, text) for id, about, text in page if id not in gone[table]]
+            here = wanted.within(telling.folded("\n".join(text for _, text in left)))
             held |= {word: [] for word in here & wanted.words}
             lines = Wanted(frozenset(here & wanted.lines))
-            for about, text in stays if lines else ():
+            for about, text in left if lines else ():
                 for line in lines.within(telling.folded(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{letter}{about}"
@@ -199,10 +211,6 @@ def _pages(
 
 def _calls(db: Database, found: Walk) -> list[int]:
     return _of(db, "tool_call", "message_id", found.messages)
-
-
-def _versions(db: Database, found: Walk) -> list[int]:
-    return _of(db, "fact_version", "fact_id", found.facts)
 
 
 def _of(db: Database, table: str, column: str, rows: Ids) -> list[int]:

@@ -299,7 +299,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 
 def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
-    """These messages are to be erased: drop them as sources; returns the facts that have no other.
+    """These messages are to be erased: drop them as sources; returns the facts that have no other, and keep the quote.
 
     Runs in the caller's transaction.
     """
@@ -310,6 +310,7 @@ def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
         other = db.row("select message_id, quote from fact_source where fact_id = ? order by message_id", (id,))
         if other is None:
             left.append(id)
+            db.execute("update fact set message_id = null where id = ?", (id,))
             continue
         db.execute("update fact set message_id = ?, quote = ? where id = ?", (*other, id))
         db.execute("delete from fact_source where fact_id = ? and message_id = ?", (id, other[0]))

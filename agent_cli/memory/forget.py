@@ -16,17 +16,21 @@ from agent_cli.memory import (
     fact_tests,
     facts,
     forgotten,
+    grains,
     index,
     jottings,
     log,
     notes,
+    periods,
     prompts,
     provenance,
     recollections,
     rolling,
     sessions,
+    skills,
     summaries,
     summarising,
+    unlearning,
 )
 from agent_cli.memory.echoes import Echoes
 from agent_cli.memory.provenance import Named, Walk
@@ -50,14 +54,25 @@ class Plan:
     counts: dict[str, int]
     lines: Sequence[tuple[str, str, str]]  # (handle, day, words)
     more: int  # lines that are not shown
+    version: tuple[int, int]  # of the file, when it was read
+    skills: Sequence[str] = ()  # lines about those that go back to an earlier version
     topic: str = ""
+
+    @property
+    def again(self) -> list[str]:
+        """The sessions and periods of which the summary is made again."""
+        return [*(ids.handle("session", id) for id in self.walk.touched), *self.walk.periods]
 
     def told(self) -> list[str]:
         """Lines that show it."""
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
-        again = ", ".join(ids.handle("session", id) for id in self.walk.touched)
+        again = ", ".join(self.again)
         left = [f"{again}: summarised anew from what is left"] if again else []
+        for id, stay in self.walk.kept:
+            many = f"{len(stay)} sentence{'s' if len(stay) > 1 else ''}"
+            left.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
+        left += self.skills
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
         kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
         return [*rows, *more, f"to be erased: {self.counted}", *left, *kept]
@@ -72,13 +87,16 @@ class Plan:
             "counts": self.counts,
             "rows": [dict(zip(("id", "day", "text"), line, strict=True)) for line in self.lines],
             "more": self.more,
-            "summaries_made_again": [ids.handle("session", id) for id in self.walk.touched],
+            "summaries_made_again": self.again,
+            "summaries_in_part": [ids.handle("summary", id) for id, _ in self.walk.kept],
+            "skills": list(self.skills),
         }
 
 
 def _one(name: str) -> str:
     known = {
         "replies": "reply", "summaries": "summary", "errors of jobs": "error of a job",
+        "summaries in part": "summary in part", "skills in part": "skill in part",
         "results of tools elsewhere": "result of a tool elsewhere", "calls elsewhere": "call elsewhere",
     }  # fmt: skip
     return known.get(name, name.removesuffix("s"))
@@ -87,6 +105,7 @@ def _one(name: str) -> str:
 def planned(db: Database, names: Named, topic: str = "") -> Plan:
     """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
     index.refresh_all(db)
+    version = db.version()
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
     own, other = provenance.texts(db, walk)
@@ -107,24 +126,40 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), topic)
+    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), version, _fallen(db, walk), topic)
+
+
+def _fallen(db: Database, walk: Walk) -> list[str]:
+    """What becomes of skills that stay and lose what they learned."""
+    told = []
+    for id, _, version in walk.skills.back:
+        name = db.value("select name from skill where id = ?", (id,))
+        told.append(f"{ids.handle('skill', id)} {name}: goes back to version {version}")
+    fell = {id for id, _, _ in walk.skills.back}
+    for id in walk.skills.losing:
+        if id not in fell:
+            name = db.value("select name from skill where id = ?", (id,))
+            told.append(f"{ids.handle('skill', id)} {name}: loses an earlier version")
+    return told
 
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
     """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
+    version, repeated = plan.version, plan.echoes
+    if db.version() != version:  # looked for outside of the transaction: where there is much to read it takes seconds
+        version = db.version()
+        repeated = _repeated(db, plan)
     with db.write():
         walk = provenance.walk(db, plan.names)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
-        own, other = provenance.texts(db, walk)
-        repeated, _ = echoes.find(
-            db, walk, own, other, provenance.statements(db, walk), plan.topic, plan.names.owner
-        )  # with what came meanwhile
+        if db.version() != version:
+            repeated = _repeated(db, plan)  # with what came meanwhile
         forgotten.remember(db, _hashed(db, walk), time())
-        _delete(db, walk, repeated)
+        _delete(db, walk, repeated, time)
         index.tidy(db)
-        _rebuild(db, walk, time)
+        _rebuild(db, walk, plan.names, time)
         forgotten.count_round(db)
         jobs.add(db, forgotten.JOB, _EVERY, time())
         if index.finds_pages_by(db, plan.wanted.words):
@@ -133,6 +168,13 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         subject = told[0] if told else ""
         events.append(db, time, "forgotten", subject, actor="person")
     index.refresh_all(db)
+
+
+def _repeated(db: Database, plan: Plan) -> Echoes:
+    """The rows that repeat what goes, as they are now."""
+    own, other = provenance.texts(db, plan.walk)
+    statements = provenance.statements(db, plan.walk)
+    return echoes.find(db, plan.walk, own, other, statements, plan.topic, plan.names.owner)[0]
 
 
 def waits(db: Database) -> bool:
@@ -162,7 +204,7 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
         raise UsageError(f"s{row[0]} is being answered in another terminal: stop it there, or wait until it is done")
 
 
-def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
+def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> None:
     """Whoever refers to a row goes before it; the index first of all, while it can still be told the very words."""
     recollections.erase(db, (*walk.recollections, *repeated.recollections))
     jottings.erase_some(db, (*walk.jottings, *repeated.jottings))
@@ -171,7 +213,8 @@ def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
     _delete_facts(db, walk)
     notes.erase(db, walk.notes)
     notes.leave(db, walk.sessions)
-    summaries.erase(db, walk.summaries)
+    _shorten(db, walk)
+    _unlearn(db, walk, time)
     rolling.erase(db, (*walk.sessions, *walk.touched))
     index.erase_many(db, "m", walk.messages)
     log.erase(db, walk.messages)
@@ -180,6 +223,23 @@ def _delete(db: Database, walk: Walk, repeated: Echoes) -> None:
     sessions.drop_openings(db, (*walk.openings, *repeated.openings))
     sessions.erase(db, walk.sessions)
     jobs.blank_errors(db, repeated.errors)
+
+
+def _shorten(db: Database, walk: Walk) -> None:
+    """Summaries go, or keep the sentences that could not be made again."""
+    stay = dict(walk.kept)
+    summaries.erase(db, [id for id in walk.summaries if id not in stay])
+    for id, kept in walk.kept:
+        summaries.shorten(db, id, kept)
+    summaries.drop_sources(db, provenance.gone(walk))
+
+
+def _unlearn(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Skills go, or become what they were before."""
+    skills.erase(db, walk.skills.erased)
+    for id, version, _ in walk.skills.back:
+        unlearning.go_back(db, id, version, time)
+    skills.drop(db, walk.skills.rows, walk.sessions)
 
 
 def _delete_facts(db: Database, walk: Walk) -> None:
@@ -200,8 +260,8 @@ def _delete_facts(db: Database, walk: Walk) -> None:
     facts.erase(db, sorted(gone))
 
 
-def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Drop the jobs about what is gone; those about a session that stays begin anew, with what is left of it.
+def _rebuild(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+    """Drop the jobs about what is gone; those about a session or period that stays begin anew, with what is left of it.
 
     A job that runs has lost its lease by that, and what it read is not written.
     """
@@ -219,6 +279,16 @@ def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
             jobs.add(db, summarising.JOB, handle, time())
+    _rebuild_periods(db, walk, names, time)
+
+
+def _rebuild_periods(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+    """A period that is being summarised just now may have read what is gone, whether it had a summary or none."""
+    for id, subject in db.rows("select id, subject from job where kind = ? and state = 'running'", (grains.JOB,)):
+        jobs.erase(db, [id])
+        jobs.add(db, grains.JOB, subject, time())
+    for key in walk.periods:
+        grains.queue(db, names.owner, periods.parse(key), time())
 
 
 def _hashed(db: Database, walk: Walk) -> Iterable[str]:
@@ -234,6 +304,9 @@ def _hashed(db: Database, walk: Walk) -> Iterable[str]:
         (f"select text from note where id {at}", walk.notes),
         (f"select statement from fact where id {at}", walk.facts),
         (f"select was ->> 'statement' from fact_version where was is not null and fact_id {at}", walk.facts),
+        (f"select text from skill where id {at}", provenance.unlearned(walk)),
+        (f"select was ->> 'text' from skill_version where was is not null and skill_id {at}", walk.skills.erased),
+        (f"select was ->> 'text' from skill_version where id {at}", walk.skills.rows),
     ):
         yield from (text for (text,) in db.rows(sql, (_json(rows),)))
 

@@ -22,6 +22,7 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BATCH = 500
 _MANY = 20_000  # passages from which a second thread pays
+_REBUILT = 50  # to take a passage out of an index takes as long as to index a hundred
 _UNMERGED = 12  # new passages that are left unmerged; with 16 pieces of an index a turn would have to merge them itself
 
 _WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
@@ -118,6 +119,17 @@ def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
     _remove(db, _names(db), kind, json.dumps(list(rows)))
 
 
+def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
+    """The same of very many, found no more at once; their words leave the pages of the indexes with `condense`.
+
+    To write each page anew that holds a word of them takes 5 ms for each, a hundred times as long.
+    """
+    names = _names(db)
+    _set_secure(db, names, 0)
+    _remove(db, names, kind, json.dumps(list(rows)))
+    _set_secure(db, names, 1)
+
+
 def again(db: Database, kind: str, rows: Sequence[int]) -> None:
     """Take rows out of everything that finds them, and have them indexed anew. Runs in the caller's transaction."""
     erase_many(db, kind, rows)
@@ -196,6 +208,20 @@ def merge(db: Database, pages: int = 200) -> None:
         )
 
 
+def condense(db: Database, pages: int = 500) -> Iterator[None]:
+    """Merge each index into one piece, so many pages in a transaction: what was erased soon is in it no more."""
+    for index in _MADE:
+        name, told = table(db, index), -pages  # below zero: all pieces are to become one
+        while True:
+            before = db.value("select total_changes()")
+            with damage.survived(db, index):
+                db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (told,))
+            if db.value("select total_changes()") < before + 2:  # so FTS5 says that nothing was left to do
+                break
+            told = pages
+            yield
+
+
 def finds_pages_by(db: Database, words: Iterable[str]) -> bool:
     """Whether the word index keeps one of these, or the better part of it, to find a page by.
 
@@ -229,6 +255,12 @@ def _left(db: Database, index: str) -> str:
         return name
     except IndexDamaged:
         return f"{index}_{int(name.rpartition('_')[2]) + 1}"
+
+
+def _set_secure(db: Database, names: dict[str, str], secure: int) -> None:
+    for index, name in names.items():
+        with damage.survived(db, index):
+            db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', ?)", (secure,))
 
 
 def _names(db: Database) -> dict[str, str]:
@@ -309,15 +341,21 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
     with damage.survived(db, "vectors"):
         vectors.erase(db, gone)
     listed = json.dumps(gone)
+    many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
-        columns = ", ".join(_COLUMNS[index])
-        with damage.survived(db, index):
-            db.execute(
-                f"""insert into {name} ({name}, rowid, {columns})
-                    select 'delete', t.id, {columns} from json_each(?) c cross join passage_text t on t.id = c.value""",
-                (listed,),
-            )
+        if not many:
+            columns = ", ".join(_COLUMNS[index])
+            with damage.survived(db, index):
+                db.execute(
+                    f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
+                        from json_each(?) c cross join passage_text t on t.id = c.value""",
+                    (listed,),
+                )
     db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+    for index, name in names.items():
+        if many:
+            with damage.survived(db, index):
+                db.execute(f"insert into {name} ({name}) values ('rebuild')")
 
 
 def _area(db: Database, owner: str, place: str) -> int:

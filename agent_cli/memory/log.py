@@ -154,6 +154,17 @@ def count(db: Database, session: int) -> int:
     return int(db.value("select count(*) from message where session_id = ?", (session,)))
 
 
+def said(db: Database, session: int, since: int = 0) -> int:
+    """How many messages with words a person and a model have in it, from a message on."""
+    return int(
+        db.value(
+            """select count(*) from message
+               where session_id = ? and id >= ? and role in ('user', 'assistant') and text <> ''""",
+            (session, since),
+        )
+    )
+
+
 def last_model(db: Database, owner: str) -> str:
     """The model that answered last, or an empty string."""
     last = db.value(

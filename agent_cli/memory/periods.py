@@ -5,6 +5,7 @@ of the weeks that lie whole in it and of single days before and after them; noth
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
@@ -98,6 +99,28 @@ def finer(period: Period) -> list[Period]:
         case "year":
             return _every(period, 3, "quarter")
     return []
+
+
+def within(period: Period) -> list[Period]:
+    """All that its summary is made of, down to the days, the finest first; itself last."""
+    found, level = {period}, {period}
+    while level := {part for each in level for part in finer(each)}:
+        found |= level
+    return ordered(found)
+
+
+def above(period: Period) -> list[Period]:
+    """All whose summaries are made of its own, up to the year, the finest first."""
+    found: set[Period] = set()
+    level = {period}
+    while level := {whole for each in level for whole in coarser(each)}:
+        found |= level
+    return ordered(found)
+
+
+def ordered(found: Iterable[Period]) -> list[Period]:
+    """The finest first, and those of one grain as they follow each other."""
+    return sorted(found, key=lambda each: (GRAINS.index(each.grain), each))
 
 
 def coarser(period: Period) -> list[Period]:

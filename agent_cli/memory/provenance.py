@@ -1,18 +1,23 @@
-"""From what is named to all that came of it: a message leads to its exchange, that to the facts learned from it, to the
-summary of its session, to what was recalled of it and to the jobs about it.
+"""From what is named to all that came of it: a message leads to its exchange, that to the facts and skills learned from
+it, to the summary of its session and on to those of its day up to its year, to what was recalled of it and to the jobs
+about it.
 
 Nothing is changed here: `walk` gives the numbers of rows, so that they can be shown before they go.
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, sessions
+from agent_cli.memory import log, sessions, telling, terms, unlearning, upward
 from agent_cli.memory.index import KINDS
 from agent_cli.memory.scope import PERSON
+from agent_cli.memory.summaries import Sentence, Source
+from agent_cli.memory.telling import Wanted
+from agent_cli.memory.unlearning import Unlearned
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -28,10 +33,15 @@ class Named:
     notes: Ids = ()
     facts: Ids = ()
     summaries: Ids = ()
+    skills: Ids = ()
     owner: str = field(default=PERSON, kw_only=True)
+    about: Ids = field(default=(), kw_only=True)  # summaries that say the topic: made again without it
+    taught: Ids = field(default=(), kw_only=True)  # skills that say it in some version
+    topic: str = field(default="", kw_only=True)
 
     def __bool__(self) -> bool:
-        return any((self.sessions, self.messages, self.notes, self.facts, self.summaries))
+        rows = (self.sessions, self.messages, self.notes, self.facts, self.summaries, self.skills)
+        return any((*rows, self.about, self.taught))
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,10 @@ class Walk:
     notes: Ids = ()
     facts: Ids = ()
     losing: Ids = ()  # facts that stay, for they have another source, and lose a quote
-    summaries: Ids = ()  # those named, and those of sessions that lose messages
+    summaries: Ids = ()  # those named, those of sessions that lose messages, and what was made from all that goes
+    kept: tuple[upward.Kept, ...] = ()  # those of them that stay with a part of their sentences
+    periods: tuple[str, ...] = ()  # of which the summary is made again
+    skills: Unlearned = field(default_factory=Unlearned)
     jottings: Ids = ()
     recollections: Ids = ()
     openings: Ids = ()  # of sessions to which words were carried over
@@ -53,24 +66,24 @@ class Walk:
     @property
     def handles(self) -> list[str]:
         kinds = (("session", self.sessions), ("message", self.messages), ("note", self.notes), ("fact", self.facts),
-                 ("summary", self.summaries))  # fmt: skip
+                 ("summary", self.summaries), ("skill", self.skills.erased))  # fmt: skip
         return [ids.handle(kind, id) for kind, found in kinds for id in found]
 
 
 def named(db: Database, owner: str, told: Iterable[str]) -> Named:
-    """The rows that handles name, as in m9, n4, f12, s3, y7. Raises UsageError when one names nothing."""
+    """The rows that handles name, as in m9, n4, f12, s3, y7, k2. Raises UsageError when one names nothing."""
     found: dict[str, list[int]] = {name: [] for name in ("session", *KINDS.values())}
     for handle in told:
-        match = re.fullmatch(r"([smnfy])(\d{1,18})", handle.strip().lower())
+        match = re.fullmatch(r"([smnfyk])(\d{1,18})", handle.strip().lower())
         if match is None:
             raise UsageError(
-                f"{handle!r} is no handle: write it like m9, n4, f12, s3 or y7, or name words with --topic"
+                f"{handle!r} is no handle: write it like m9, n4, f12, s3, y7 or k2, or name words with --topic"
             )
         kind = ids.KINDS[match[1]]
         if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (int(match[2]), owner)):
             raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
         found[kind].append(int(match[2]))
-    kinds = ("session", "message", "note", "fact", "summary")
+    kinds = ("session", "message", "note", "fact", "summary", "skill")
     return Named(*(tuple(dict.fromkeys(found[kind])) for kind in kinds), owner=owner)
 
 
@@ -82,19 +95,63 @@ def walk(db: Database, names: Named) -> Walk:
     losing, facts = _learned(db, messages)
     facts |= set(names.facts) | set(_all(db, "fact", "session_id", emptied))
     shorter = emptied | touched
-    summaries = set(names.summaries) | set(_all(db, "summary", "session_id", shorter))
+    own = set(names.about) | set(_all(db, "summary", "session_id", shorter))
+    gone = _sources(shorter, messages, facts, own | set(names.summaries))
+    linked = upward.linked(db, gone)
+    days = upward.of_days(db, names.owner, _sorted(messages)) - linked
+    again = (own | linked | days) - set(names.summaries)
+    tells = _telling(db, names.topic)
+    says = _saying(db, messages, days, tells)
+    skills = unlearning.found(db, _sorted(messages), shorter, names.skills, names.taught, tells)
     found = Walk(
         _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
-        _sorted(losing - facts), _sorted(summaries), _sorted(_all(db, "jotting", "session_id", emptied)),
+        _sorted(losing - facts), _sorted(again | set(names.summaries)), upward.kept(db, names.owner, again, gone, says),
+        upward.keys(db, again), skills, _sorted(_all(db, "jotting", "session_id", emptied)),
     )  # fmt: skip
-    told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", summaries, wanted="session_id")))
-    about = [*found.handles, *(ids.handle("session", id) for id in touched)]
+    told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", found.summaries, wanted="session_id")))
+    about = [*found.handles, *(ids.handle("session", id) for id in touched), *_subjects(db, names)]
     return Walk(
         **{
             **found.__dict__, "recollections": _recalled(db, found),
             "openings": _sorted(set(told) - emptied), "jobs": tuple(id for id, _, _ in jobs.about(db, about)),
         }
     )  # fmt: skip
+
+
+def _subjects(db: Database, names: Named) -> list[str]:
+    """Jobs about periods whose summary is named by its handle: it is not made again."""
+    keys = upward.keys(db, names.summaries)
+    return list(keys) if names.owner == PERSON else [f"{key} {names.owner}" for key in keys]
+
+
+def gone(found: Walk) -> list[Source]:
+    """The rows of the walk from which no sentence comes any more."""
+    stay = {id for id, _ in found.kept}
+    return _sources(found.sessions, found.messages, found.facts, set(found.summaries) - stay)
+
+
+def _sources(*rows: Iterable[int]) -> list[Source]:
+    kinds = ("session", "message", "fact", "summary")
+    return [Source(kind, id) for kind, found in zip(kinds, rows, strict=True) for id in found]
+
+
+def _telling(db: Database, topic: str) -> Callable[[str], bool]:
+    """Whether a text says the topic literally, or has all its words."""
+    literal = telling.folded(topic)
+    asked = {stem for word in terms.content(topic) for stem in db.tokens(word)}
+    if not literal:
+        return lambda words: False
+    return lambda words: literal in telling.folded(words) or bool(asked and asked <= set(db.tokens(words)))
+
+
+def _saying(
+    db: Database, messages: Iterable[int], unlinked: set[int], tells: Callable[[str], bool]
+) -> Callable[[int, str], bool]:
+    """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
+    listed = (json.dumps(sorted(messages)),)
+    rows = db.rows("select text from message where id in (select value from json_each(?))", listed) if unlinked else []
+    words = Wanted(words=frozenset(telling.words(said for (said,) in rows)))
+    return lambda id, sentence: tells(sentence) or (id in unlinked and bool(words.within(telling.folded(sentence))))
 
 
 def _learned(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
@@ -133,7 +190,7 @@ def _recalled(db: Database, found: Walk) -> Ids:
         (json.dumps(found.messages),),
     )
     for kind, gone in (("message", found.messages), ("note", found.notes), ("fact", found.facts),
-                       ("summary", found.summaries)):  # fmt: skip
+                       ("summary", found.summaries), ("skill", unlearned(found))):  # fmt: skip
         if gone:
             rows += db.rows(
                 "select id from recollection where kind = ? and row in (select value from json_each(?))",
@@ -163,12 +220,13 @@ def lines(db: Database, found: Walk, limit: int) -> list[tuple[str, str, str]]:
         ("f", "fact", "statement", "learned_at", found.facts),
         ("m", "message", "text", "at", found.messages),
         ("s", "session", "title", "started_at", found.sessions),
-        ("y", "summary", "text", "at", found.summaries),
+        ("k", "skill", "name || ': ' || description", "changed_at", found.skills.erased),
+        ("y", "summary", "iif(period = '', '', period || ': ') || text", "at", _without(found)),
     ):
         only = " and role = 'user'" if letter == "m" else ""
         told += [
-            (f"{letter}{id}", str(day)[:10], str(text))
-            for id, day, text in db.rows(
+            (f"{letter}{id}", str(day)[:10], str(told_of))
+            for id, day, told_of in db.rows(
                 f"""select id, datetime({at}, utc_offset || ' minutes'), {words} from {table}
                     where id in (select value from json_each(?)){only} order by id limit ?""",
                 (json.dumps(rows), max(0, limit - len(told))),
@@ -187,7 +245,8 @@ def counts(db: Database, found: Walk) -> dict[str, int]:
     told = {
         "sessions": len(found.sessions), "messages": roles.get("user", 0), "replies": roles.get("assistant", 0),
         "tool results": roles.get("tool", 0), "notes": len(found.notes), "facts": len(found.facts),
-        "summaries": len(found.summaries), "jottings": len(found.jottings),
+        "skills": len(found.skills.erased), "skills in part": len(found.skills.losing),
+        "summaries": len(_without(found)), "summaries in part": len(found.kept), "jottings": len(found.jottings),
         "recollections": len(found.recollections),
     }  # fmt: skip
     return {name: many for name, many in told.items() if many}
@@ -197,7 +256,7 @@ def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
     """The words that go: those of the person, of notes and facts; and those of replies, tools and summaries."""
 
     def of(sql: str, rows: Sequence[int]) -> list[str]:
-        return [str(text) for row in db.rows(sql, (json.dumps(rows),)) for text in row if text]
+        return [str(told) for row in db.rows(sql, (json.dumps(rows),)) for told in row if told]
 
     at = "in (select value from json_each(?))"
     own = of(f"select text from message where role = 'user' and id {at}", found.messages)
@@ -214,9 +273,42 @@ def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
     other += of(f"select thinking, external_id, author from message where id {at}", found.messages)
     for arguments in of(f"select arguments from tool_call where message_id {at}", found.messages):
         other += _strings(json.loads(arguments))
-    other += of(f"select text from summary where id {at}", found.summaries)
+    other += of(f"select text, details from summary where id {at}", _without(found))
+    other += [words for id, stay in found.kept for words in _lost(db, id, stay)]
+    skill, was = ("name, description, text", "was ->> 'name', was ->> 'description', was ->> 'text'")
+    own += of(f"select {skill} from skill where origin <> 'model' and id {at}", found.skills.erased)
+    other += of(f"select {skill} from skill where id {at}", unlearned(found))
+    other += of(f"select {was} from skill_version where was is not null and skill_id {at}", found.skills.erased)
+    other += of(f"select {was} from skill_version where id {at}", found.skills.rows)
     other += of(f"select text, details from rolling where session_id {at}", (*found.sessions, *found.touched))
     return own, other
+
+
+def summarised(db: Database, found: Walk) -> list[str]:
+    """The sentences of summaries that go: what a tool found of them was made from the same."""
+    rows = db.rows(
+        "select text from summary where id in (select value from json_each(?))", (json.dumps(_without(found)),)
+    )
+    told = [sentence for (words,) in rows for sentence in text.sentences(words)]
+    return told + [words for id, stay in found.kept for words in _lost(db, id, stay)]
+
+
+def unlearned(found: Walk) -> Ids:
+    """The skills that go, and those that become what they were."""
+    return (*found.skills.erased, *(id for id, _, _ in found.skills.back))
+
+
+def _without(found: Walk) -> Ids:
+    """The summaries of which nothing stays."""
+    stay = {id for id, _ in found.kept}
+    return tuple(id for id in found.summaries if id not in stay)
+
+
+def _lost(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
+    """What a summary that stays in part loses."""
+    told, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
+    kept = {words for words, _ in stay}
+    return [each for each in (*text.sentences(told), details) if each and each not in kept]
 
 
 def statements(db: Database, found: Walk) -> list[str]:
@@ -225,7 +317,7 @@ def statements(db: Database, found: Walk) -> list[str]:
     rows = db.rows(f"select statement from fact where id {at}", (json.dumps(found.facts),))
     rows += db.rows(f"select was ->> 'statement' from fact_version where fact_id {at}", (json.dumps(found.facts),))
     rows += db.rows(f"select text from note where id {at}", (json.dumps(found.notes),))
-    return [text for (text,) in rows if text]
+    return [told for (told,) in rows if told]
 
 
 def _strings(value: object) -> list[str]:
@@ -234,8 +326,8 @@ def _strings(value: object) -> list[str]:
         case str():
             return [value]
         case dict():
-            return [text for each in value.values() for text in _strings(each)]
+            return [told for each in value.values() for told in _strings(each)]
         case list():
-            return [text for each in value for text in _strings(each)]
+            return [told for each in value for told in _strings(each)]
         case _:
             return []

@@ -43,11 +43,14 @@ class Hit:
     place: str = ""  # where alone it is true, when that is elsewhere
     ended: float | None = None  # since when it is true no more, or
     partly: bool = False  # some of it
+    period: str = ""  # what it is the summary of, as in 2026-W47
 
     @property
     def label(self) -> str:
         """What must be told beside its words, or nothing."""
-        told = [f"true in {text.one_line(self.place, 60)}"] if self.place else []
+        told = [f"summary of {self.period}"] if self.period else []
+        if self.place:
+            told.append(f"true in {text.one_line(self.place, 60)}")
         if self.ended:
             day = datetime.fromtimestamp(self.ended).astimezone()
             told.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
@@ -221,5 +224,6 @@ def _verdict(scored: Sequence[Scored]) -> str:
 def _hit(db: Database, scored: Scored) -> Hit:
     row = scored.row
     outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
+    period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
     return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
-               row.place, row.ended, row.partly)  # fmt: skip
+               row.place, row.ended, row.partly, period or "")  # fmt: skip

@@ -48,6 +48,13 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from recollection where id in (select value from json_each(?))", (json.dumps(list(found)),))
 
 
+def erase_of(db: Database, messages: Sequence[int]) -> None:
+    """Erase what was recalled for some messages. Runs in the caller's transaction."""
+    db.execute(
+        "delete from recollection where message_id in (select value from json_each(?))", (json.dumps(list(messages)),)
+    )
+
+
 def latest(db: Database, owner: str) -> int | None:
     """The person's last message."""
     found = db.value("select max(id) from message where owner = ? and role = 'user'", (owner,))

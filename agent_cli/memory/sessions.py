@@ -148,6 +148,12 @@ def restore(db: Database, id: int) -> None:
         db.execute("update session set hidden_at = null where id = ?", (id,))
 
 
+def pin(db: Database, id: int, pinned: bool) -> None:
+    """Have retention leave it alone, or not."""
+    with db.write():
+        db.execute("update session set pinned = ? where id = ?", (int(pinned), id))
+
+
 def set_opening(db: Database, id: int, opening: str) -> None:
     """Keep what was carried over at its start, so that every request of the session begins with the same bytes."""
     with db.write():

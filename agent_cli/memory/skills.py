@@ -187,10 +187,7 @@ def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
 
 
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
-    """Other words for a skill or a proposal, as the person typed them.
-
-    Raises UsageError like `add`, and when it was changed or decided since it was read.
-    """
+    """Other words, as the person typed them. Raises UsageError like `add`, and when it was changed since it was read."""
     told = skill_file.read(text)
     with db.write():
         now = get(db, skill.id, skill.owner)
@@ -290,6 +287,26 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from skill where id in (select value from json_each(?))", listed)
 
 
+def drop(db: Database, versions: Sequence[int], sessions: Sequence[int]) -> None:
+    """Delete these rows of versions, and where it says that it was learned in these sessions.
+
+    Runs in the caller's transaction.
+    """
+    at = "in (select value from json_each(?))"
+    db.execute(f"delete from skill_version where id {at}", (json.dumps(list(versions)),))
+    listed = (json.dumps(list(sessions)),)
+    db.execute(f"update skill set session_id = null where session_id {at}", listed)
+    without = "json_set(was, '$.session_id', null)"
+    db.execute(f"update skill_version set was = {without} where was ->> 'session_id' {at}", listed)
+
+
+def put(db: Database, id: int, **told: Any) -> None:
+    """Write columns and keep nothing of what they were. Runs in the caller's transaction."""
+    if "text" in told:
+        index.erase(db, "k", id)  # before its words change
+    db.execute(f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": id})
+
+
 def _of_name(db: Database, owner: str, name: str) -> Skill | None:
     row = db.row(
         f"select {_COLUMNS} from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null",
@@ -361,12 +378,7 @@ def _change(
 ) -> Skill:  # fmt: skip
     """Change some columns and keep how they were. Runs in the caller's transaction."""
     before = get(db, skill.id, skill.owner)
-    told = {"changed_at": clock.utc(time()), **values}
-    if told.get("text", before.text) != before.text:
-        index.erase(db, "k", skill.id)  # before its words change
-    db.execute(
-        f"update skill set {', '.join(f'{key} = :{key}' for key in told)} where id = :id", {**told, "id": skill.id}
-    )
+    put(db, skill.id, **{"changed_at": clock.utc(time()), **values})
     changed = get(db, skill.id, skill.owner)
     _record(db, changed, before, change, time, actor, batch, undone)
     return changed

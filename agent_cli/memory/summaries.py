@@ -6,6 +6,7 @@ for good: so a sentence whose sources are all gone is kept when its summary is m
 
 import json
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent_cli import clock, text
@@ -28,6 +29,10 @@ class Source:
     @property
     def handle(self) -> str:
         return ids.handle(self.kind, self.row)
+
+
+Sentence = tuple[str, tuple[Source, ...]]
+"""Its words, and what they come from."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Summary:
     utc_offset: int
     at: str
     pinned: int
+    model: str
 
     @property
     def handle(self) -> str:
@@ -148,6 +154,17 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
     return [Summary(*row) for row in reversed(rows)]
 
 
+def listing(db: Database, owner: str, limit: int, grain: str | None = None) -> list[Summary]:
+    """Those of every grain or of one, the latest first; of hidden sessions none."""
+    rows = db.rows(
+        f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
+              and (:grain is null or y.grain = :grain)
+            order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit""",
+        {"owner": owner, "grain": grain, "limit": limit},
+    )
+    return [Summary(*row) for row in rows]
+
+
 def of_grain(db: Database, owner: str, grain: str, limit: int) -> list[Summary]:
     """Those of one grain, the latest first."""
     rows = db.rows(
@@ -177,19 +194,25 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def outlived(db: Database, summary: Summary) -> list[tuple[str, tuple[Source, ...]]]:
+def gone(db: Database, summary: Summary) -> set[Source]:
+    """What it was made from and is there no more."""
+    return {each for found in sources(db, summary.id).values() for each in found if not _stands(db, each)}
+
+
+def outlived(db: Database, summary: Summary, taken: AbstractSet[Source] = frozenset()) -> list[Sentence]:
     """The sentences whose sources are all gone, with these: they can be made from nothing any more.
 
     When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
+    `taken`: sources that are still there but hold nothing more.
     """
     told = sources(db, summary.id)
-    gone = {each for found in told.values() for each in found if not _stands(db, each)}
-    if not gone:
+    lost = gone(db, summary) | taken
+    if not lost:
         return []
     return [
         (sentence, tuple(told.get(n, ())))
         for n, sentence in enumerate(text.sentences(summary.text), 1)
-        if gone.issuperset(told.get(n, ()))
+        if lost.issuperset(told.get(n, ()))
     ]
 
 
@@ -214,17 +237,47 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
 
 
+def shorten(db: Database, id: int, kept: Sequence[Sentence]) -> None:
+    """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
+    index.erase(db, "y", id)  # before its words change
+    whole = tuple(sources(db, id).get(0, ()))
+    told = " ".join(words for words, _ in kept)
+    db.execute(
+        """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
+           where id = ?""",
+        (told, id),
+    )
+    _set_sources(db, id, Made(told, "", "", "", tuple(found for _, found in kept), whole))
+
+
+def drop_sources(db: Database, found: Iterable[Source]) -> None:
+    """Have no sentence name these rows any more: they are forgotten, and what came of them must not count as outlived.
+
+    Runs in the caller's transaction.
+    """
+    db.execute(
+        """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
+        (json.dumps([(each.kind, each.row) for each in found]),),
+    )
+
+
 def extracted(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of those made without a model, of sessions only closed ones."""
+    """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone."""
     return [
         (owner, period, session)
         for owner, period, session in db.rows(
             """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
-               where y.method = 'extract' and (y.session_id is null or s.closed_at is not null)"""
+               where y.method = 'extract' and case when y.session_id is not null
+                     then s.closed_at is not null and exists (select 1 from message where session_id = s.id)
+                     else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
+                          or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
+                                     and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)
+                                          or exists (select 1 from message where kind = 'session'
+                                                     and session_id = o.row))) end"""
         )
     ]
 
 
 _SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
-        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned
+        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned, y.model
     from summary y left join session s on s.id = y.session_id"""

@@ -72,9 +72,12 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
     outlived = summaries.outlived(db, earlier) if earlier else []
     new = text.sentences(cut(words))
     items = [(Source("message", entry.id), entry.message.text) for entry in said]
+    lifted = details.newest((entry.message.text for entry in said), _DETAILS)
+    if earlier and outlived:  # so do the details of what is gone
+        lifted = details.carried([earlier.details, lifted], _DETAILS)
     return Made(
         " ".join([*(sentence for sentence, _ in outlived), *new]),
-        details.newest((entry.message.text for entry in said), _DETAILS), method, model,
+        lifted, method, model,
         (*(found for _, found in outlived), *attribution.sources(new, items)),
     )  # fmt: skip
 

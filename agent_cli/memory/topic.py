@@ -18,9 +18,13 @@ _SAYS = {
     "fact": """select m.id from fact m where {span} and (instr(fold(m.statement || char(10) || m.subject || char(10)
                || m.object || char(10) || m.quote), :told)
                or exists (select 1 from fact_version where fact_id = m.id and instr(fold(was), :told)))""",
-    "summary": "select m.id from summary m where {span} and instr(fold(m.text), :told)",
+    "summary": "select m.id from summary m where {span} and instr(fold(m.text || char(10) || m.details), :told)",
+    "skill": """select m.id from skill m where {span} and (instr(fold(m.name || char(10) || m.description || char(10)
+                || m.text), :told)
+                or exists (select 1 from skill_version where skill_id = m.id and instr(fold((was ->> 'name') || char(10)
+                           || (was ->> 'description') || char(10) || (was ->> 'text')), :told)))""",
 }
-_AT = {"message": "at", "note": "at", "fact": "learned_at", "summary": "at"}
+_AT = {"message": "at", "note": "at", "fact": "learned_at", "summary": "at", "skill": "at"}
 
 
 def named(
@@ -36,7 +40,11 @@ def named(
         found["summary"] = set()  # it goes with the messages it was made from
     for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
         found[kind].add(id)
-    return Named((), *(tuple(sorted(found[kind])) for kind in _SAYS), owner=owner)
+    rows = {kind: tuple(sorted(found[kind])) for kind in _SAYS}
+    said = rows["message"], rows["note"], rows["fact"]
+    if not topic:
+        return Named((), *said, skills=rows["skill"], owner=owner)
+    return Named((), *said, owner=owner, about=rows["summary"], taught=rows["skill"], topic=topic)
 
 
 def _literal(db: Database, kind: str, owner: str, topic: str, since: str | None, until: str | None) -> set[int]:

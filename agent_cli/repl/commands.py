@@ -13,7 +13,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
-from agent_cli.repl import fact_commands, skill_commands
+from agent_cli.repl import fact_commands, greeting, skill_commands, summary_commands
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
@@ -128,7 +128,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     session = sessions.resolve(app.db, argument, app.scope.owner)
     conversation.resume(session)
-    return f"{session.handle} “{sessions.name(app.db, session)}” goes on"
+    return greeting.goes_on(app, session)
 
 
 @command("/rename TITLE")
@@ -205,6 +205,7 @@ command("/remember [TEXT]")(fact_commands.remember)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]")(skill_commands.skills_)
+command("/summary [PERIOD]")(summary_commands.summary)
 
 
 @command("/forget ID…|TOPIC")
@@ -218,7 +219,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if not words:
         told = evidence.resume(app.db, app.time)
         return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
-    handles = all(re.fullmatch(r"[smnfy]\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(r"[smnfyk]\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))
@@ -241,15 +242,17 @@ def model(conversation: Conversation, argument: str) -> Result:
 
 @command("/context [--full]")
 def context(conversation: Conversation, argument: str) -> Result:
-    """Show what the model sees, in tokens by part; --full shows every word."""
+    """Show what the model sees, in tokens by part; --full shows every word.
+
+    Before anything is said: what the first question will stand beside."""
     if argument not in ("", "--full"):
         raise _alone("/context", argument)
     shown = conversation.context()
     if argument == "--full":
         return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
-    used = sum(shown.sizes.values())
-    lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in shown.sizes.items()]
-    return "\n".join([*lines, f"{'free':<14} {shown.room - used:>6}  of {shown.room} tokens, estimated"])
+    parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
+    lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
+    return "\n".join(lines) + f" of {shown.room} tokens, estimated"
 
 
 @command("/exit", "/quit", "/bye")

@@ -10,15 +10,22 @@ from agent_cli.agent.context import Context
 from agent_cli.agent.events import Event, Noticed, TextArrived
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
-from agent_cli.agent.worker import summariser
+from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, forgotten, log, sessions, summarising
+from agent_cli.memory import closing, difference, forgotten, log, sessions, summarising
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
 
 _OFFLINE = "answering from memory only"
+
+
+class _TakenBack(Exception):
+    """Takes back what was begun for a look."""
+
+    def __init__(self, context: Context):
+        self.context = context
 
 
 class Conversation:
@@ -122,6 +129,8 @@ class Conversation:
                 closing.close_with(db, session.id, made, self.app.time, rounds)
                 self._forget_state()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
+                for line in difference.since_opened(db, session.id, session.owner, "/review"):
+                    yield Noticed(line)
             finally:
                 db.close()
 
@@ -145,11 +154,21 @@ class Conversation:
         log.heal(self.app.db, taken.id, self.app.scope, self.app.time())
 
     def context(self) -> Context:
-        """What the model would see now."""
-        here = self.app.here(self.app.db, self.begun())
-        loop.begin(here)
+        """What the model would see now. Where nothing has been said the session is begun and taken back."""
         model, _ = self.app.chat_model(self.app.db)
-        return loop.request(self.app.agent(model, lambda call: False), here)
+        agent = self.app.agent(model, lambda call: False)
+        if self.id is not None:
+            return self._request(agent, self.id)
+        try:
+            with self.app.db.write():
+                raise _TakenBack(self._request(agent, sessions.start(self.app.db, self.app.scope, self.app.time())))
+        except _TakenBack as shown:
+            return shown.context
+
+    def _request(self, agent: loop.Agent, session: int) -> Context:
+        here = self.app.here(self.app.db, session)
+        loop.begin(here)
+        return loop.request(agent, here)
 
     def _forget_state(self) -> None:
         self.id = None

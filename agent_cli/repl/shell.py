@@ -38,10 +38,10 @@ from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
-from agent_cli.memory import review, sessions
+from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import commands, keys
+from agent_cli.repl import commands, greeting, keys
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.history import Prompts
@@ -254,15 +254,14 @@ class Shell:
         return answer.strip().lower() in ("y", "a")
 
     def _greet(self) -> None:
-        db, owner = self._app.db, self._app.scope.owner
         session = self._talk.session
         if session:
-            self._say(f"{session.handle} “{sessions.name(db, session)}” goes on")
-        elif latest := sessions.latest(db, owner):
-            self._say(f"last: {latest.handle} “{sessions.name(db, latest)}” (agent -c goes on with it) · /help")
+            self._say(greeting.goes_on(self._app, session))
+        elif told := greeting.carried_over(self._app):
+            self._say(told)
         else:
             self._say("agent, an assistant that remembers. It talks to the model on this machine.")
-            self._say(f"Everything is kept in one file of yours: {db.path}")
+            self._say(f"Everything is kept in one file of yours: {self._app.db.path}")
             self._say("Nothing is remembered without your yes. /help lists the commands.")
         with suppress(StoreBusy):  # it can be told at the next start
             for line in review.news(self._talk.reviewer):

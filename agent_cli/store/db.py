@@ -211,6 +211,10 @@ class Database:
         finally:
             self.patience = before
 
+    def version(self) -> tuple[int, int]:
+        """Another one after each write, by this connection or by another."""
+        return int(self.value("pragma data_version")), self._connection.total_changes()
+
     @property
     def writing(self) -> bool:
         """Whether a transaction is open."""

@@ -130,6 +130,16 @@ def waits(db: Database, kind: str, subject: str | None = None) -> bool:
     )
 
 
+def fresh(db: Database, kind: str, now: datetime) -> dict[str, bool]:
+    """What the jobs of this kind are about that run (true) or are due and have not failed yet."""
+    rows = db.rows(
+        """select subject, state = 'running' from job where kind = ?
+             and (state = 'running' or (state = 'ready' and attempts = 0 and due_at <= ?)) order by id""",
+        (kind, clock.utc(now)),
+    )
+    return {subject: bool(running) for subject, running in rows}
+
+
 def settle(db: Database, kind: str, now: datetime) -> None:
     """What the jobs of this kind were to do has been done without them."""
     with db.write():

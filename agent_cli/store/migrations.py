@@ -5,9 +5,10 @@ sees both the old rows and the new columns. A new file has nothing to move: its 
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 
 from agent_cli import clock
+from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 Steps = Mapping[str, Callable[[Database], None]]
@@ -43,7 +44,25 @@ def index_secrets(db: Database) -> None:
     db.execute("insert or ignore into stale select 'f', id from fact where state = 'accepted'")
 
 
-STEPS: Steps = {"index all": index_all, "trust facts": trust_facts, "without secrets": index_secrets}
+def queue_days(db: Database) -> None:
+    """Have the days made on which the person talked before there were summaries of days, the latest first."""
+    now = clock.now()
+    for (day,) in db.rows(
+        """select distinct date(m.at, m.utc_offset || ' minutes') from message m join session s on s.id = m.session_id
+           where s.owner = 'person' and s.source is null and m.role in ('user', 'assistant') and m.text <> ''
+             and date(m.at) is not null
+           order by 1 desc"""
+    ):
+        end = datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), now.tzinfo)
+        jobs.add(db, "grain", day, now, end)
+
+
+STEPS: Steps = {
+    "index all": index_all,
+    "trust facts": trust_facts,
+    "without secrets": index_secrets,
+    "queue days": queue_days,
+}
 
 
 def waiting(db: Database, steps: Steps) -> list[str]:

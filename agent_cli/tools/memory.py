@@ -11,10 +11,13 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
+Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"]
+_KINDS: dict[str, tuple[str, ...]] = {"any": (), "working": ("message",), "note": ("note",), "fact": ("fact",)}
+
 
 @tool(risk="session")
-def jot(context: ToolContext, text: Annotated[str, "what to keep"]) -> str:
-    """Keep something in mind for the rest of this session only."""
+def jot(context: ToolContext, text: str) -> str:
+    """Keep something in mind for this session only."""
     jottings.add(context.db, context.session, text, context.time())
     return "kept until the session closes"
 
@@ -29,7 +32,7 @@ def read_jottings(context: ToolContext) -> str:
 def save_note(
     context: ToolContext,
     text: Annotated[str, "in the person's words"],
-    title: Annotated[str, "a short one"] = "",
+    title: str = "",
 ) -> ToolResult:
     """Save a note for the person. Only when they ask for it."""
     if not text.strip():
@@ -41,7 +44,7 @@ def save_note(
 
 
 @tool(risk="read")
-def search_notes(context: ToolContext, query: Annotated[str, "words to find"]) -> str:
+def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.db, context.scope.owner, query, 50, context.time())
     lines = [
@@ -54,16 +57,16 @@ def search_notes(context: ToolContext, query: Annotated[str, "words to find"]) -
 @tool(risk="read")
 def search_memory(
     context: ToolContext,
-    query: Annotated[str, "words to find"],
-    grain: Annotated[Literal["any", "message", "summary", "note", "fact"], "kind"] = "any",
-    min_days_ago: Annotated[int, "at least"] = 0,
-    max_days_ago: Annotated[int, "0 is no limit"] = 0,
-    max_results: Annotated[int, "at most 20"] = 5,
+    query: str,
+    grain: Annotated[Grain, "working: messages; session to year: summaries"] = "any",
+    min_days_ago: int = 0,
+    max_days_ago: int = 0,
+    max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes and facts. Gives dated snippets with handles; timeline shows a message whole."""
+    """Search earlier sessions, notes and facts: dated snippets with handles. timeline shows one whole."""
     now = context.time()
     allowed = Filter(
-        context.scope.owner, () if grain == "any" else (grain,),
+        context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
         here=context.scope.place, within=context.session,
@@ -78,10 +81,10 @@ def search_memory(
 def timeline(
     context: ToolContext,
     around: Annotated[str, "its handle, as in m12"],
-    before: Annotated[int, "how many"] = 3,
-    after: Annotated[int, "how many"] = 3,
+    before: int = 3,
+    after: int = 3,
 ) -> str:
-    """Read a message of an earlier session whole, with what was said before and after it."""
+    """Read an earlier message whole, with those before and after it."""
     try:
         entries = log.around(
             context.db,

@@ -1,0 +1,206 @@
+"""`agent retention`: what goes when it is old, what keeps the rest, and what is to be left alone."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory import retention, sessions, summaries
+from agent_cli.memory.retention import Policy
+from agent_cli.memory.taken_in import HELD, OPEN, PINNED, SESSION, WAITS, WORKING, Item
+from agent_cli.store import events, ids
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Show and remove what is old and summarised; pin what stays."
+)
+
+_NAMES = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
+          "quarter": "quarters", "year": "years"}  # fmt: skip
+_ONE = {WORKING: "message", SESSION: "summary of a session"}
+_SHOWN = 20  # lines of each grain
+_BETWEEN = 0.005  # seconds between batches, so that other programs get their turn to write
+_LISTED = 500  # rows of JSON
+_OFF = """off: nothing is removed, however old it is
+agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
+agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
+agent config set retention.preset long     240 hours, 120 days, 24 weeks, 24 months, 16 quarters, 8 years
+agent config set retention.week keep       for one grain something else than the preset says
+agent config set retention '{}'            off again"""
+
+Handles = Annotated[list[str], typer.Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
+
+
+@app.callback(invoke_without_command=True)
+def overview(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go now; nothing is removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is kept how long, what each grain holds, what would go now, and what keeps the rest."""
+    if context.invoked_subcommand is not None:
+        return
+    app_: App = context.obj.app()
+    limits = retention.policy(app_.config.retention)
+    items = retention.plan(app_.db, limits, app_.time())
+    if as_json:
+        output.put(_described(app_, limits, items))
+    elif not limits:
+        output.say(_OFF)
+    else:
+        output.listing(_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
+        if dry_run:
+            _list(items)
+
+
+@app.command()
+def apply(
+    context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="You have seen what will go.")] = False
+) -> None:
+    """Remove now what would go. Without `--yes` it asks first."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    limits = retention.policy(app_.config.retention)
+    if not limits:
+        raise UsageError("retention is off; `agent retention` says how to switch it on")
+    going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept]
+    if not going:
+        output.say("nothing is old enough to go")
+        return
+    if not yes:
+        _ask(going)
+    gone: Counter[str] = Counter()
+    for grain, count in retention.run(app_.db, limits, app_.time):
+        gone[grain] += count
+        time.sleep(_BETWEEN)
+    output.say(f"removed: {_counted(gone)}")
+
+
+@app.command()
+def pin(context: typer.Context, handles: Handles) -> None:
+    """Leave sessions with their messages, or summaries, alone for good."""
+    _pin(context, handles, True)
+
+
+@app.command()
+def unpin(context: typer.Context, handles: Handles) -> None:
+    """Let them go like all else when they are old."""
+    _pin(context, handles, False)
+
+
+def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    for kind, id in [_named(app_, handle) for handle in handles]:
+        with app_.db.write():
+            (sessions if kind == "session" else summaries).pin(app_.db, id, pinned)
+            handle, done = ids.handle(kind, id), "pinned" if pinned else "unpinned"
+            events.append(app_.db, app_.time, f"{kind} {done}", handle, actor="person")
+        output.say(f"{done} {handle}")
+
+
+def _named(app_: App, handle: str) -> tuple[str, int]:
+    """The kind and number of a handle. Raises UsageError when it names nothing that can be pinned."""
+    owner = app_.scope.owner
+    match handle.strip().lower()[:1]:
+        case "s":
+            return "session", sessions.get(app_.db, ids.number("session", handle), owner).id
+        case "y":
+            found = summaries.get(app_.db, ids.number("summary", handle), owner)
+            if found is None:
+                raise UsageError(f"there is no summary {handle.strip().lower()}; `agent search` finds what there is")
+            return "summary", found.id
+    raise UsageError(f"{handle!r} is no handle of a session or a summary: write it like s4 or y7")
+
+
+def _ask(going: Sequence[Item]) -> None:
+    """Show what will go, and go on only with a yes. Raises AgentError."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
+    output.say(f"to be removed: {_counted(_counts(going))}")
+    sys.stdout.write("remove it for good? type yes: ")
+    sys.stdout.flush()
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise AgentError("nothing was removed")
+
+
+def _counts(items: Sequence[Item]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for each in items:
+        counted[each.grain] += each.count
+    return counted
+
+
+def _counted(counts: Counter[str]) -> str:
+    told = [
+        f"{counts[grain]} {name if counts[grain] > 1 else _ONE.get(grain, grain)}"
+        for grain, name in _NAMES.items()
+        if counts[grain]
+    ]
+    return ", ".join(told) or "nothing"
+
+
+def _rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+    rows = []
+    for each in _grains(app_, limits, items):
+        kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
+        rows.append(
+            {
+                "grain": _NAMES[each["grain"]],
+                "limit": each["limit"] or "kept",
+                "holds": f"{each['holds']} there",
+                "goes": f"{each['goes']} would go",
+                "kept": f"old but kept: {kept}" if kept else "",
+            }
+        )
+    return rows
+
+
+def _grains(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+    """Of each grain its limit, how much it holds, how much would go, and how much is kept for which reason."""
+    held = retention.held(app_.db)
+    found = []
+    for grain in _NAMES:
+        of = [each for each in items if each.grain == grain]
+        limit = retention.limit_of(limits, grain)
+        kept = {why: _counts([each for each in of if each.kept == why])[grain] for why in (WAITS, PINNED, OPEN, HELD)}
+        goes = _counts([each for each in of if not each.kept])[grain]
+        found.append(
+            {
+                "grain": grain, "limit": str(limit) if limit else None, "holds": held[grain], "goes": goes,
+                "kept": {why: count for why, count in kept.items() if count},
+            }
+        )  # fmt: skip
+    return found
+
+
+def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
+    going = [each for each in items if not each.kept]
+    shown = going[:_LISTED]
+    return {
+        "on": bool(limits),
+        "grains": _grains(app_, limits, items),
+        "goes": [
+            {"id": each.handle, "grain": each.grain, "period": each.period, "count": each.count} for each in shown
+        ],
+        "more": len(going) - len(shown),
+    }
+
+
+def _list(items: Sequence[Item]) -> None:
+    going = [each for each in items if not each.kept]
+    output.say()
+    for grain in _NAMES:
+        of = [each for each in going if each.grain == grain]
+        for each in of[:_SHOWN]:
+            output.say(f"{each.handle:<6} {each.period:<10}  {_counted(_counts([each]))}")
+        if len(of) > _SHOWN:
+            output.say(f"       and {len(of) - _SHOWN} more such (--json lists more)")
+    if not going:
+        output.say("nothing is old enough to go")

@@ -1,0 +1,215 @@
+"""`agent summaries`: what remains of conversations, days, weeks, months, quarters and years."""
+
+import re
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli import clock, text
+from agent_cli.agent import summariser
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.run import Run
+from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory import grain_sources, grains, periods, summaries
+from agent_cli.memory.periods import Period
+from agent_cli.memory.summaries import EXTRACT, Summary
+from agent_cli.store import events, ids
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
+    help="Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.",
+)  # fmt: skip
+
+Told = Annotated[
+    str,
+    typer.Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3."),
+]
+
+
+class Grain(StrEnum):
+    session = "session"
+    day = "day"
+    week = "week"
+    month = "month"
+    quarter = "quarter"
+    year = "year"
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    grain: Annotated[Grain | None, typer.Option("--grain", help="Only those of this length.")] = None,
+    limit: Limit = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List summaries, the latest first."""
+    app_: App = context.obj.app()
+    found = summaries.listing(app_.db, app_.scope.owner, limit, grain)
+    if as_json:
+        output.put([_described(each) for each in found])
+        return
+    rows = [
+        {
+            "id": each.handle, "of": _of(each), "day": _day(each), "words": text.one_line(each.text, 70),
+            "marks": " ".join(_marks(each)),
+        }
+        for each in found
+    ]  # fmt: skip
+    output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    told: Told,
+    sources: Annotated[bool, typer.Option("--sources", help="What each sentence comes from.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a summary whole, how it was made, and from what."""
+    app_: App = context.obj.app()
+    summary = _found(app_, told)
+    if as_json:
+        output.put({**_described(summary), "sentences": _sentences(app_, summary), "sources": _whole(app_, summary)})
+        return
+    output.say(f"{_of(summary)} ({summary.handle}), {_how(summary)}\n")
+    if sources:
+        for sentence in _sentences(app_, summary):
+            output.say(f"{sentence['text']}  [{' '.join(sentence['sources']) or 'unknown'}]")
+        output.say(f"\nmade from: {' '.join(_whole(app_, summary)) or 'what was said'}")
+    else:
+        output.say(summary.text)
+    if summary.details:
+        output.say(f"\nverbatim: {summary.details}")
+
+
+@app.command()
+def rebuild(
+    context: typer.Context,
+    told: Annotated[
+        list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that is over and has something to tell.")] = False,
+    grain: Annotated[Grain | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
+) -> None:
+    """Make summaries anew, now: first what they are made of, where that is missing, then those made of them."""
+    run: Run = context.obj
+    app_ = run.app()
+    if bool(told) == every or (grain and not every):
+        raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
+    if grain is Grain.session:
+        raise UsageError("the summary of a session is written when it is closed: `agent sessions close s4`")
+    named = _all(app_, grain) if every else [periods.named(each, app_.time()) for each in told or ()]
+    desk = app_.desk(app_.db, Cancel())
+    if summariser.summariser(desk)[0] is None:
+        output.note("no model answers: sentences are extracted, and summarised when one does")
+    made = 0
+    try:
+        for period in _plan(app_, named):
+            if "".join(summariser.write_period(desk, app_.scope.owner, period, anew=period in named)):
+                made += 1
+                run.note(f"{period.key} is made")
+            elif period in named and not every:
+                output.note(f"nothing is left to make {period.key} from")
+    finally:
+        output.say(f"made {made} summaries" if made != 1 else "made 1 summary")
+
+
+@app.command()
+def pin(context: typer.Context, told: list[str]) -> None:
+    """Have retention leave summaries alone."""
+    _pin(context.obj.app(), told, pinned=True)
+
+
+@app.command()
+def unpin(context: typer.Context, told: list[str]) -> None:
+    """Have retention treat them like all others again."""
+    _pin(context.obj.app(), told, pinned=False)
+
+
+def _pin(app_: App, told: list[str], *, pinned: bool) -> None:
+    word = "pinned" if pinned else "unpinned"
+    for summary in [_found(app_, each) for each in told]:
+        summaries.pin(app_.db, summary.id, pinned)
+        events.append(app_.db, app_.time, f"summary {word}", summary.handle, actor="person")
+        output.say(f"{word} {summary.handle}, the summary of {_of(summary)}")
+
+
+def _found(app_: App, told: str) -> Summary:
+    """The summary that a period, its handle or that of its session names. Raises UsageError."""
+    word, owner = told.strip().lower(), app_.scope.owner
+    if re.fullmatch(r"y\d+", word):
+        if summary := summaries.get(app_.db, ids.number("summary", word), owner):
+            return summary
+        raise UsageError(f"there is no summary {word}; `agent summaries list` shows them all")
+    if re.fullmatch(r"s\d+", word):
+        summary = summaries.of(app_.db, ids.number("session", word))
+        if summary and summaries.get(app_.db, summary.id, owner):
+            return summary
+        raise UsageError(f"{word} has no summary yet; `agent sessions close {word}` writes it")
+    period = periods.named(told, app_.time())
+    if summary := summaries.of_period(app_.db, owner, period.key):
+        return summary
+    raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
+
+
+def _plan(app_: App, named: list[Period]) -> list[Period]:
+    """These with what they are made of and what is made of them, as far as that is over or was made before."""
+    owner, now = app_.scope.owner, app_.time()
+    below = {each for period in named for each in grains.parts(app_.db, owner, period)}
+    above = {each for period in named for each in periods.above(period)}
+    return periods.ordered(
+        below | {each for each in above if each.over(now) or summaries.of_period(app_.db, owner, each.key)}
+    )
+
+
+def _all(app_: App, grain: Grain | None) -> list[Period]:
+    now = app_.time()
+    days = grain_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
+    found = {periods.of(day, "day") for day in days}
+    found |= {each for day in found for each in periods.above(day)}
+    return periods.ordered(each for each in found if each.over(now) and grain in (None, each.grain))
+
+
+def _of(summary: Summary) -> str:
+    return summary.period or ids.handle("session", summary.session or 0)
+
+
+def _day(summary: Summary) -> str:
+    return f"{clock.local(summary.started_at, summary.utc_offset):%Y-%m-%d}"
+
+
+def _marks(summary: Summary) -> list[str]:
+    return [*(["extracted"] if summary.method == EXTRACT else []), *(["pinned"] if summary.pinned else [])]
+
+
+def _how(summary: Summary) -> str:
+    made = f"{clock.local(summary.at, summary.utc_offset):%d %B %Y, %H:%M}"
+    if summary.method == EXTRACT:
+        return f"extracted {made}: no model answered, it is made again when one does"
+    return f"by {summary.model or 'a model'}, {made}{', pinned' if summary.pinned else ''}"
+
+
+def _sentences(app_: App, summary: Summary) -> list[dict[str, Any]]:
+    told = summaries.sources(app_.db, summary.id)
+    return [
+        {"text": sentence, "sources": [each.handle for each in told.get(n, ())]}
+        for n, sentence in enumerate(text.sentences(summary.text), 1)
+    ]
+
+
+def _whole(app_: App, summary: Summary) -> list[str]:
+    return [each.handle for each in summaries.sources(app_.db, summary.id).get(0, ())]
+
+
+def _described(summary: Summary) -> dict[str, Any]:
+    return {
+        "id": summary.handle, "grain": summary.grain, "period": summary.period or None,
+        "session": ids.handle("session", summary.session) if summary.session else None,
+        "day": _day(summary), "text": summary.text, "details": summary.details, "method": summary.method,
+        "model": summary.model, "made_at": summary.at, "pinned": bool(summary.pinned),
+    }  # fmt: skip

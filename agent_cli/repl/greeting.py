@@ -1,0 +1,55 @@
+"""What the person is told when a conversation begins or goes on: what the model is shown of what was said before."""
+
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.agent import context, opening
+from agent_cli.app import App
+from agent_cli.memory import log, sessions
+from agent_cli.memory.sessions import Session
+
+
+def carried_over(app: App) -> str:
+    """What a new session here is told of earlier ones; empty when there are none anywhere."""
+    db, scope = app.db, app.scope
+    composed, previous = opening.compose(db, scope)
+    shown = opening.within(composed, app.config.num_ctx)
+    latest = sessions.latest(db, scope.owner)
+    if previous is None or not shown.text:
+        return f"last: {_named(app, latest)} (agent -c goes on with it) · /help" if latest else ""
+    summaries, messages = len(shown.summaries), len(shown.messages)
+    parts = [_counted(summaries, "summary", "summaries")] if summaries else []
+    if messages:
+        day = _when(clock.local(previous.last_at, previous.utc_offset), app.time())
+        last = "the last message" if messages == 1 else f"the last {messages} messages"
+        parts.append(f"{last} of {_named(app, previous)} ({day})")
+    again = "-c" if latest and latest.id == previous.id else f"-r {previous.handle}"
+    return f"carried over: {' and '.join(parts)} · agent {again} goes on with {'it' if messages else previous.handle}"
+
+
+def goes_on(app: App, session: Session) -> str:
+    """How much the model sees of a session that is taken up again."""
+    seen = context.visible(app.db, session.id, app.window)
+    whole, shown = log.said(app.db, session.id), log.said(app.db, session.id, seen[0]) if seen else 0
+    if not whole:
+        return f"{_named(app, session)} goes on"
+    if shown == whole:
+        told = f"all of it ({_counted(whole, 'message')})"
+    else:
+        told = f"its last {shown} messages, and the {whole - shown} before them in short"
+    return f"{_named(app, session)} goes on: the model sees {told}"
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def _named(app: App, session: Session) -> str:
+    return f"{session.handle} “{sessions.name(app.db, session)}”"
+
+
+def _when(said: datetime, now: datetime) -> str:
+    days = (now.date() - said.date()).days
+    if days in (0, 1):
+        return ("today", "yesterday")[days]
+    return f"{said:%A}" if 1 < days < 7 else f"{said.day} {said:%b %Y}"

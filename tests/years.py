@@ -1,0 +1,72 @@
+"""A file of daily conversations with all their summaries, made at the midnights at which they would have been."""
+
+from datetime import datetime, time, timedelta, timezone
+
+from agent_cli.memory import log, periods, sessions, summaries
+from agent_cli.memory.summaries import Made, Source
+from agent_cli.messages import Message, Part
+from tests.conftest import HERE
+
+ZONE = timezone(timedelta(hours=1))
+
+
+def at(day, hour, minute=0):
+    return datetime.combine(day, time(hour, minute), ZONE)
+
+
+def live(db, first, now):
+    """A conversation at ten each day from the first on, a question on Sundays, and every summary that is due by now."""
+    made = {}
+    with db.write():
+        day = first
+        while at(day, 10) < now:
+            told = [chat(db, day)] + ([ask(db, day)] if day.weekday() == 6 else [])
+            day += timedelta(days=1)
+            if at(day, 0) <= now:
+                dream(db, day, told, made)
+    return made
+
+
+def chat(db, day, words="My {day} begins with 7 km on foot.", hour=10, summary=True):
+    """A conversation of two messages, closed and summarised an hour later."""
+    session = _said(db, day, words, hour, "chat")
+    sessions.mark_closed(db, session, at(day, hour + 1))
+    if summary:
+        last = db.value("select max(id) from message")
+        sources = (Source("message", last - 1),), (Source("message", last),)
+        told = Made(f"Of {day} in s{session}. It was agreed.", f"{day}", "model", "m", sources)
+        summaries.keep_session(db, session, told, lambda: at(day, hour + 1))
+    return session
+
+
+def ask(db, day, hour=15):
+    session = _said(db, day, "How far is it on {day}?", hour, "ask")
+    sessions.mark_closed(db, session, at(day, hour))
+    return session
+
+
+def _said(db, day, words, hour, kind):
+    session = sessions.start(db, HERE, at(day, hour), kind)
+    log.say(db, session, HERE, [Part(words.format(day=day), "typed")], at(day, hour))
+    reply = log.open_reply(db, session, HERE, "m", at(day, hour, 1))
+    log.close_reply(db, reply, Message("assistant", f"Noted for {day}."), "stop", log.Usage("m"), at(day, hour, 1))
+    return session
+
+
+def dream(db, midnight, told, made):
+    """Make what is over at a midnight: the day with these sessions, and what is coarser."""
+    last = midnight - timedelta(days=1)
+    for grain in periods.GRAINS:
+        period = periods.of(last, grain)
+        if period.end == midnight:
+            finer = [made[each.key] for each in periods.finer(period) if each.key in made]
+            whole = (
+                [Source("session", id) for id in told] if grain == "day" else [Source("summary", id) for id in finer]
+            )
+            made[period.key] = keep(db, period, whole, at(midnight, 0, 5))
+
+
+def keep(db, period, whole, moment):
+    told = Made(f"In {period.key} much happened.", period.key, "model", "m", (tuple(whole),), tuple(whole))
+    end = at(period.end, 0) - timedelta(seconds=1)
+    return summaries.keep_period(db, HERE.owner, period, told, end.isoformat(), lambda: moment)
