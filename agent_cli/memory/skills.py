@@ -187,7 +187,7 @@ def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
 
 
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
-    """Other words, as the person typed them. Raises UsageError like `add`, and when it was changed since it was read."""
+    """Other words, as typed by the person. Raises UsageError like `add`, and when it was changed since it was read."""
     told = skill_file.read(text)
     with db.write():
         now = get(db, skill.id, skill.owner)
