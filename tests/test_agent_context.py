@@ -266,7 +266,7 @@ def test_the_sizes_add_up_to_what_is_sent(context):
     assert list(shown.sizes) == ["instructions", "tools", "summaries", "last session", "conversation", "recalled"]
     assert min(shown.sizes.values()) > 10
     words = "".join(message.content for message in shown.messages)
-    tools = json.dumps([tool.schema() for tool in hired.tools.values()])
+    tools = json.dumps(loop.offered(hired, here))
     assert abs(sum(shown.sizes.values()) - fence.tokens(words) - fence.tokens(tools)) < 20
     assert shown.room == 8192 - 1024
 

@@ -173,6 +173,7 @@ GROUPS = {
     "models": ["list", "use", "pull"],
     "config": ["path", "show", "edit", "set"],
     "jobs": ["list", "run", "retry"],
+    "skills": ["list", "show", "add", "edit", "rm", "restore", "review", "export", "import"],
 }
 HELPED = [[], *[[name] for name in COMMANDS], *[[group, name] for group, names in GROUPS.items() for name in names]]
 

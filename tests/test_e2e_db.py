@@ -25,13 +25,13 @@ def test_status_says_what_is_in_the_file(program):
     assert {name: told[name] for name in ("path", "journal", "free", "backups")} == {
         "path": str(program.db), "journal": "wal", "free": 0, "backups": []
     }  # fmt: skip
-    assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "event": 2}
+    assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "skill": 0, "event": 2}
     assert told["size"] == program.db.stat().st_size
     lines = program("db", "status").out.splitlines()
     assert [line.split()[0] for line in lines] == [
         "path", "size", "wal", "free", "format", "journal", "sqlite", "holds"
     ]  # fmt: skip
-    assert lines[-1] == "holds        0 sessions, 0 messages, 1 note, 1 fact, 0 summaries, 2 events"
+    assert lines[-1] == "holds        0 sessions, 0 messages, 1 note, 1 fact, 0 summaries, 0 skills, 2 events"
 
 
 def test_a_copy_made_beside_an_open_conversation_is_brought_back_after_it(program, terminal):

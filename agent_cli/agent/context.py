@@ -25,6 +25,7 @@ from agent_cli.store.db import Database
 PARTS = (
     "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
 )  # fmt: skip
+_WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def _as_sent(entry: log.Entry) -> Message:
         asked = clock.local(entry.at, entry.utc_offset)
         return replace(message, after=f"[[ Today is {asked:%A, %d %B %Y, %H:%M}. ]]")
     if message.role == "tool":
-        return replace(message, text=text.condense(message.text))
+        return message if message.tool in _WHOLE else replace(message, text=text.condense(message.text))
     if message.role == "assistant" and entry.finish in ("cancelled", "interrupted"):
         return replace(message, text=f"{message.text} [[ cut off here: {entry.finish} ]]")
     return message

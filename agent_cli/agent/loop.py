@@ -6,6 +6,7 @@ in the log, marked as cut.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent_cli.agent import context, estimate, opening, policy, prompt
 from agent_cli.agent.draft import Draft
@@ -86,10 +87,15 @@ def begin(here: ToolContext) -> None:
             sessions.set_opening(here.db, here.session, told.text)
 
 
+def offered(agent: Agent, here: ToolContext) -> list[dict[str, Any]]:
+    """The tools the model is told of: the same all through a session, but for the first skill there ever is."""
+    return [tool.schema() for tool in agent.tools.values() if tool.offered(here)]
+
+
 def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> context.Context:
     """The next request, as the model would get it."""
     session = sessions.get(here.db, here.session, here.scope.owner)
-    schemas = [tool.schema() for tool in agent.tools.values()]
+    schemas = offered(agent, here)
     factor = estimate.factor(here.db, agent.model.name)
     return context.build(
         here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor
@@ -116,7 +122,7 @@ def _reply(
 ) -> Generator[Event, None, tuple[Message, Done]]:
     """Stream one reply into the log."""
     shown = request(agent, here, extra)
-    schemas = [tool.schema() for tool in agent.tools.values()]
+    schemas = offered(agent, here)
     draft, done = Draft(here, agent.model.name), Done("interrupted")
     try:
         for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
@@ -160,7 +166,8 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     """The tool, when it may run, else what the model is told."""
     tool = agent.tools.get(call.name)
     if tool is None:
-        return ToolResult(f"there is no tool {call.name!r}; there are {', '.join(agent.tools)}", failed=True)
+        there = ", ".join(each["name"] for each in offered(agent, here))
+        return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
     ruling = policy.rule(tool, agent.rules)
     answer = agent.approve(call) if ruling == "ask" else None
     cancel.check()  # a turn that ends while it asks was answered by nobody

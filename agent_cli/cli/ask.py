@@ -237,12 +237,11 @@ def _show_request(app: App, run: Run, question: Question, parts: Sequence[Part])
             here = app.here(app.db, session)
             loop.begin(here)
             log.say(app.db, session, app.scope, parts, app.time())
-            shown = loop.request(agent, here)
+            shown, tools = loop.request(agent, here), loop.offered(agent, here)
             raise _Undo
     except _Undo:
         pass
     messages = [{"role": message.role, **_sent(message)} for message in shown.messages]
-    tools = [tool.schema() for tool in agent.tools.values()]
     output.put({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": tools})
 
 

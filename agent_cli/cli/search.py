@@ -27,6 +27,7 @@ class Kind(StrEnum):  # a Literal cannot be given again and again
     note = "note"
     fact = "fact"
     summary = "summary"
+    skill = "skill"
 
 
 class Grain(StrEnum):

@@ -23,6 +23,7 @@ COMMANDS = {
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
     "facts": "What is known about you.",
+    "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
     "retention": "Show and remove what is old and summarised; off by default.",

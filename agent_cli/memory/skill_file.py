@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_cli.errors import UsageError
-from agent_cli.text import Pattern, one_line
+from agent_cli.text import Pattern, one_line, visible
 
 NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill: more than a small model can follow
@@ -24,17 +24,25 @@ class SkillFile:
     body: str  # the steps
     text: str  # the whole file
 
+    @property
+    def unseen(self) -> int:
+        """How many characters of it no screen shows. A model is never given them: what counts is what was approved."""
+        told = self.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        return len(told) - len(visible(told))
+
 
 def read(text: str) -> SkillFile:
     """Raises UsageError that says what is wrong with it."""
     if len(text) > LONGEST:
         raise UsageError(f"a skill has at most {LONGEST} characters, and this has {len(text)}")
+    if "\0" in text:
+        raise UsageError("a skill is text, and this holds a zero byte")
     front = _FRONT.match(text)
     if front is None:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
     told = _front(front[1])
     name, description = (told.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not description.strip():
+    if not isinstance(name, str) or not isinstance(description, str) or not _described(description):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     body = text[front.end() :].strip()
     if not body:
@@ -65,7 +73,7 @@ def checked(name: str) -> str:
 
 
 def _described(description: str) -> str:
-    told = " ".join(description.split())
+    told = " ".join(visible(description).split())
     if len(told) > _DESCRIPTION:
         raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(told)}")
     return told

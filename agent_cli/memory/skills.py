@@ -150,7 +150,7 @@ def propose(
     told = skill_file.read(secrets.mask(text) if origin == "model" else text)
     actor = "model" if origin == "model" else "person"
     with db.write():
-        if forgotten.knows(db, told.text) or _told_before(db, owner, told.text):
+        if forgotten.knows(db, told.text) or _told_before(db, owner, told.text, origin):
             return None
         known = _of_name(db, owner, told.name)
         if origin == "model":
@@ -187,10 +187,12 @@ def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
 
 
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
-    """Other words for a skill or a proposal, as the person typed them. Raises UsageError like `add`."""
+    """Other words, as typed by the person. Raises UsageError like `add`, and when it was changed since it was read."""
     told = skill_file.read(text)
     with db.write():
         now = get(db, skill.id, skill.owner)
+        if (now.text, now.state) != (skill.text, skill.state):
+            raise UsageError(f"{skill.handle} was changed meanwhile, and was left as it is now; look at it again")
         other = _of_name(db, skill.owner, told.name)
         if now.state == ACCEPTED and other and other.id != skill.id:
             raise UsageError(f"there is another skill {told.name} already: {skill.name} was left as it is")
@@ -319,10 +321,17 @@ def _target(db: Database, proposal: Skill) -> Skill | None:
     return found[0] if found and found[0].current else None
 
 
-def _told_before(db: Database, owner: str, text: str) -> bool:
-    """Whether a skill or proposal in any state but an expired one says just this."""
+def _told_before(db: Database, owner: str, text: str, origin: str) -> bool:
+    """Whether a skill or proposal in any state but an expired one says just this.
+
+    A former version may be brought back by the person, and by no model.
+    """
     return bool(
-        db.value("select 1 from skill where owner = ? and text = ? and state <> 'expired' limit 1", (owner, text))
+        db.value(
+            """select 1 from skill where owner = ? and text = ? and state <> 'expired'
+                 and (state <> 'merged' or ? = 'model') limit 1""",
+            (owner, text, origin),
+        )
     )
 
 

@@ -25,7 +25,8 @@ _PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.
                                and (expires_at is null or expires_at > :now)
                                and (session_id is null or session_id = :within)
                            from fact where id = p.row)
-            when 'y' then (select hidden_at is null from summary where id = p.row) else 1 end"""
+            when 'y' then (select hidden_at is null from summary where id = p.row)
+            when 'k' then (select hidden_at is null and state = 'accepted' from skill where id = p.row) else 1 end"""
 
 _ENDED = """select c.value, max(f.valid_to), max(f.state = 'accepted' and f.valid_to is null)
     from json_each(:rows) c cross join fact f on f.id in (

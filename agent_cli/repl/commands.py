@@ -13,7 +13,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
-from agent_cli.repl import fact_commands, greeting, summary_commands
+from agent_cli.repl import fact_commands, greeting, skill_commands, summary_commands
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
@@ -204,6 +204,7 @@ def why(conversation: Conversation, argument: str) -> Result:
 command("/remember [TEXT]")(fact_commands.remember)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
+command("/skills [NAME]")(skill_commands.skills_)
 command("/summary [PERIOD]")(summary_commands.summary)
 
 

@@ -14,14 +14,19 @@ from agent_cli.errors import AgentError, UsageError
 
 @contextmanager
 def edited(text: str, setting: str) -> Iterator[str]:
-    """The text as the person leaves it in their editor. When that or the block fails, the error says where it is."""
+    """The text as the person leaves it in their editor. When that or the block fails, the error says where it is.
+
+    Of a text with line ends of its own, as CRLF, those stay.
+    """
     folder = Path(tempfile.mkdtemp(prefix="agent-"))
     file = folder / "agent.md"  # .md, so that editors highlight it
     file.touch(0o600)
     file.write_text(text, encoding="utf-8", errors="replace")
     try:
         open_editor(file, setting)
-        yield file.read_text(encoding="utf-8", errors="replace")
+        with file.open(encoding="utf-8", errors="replace", newline="" if "\r" in text else None) as left:
+            typed = left.read()
+        yield typed
     except AgentError as error:
         if file.read_text(encoding="utf-8", errors="replace").strip() not in ("", text.strip()):
             raise type(error)(f"{error}; your text is kept in {file}") from error

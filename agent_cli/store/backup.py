@@ -20,7 +20,7 @@ from agent_cli.store import file as files
 from agent_cli.store import holder, schema
 from agent_cli.store.db import Database
 
-COUNTED = ("session", "message", "note", "fact", "summary", "event")
+COUNTED = ("session", "message", "note", "fact", "summary", "skill", "event")
 _PAGES = 1000  # copied in a step
 _KEY = "backups"
 _PATIENCE = 1.0  # seconds to wait for others to let go of the file

@@ -1,6 +1,6 @@
 """The tools that come with the program, in the order the model sees them."""
 
-from agent_cli.tools import facts, memory
+from agent_cli.tools import facts, memory, skills
 from agent_cli.tools.tool import Tool
 
 BUILT_IN: dict[str, Tool] = {
@@ -13,5 +13,6 @@ BUILT_IN: dict[str, Tool] = {
         memory.search_notes,
         memory.search_memory,
         memory.timeline,
+        skills.read_skill,
     )
 }

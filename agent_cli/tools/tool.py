@@ -47,12 +47,15 @@ class Tool:
     parameters: dict[str, Any]  # JSON Schema
     risk: Risk
     run: Callable[..., str | ToolResult]
+    offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
-def tool(risk: Risk) -> Callable[[Callable[..., str | ToolResult]], Tool]:
+def tool(
+    risk: Risk, offered: Callable[[ToolContext], bool] = lambda context: True
+) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
     def make(function: Callable[..., str | ToolResult]) -> Tool:
@@ -63,7 +66,7 @@ def tool(risk: Risk) -> Callable[[Callable[..., str | ToolResult]], Tool]:
             "properties": {p.name: _property(hints[p.name]) for p in parameters},
             "required": [p.name for p in parameters if p.default is p.empty],
         }
-        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function)
+        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function, offered)
 
     return make
 

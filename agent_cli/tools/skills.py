@@ -1,0 +1,32 @@
+"""The tool by which the model reads how something is done: the steps of a skill that the person approved."""
+
+from typing import Annotated
+
+from agent_cli import text
+from agent_cli.errors import UsageError
+from agent_cli.memory import skill_matching, skills
+from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+MOST = 8000  # characters of the steps: a quarter of a small context
+_NAMED = 20  # skills that are named where one is not found
+
+
+def _there(context: ToolContext) -> bool:
+    return skill_matching.there(context.db, context.scope.owner)
+
+
+@tool(risk="read", offered=_there)
+def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) -> str:
+    """Read the steps of a skill."""
+    owner = context.scope.owner
+    try:
+        skill = skills.named(context.db, owner, name)
+    except UsageError:
+        skill = None
+    if skill is None or not skill.current:
+        there = [each.name for each in skills.listing(context.db, owner, _NAMED)]
+        known = f"there are {', '.join(there)}" if there else "there is none yet"
+        raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
+    steps = text.visible(skill.body)
+    left = len(steps) - MOST
+    return steps if left <= 0 else f"{steps[:MOST]}\n[cut off here: {left} more characters; tell the person]"
