@@ -307,6 +307,6 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     assert shell.ended() == 0
     told = program("forget", "f1", "--yes")
     assert told.out == "erased: 1 fact, 1 prompt\n"
-    assert (told.code, "the same words stand in m1: `agent forget m1`" in told.err) == (8, True)
+    assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
     assert program("forget", "m1", "--yes").code == 0
     assert traces(program.db, "live in Graz") == 0

@@ -141,7 +141,7 @@ def test_every_list_takes_json_and_a_limit(program, server):
         ("notes", "search", "note"): ["n3", "n2"],
         ("sessions", "list"): ["s3", "s2"],
         ("models", "list"): ["qwen3:8b", "nomic-embed-text:latest"],
-        ("jobs", "list"): ["j1"],
+        ("jobs", "list"): ["j2", "j1"],
     }
     for arguments, ids in lists.items():
         rows = program(*arguments, "--limit", "2", "--json").json

@@ -5,8 +5,7 @@ from datetime import date, datetime
 import pytest
 
 from tests import years
-from tests.conftest import Ran
-from tests.recalling import empty
+from tests.conftest import Ran, empty
 from tests.terminal import ENTER
 from tests.years import ZONE
 

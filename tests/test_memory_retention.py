@@ -411,7 +411,7 @@ def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(seaso
 
 def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
     with season.write():
-        season.execute("update summary set method = 'extract'")
+        season.execute("update summary set method = 'extract', model = ''")
     run(season, SHORT)
 
     left = {session for _, _, session in summaries.extracted(season) if session}
@@ -440,6 +440,21 @@ def test_what_retention_left_can_be_forgotten(season):
 
     assert season.value("select count(*) from session where id = ?", (session,)) == 0
     assert summaries.of(season, session) is None
+
+
+def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot_tell_again(season):
+    index.refresh_all(season)
+    run(season, SHORT)
+    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+    before = summaries.of(season, session).text
+    sessions.reopen(season, session, HERE.owner, NOW)
+    said = log.say(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
+    sessions.mark_closed(season, session, NOW)
+
+    forget.erase(season, forget.planned(season, provenance.named(season, HERE.owner, [f"m{said}"])), now)
+
+    assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
+    assert summaries.of(season, session).text == before
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):

@@ -103,9 +103,15 @@ def walk(db: Database, names: Named) -> Walk:
     tells = _telling(db, names.topic)
     says = _saying(db, messages, days, tells)
     skills = unlearning.found(db, _sorted(messages), shorter, names.skills, names.taught, tells)
+    whole = set(_all(db, "summary", "session_id", names.sessions))
+    kept = upward.kept(db, names.owner, again - whole, gone, says)
+    held = set(
+        _all(db, "summary", "id", [id for id, _ in kept], wanted="session_id")
+    )  # a session goes with its summary
+    emptied, touched = emptied - held, touched | (emptied & held)
     found = Walk(
         _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
-        _sorted(losing - facts), _sorted(again | set(names.summaries)), upward.kept(db, names.owner, again, gone, says),
+        _sorted(losing - facts), _sorted(again | set(names.summaries)), kept,
         upward.keys(db, again), skills, _sorted(_all(db, "jotting", "session_id", emptied)),
     )  # fmt: skip
     told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", found.summaries, wanted="session_id")))
