@@ -23,6 +23,7 @@ class Terminal:
     def __init__(self, command: list[str], env: dict[str, str], folder: Path):
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
+        self._text: str | None = None  # what is drawn in the screen, until more is drawn
         self.raw = b""
         with warnings.catch_warnings():  # of a fork beside the threads of a server: this one runs a program at once
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -35,7 +36,14 @@ class Terminal:
     @property
     def text(self) -> str:
         """What stands on the screen, without the blanks at the ends of lines."""
-        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+        if self._text is None:
+            self._text = "\n".join(self._row(number) for number in range(ROWS)).rstrip()
+        return self._text
+
+    def _row(self, number: int) -> str:
+        """A tenth of the work of Screen.display, which looks at every cell. Behind a wide character stands an empty."""
+        cells = self._screen.buffer.get(number, {})
+        return "".join(cells[column].data for column in range(max(cells, default=-1) + 1)).rstrip()
 
     @property
     def pid(self) -> int:
@@ -51,6 +59,7 @@ class Terminal:
             return False
         self.raw += piece
         self._stream.feed(piece)
+        self._text = None
         return True
 
     def until(self, true: Callable[[], Any], what: str, seconds: float = 10) -> "Terminal":

@@ -105,11 +105,13 @@ class Review:
         ) if there)  # fmt: skip
         place, now, known = (self._at + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
         if self._aloud:
-            _say("", *review_page.spoken(proposal, place, now), *review_page.numbered(offered, known))
+            lines, keys = review_page.spoken(proposal, place, now), review_page.numbered(offered, known)
         else:
-            lines = review_page.item(proposal, place, now, _width())
-            _say("", *lines, "", *review_page.keys(offered, known, _width()))
-        self._keypad.forget()
+            lines = [*review_page.item(proposal, place, now, _width()), ""]
+            keys = review_page.keys(offered, known, _width())
+        _say("", *lines)
+        self._keypad.forget()  # before the keys are named: whoever answers them at once has seen what it is about
+        _say(*keys)
         return offered
 
     async def _choose(self, offered: str, known: str) -> str:
