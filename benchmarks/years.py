@@ -27,9 +27,9 @@ from tests.conftest import CHAT, Program
 from tests.ollama_server.script import Script, reply
 from tests.ollama_server.server import OllamaServer
 
-FIRST, LAST = date(2026, 8, 20), date(2026, 11, 19)
+FIRST, LAST = date(2023, 11, 20), date(2026, 11, 19)
 ZONE = ZoneInfo("Europe/Vienna")
-TOLD = date(2026, 9, 1)
+TOLD = date(2024, 2, 28)
 FACT, QUESTION = "My boat lies in the harbour of Vinisce, berth 4711.", "Where does my boat lie, and at which berth?"
 START, STARTS = 300, 10  # milliseconds until the prompt stands; how many are timed
 _TOWNS = ("Graz", "Linz", "Trogir", "Porto", "Bergen", "Turin", "Lyon", "Ghent", "Riga", "Cork", "Split", "Basel")
@@ -192,10 +192,12 @@ def _set_clock(day: date, hour: int) -> None:
 @contextmanager
 def _environment(program: Program, day: date) -> Iterator[None]:
     """As if this process were the program, on that day."""
-    before = dict(os.environ)
+    before, folder = dict(os.environ), Path.cwd()
+    os.chdir(program.work)
     os.environ.update(program.env | {"AGENT_NOW": _moment(day, 8)})
     try:
         yield
     finally:
+        os.chdir(folder)
         os.environ.clear()
         os.environ.update(before)
