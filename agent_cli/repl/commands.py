@@ -44,17 +44,20 @@ class Command:
     help: str
     run: Callable[[Conversation, str], Result]
     aliases: tuple[str, ...] = ()
+    completes: tuple[str, ...] = ()  # what its argument may be, by the names in completion.py
 
 
 COMMANDS: dict[str, Command] = {}
 
 
-def command(usage: str, *aliases: str) -> Callable[[Callable[[Conversation, str], Result]], Command]:
+def command(
+    usage: str, *aliases: str, completes: tuple[str, ...] = ()
+) -> Callable[[Callable[[Conversation, str], Result]], Command]:
     """Register `/name ARGUMENTS` and its other names."""
 
     def register(function: Callable[[Conversation, str], Result]) -> Command:
         name = usage.split()[0]
-        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases)
+        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases, completes)
         return COMMANDS[name]
 
     return register
@@ -82,7 +85,7 @@ def find(line: str) -> tuple[Command, str] | None:
     raise UsageError(f"there is no {told}{hint}")
 
 
-@command("/help [COMMAND]", "/?")
+@command("/help [COMMAND]", "/?", completes=("command",))
 def help(conversation: Conversation, argument: str) -> Result:
     """List the commands, or explain one."""
     if argument:
@@ -120,7 +123,7 @@ def sessions_(conversation: Conversation, argument: str) -> Result:
     return "\n".join(lines) or "there are no sessions yet"
 
 
-@command("/resume SESSION|TEXT")
+@command("/resume SESSION|TEXT", completes=("session",))
 def resume(conversation: Conversation, argument: str) -> Result:
     """Go on with an earlier session: its handle, or words that stand in it."""
     if not argument:
@@ -141,7 +144,7 @@ def rename(conversation: Conversation, argument: str) -> Result:
     return f"{session.handle} is now “{argument}”"
 
 
-@command("/export [FILE]")
+@command("/export [FILE]", completes=("file",))
 def export(conversation: Conversation, argument: str) -> Result:
     """Write the session as Markdown to a file, or show it."""
     session = conversation.session
@@ -204,11 +207,11 @@ def why(conversation: Conversation, argument: str) -> Result:
 command("/remember [TEXT]")(fact_commands.remember)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
-command("/skills [NAME]")(skill_commands.skills_)
-command("/summary [PERIOD]")(summary_commands.summary)
+command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
+command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
 
 
-@command("/forget ID…|TOPIC")
+@command("/forget ID…|TOPIC", completes=("handle",))
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
@@ -232,7 +235,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     return Question("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
 
 
-@command("/model [NAME]")
+@command("/model [NAME]", completes=("model",))
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on."""
     app = conversation.app
