@@ -101,6 +101,11 @@ class Config:
     )
     db: str = setting("the database file; empty: in the platform's folder for data", "")
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
+    editing_mode: Literal["emacs", "vi"] = setting("the keys of the prompt", "emacs")
+    paste_collapse: int = setting(
+        "a paste of so many characters, or of 15 lines, is shown in short at the prompt and sent whole; 0: never", 1000,
+        _at_least(0),
+    )  # fmt: skip
     background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
     learn: Literal["ask", "off"] = setting(
         '"ask": the cheap model reads what you said and proposes facts, which wait for your yes; "off": it does not',

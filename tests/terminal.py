@@ -89,7 +89,12 @@ class Terminal:
         return self.type(ENTER)
 
     def wait_for_line(self, line: str) -> "Terminal":
-        return self.until(lambda: line.rstrip() in self.text.rsplit("\n", 1)[-1], repr(line))
+        """Read until this stands where the cursor is; a menu may stand below."""
+        return self.until(lambda: line.rstrip() in self._line(), repr(line))
+
+    def _line(self) -> str:
+        below = self._screen.cursor.y + 1
+        return "\n".join(self._row(number) for number in range(below)).rstrip().rsplit("\n", 1)[-1]
 
     def ended(self) -> int:
         """Read to the end and give the exit code, or the signal as a negative number."""

@@ -8,6 +8,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent_cli.messages import Part
 from agent_cli.repl import keys
+from agent_cli.repl.pastes import Pastes
 
 
 class Typist:
@@ -15,7 +16,7 @@ class Typist:
 
     def __init__(self):
         self.said = []
-        self.pastes = keys.Pastes()
+        self.pastes = Pastes()
 
     def __call__(self, *typed):
         """What was sent in the end. Each text arrives at once, the next when the prompt has taken it in."""

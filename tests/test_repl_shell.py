@@ -186,7 +186,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
 
     async def person(keyboard):
         shell = Shell(app, None)
-        talk, buffer = asyncio.create_task(shell.talk()), shell._prompt.default_buffer
+        talk, buffer = asyncio.create_task(shell.talk()), shell._line.buffer
         with other.write():
             for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
                 keyboard.send_text(key)

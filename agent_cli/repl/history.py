@@ -11,7 +11,7 @@ from prompt_toolkit.history import History
 from agent_cli.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory import forgotten, prompts
-from agent_cli.repl.keys import Pastes
+from agent_cli.repl.pastes import Pastes
 from agent_cli.text import whole
 
 _LOADED = 2000
@@ -32,7 +32,8 @@ class Prompts(History):
         return []
 
     def append_string(self, string: str) -> None:
-        """Lines that begin with a space are kept nowhere, the same line again is kept once."""
+        """Lines that begin with a space are kept nowhere, the same line again is kept once, a large paste whole."""
+        string = self._pastes.expanded(string)
         if string.strip() and not string.startswith(" ") and string != next(iter(self._loaded_strings), None):
             super().append_string(string)
 

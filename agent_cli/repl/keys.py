@@ -1,92 +1,66 @@
-"""What the keys of the prompt do, and where its words came from.
+"""What the keys of the prompt do.
 
 Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
 pastes. Among keys typed ahead during an answer each Enter sends. Ctrl-C clears a draft; on an empty prompt twice
 within two seconds it leaves.
 """
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.filters import is_searching
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import (
+    Condition,
+    emacs_mode,
+    has_completions,
+    has_selection,
+    is_searching,
+    vi_navigation_mode,
+)
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.key_binding.bindings import search
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
+from agent_cli.repl.pastes import Pastes
 from agent_cli.text import clean
 
 _SEND = Keys.F23  # Enter that was typed ahead: a key that nobody has
 _TWICE = 2.0  # seconds
-_AT_ONCE = 8  # keys that were there together: a paste from a terminal that does not bracket them, or typed ahead
 
-# Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter: given to a key that nobody has.
-ANSI_SEQUENCES.update(dict.fromkeys(("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~"), Keys.F24))
+# Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter, and Alt-Enter, which in vi mode would be
+# Esc and Enter: given to a key that nobody has.
+_NEWLINES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
+ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINES, Keys.F24))
+ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # the end of a paste that was given up comes late
+
+HELP = """\
+Enter            send; take what is chosen in the menu
+Alt-Enter        a new line; also Ctrl-J, \\ and Enter, and Shift-Enter where the terminal tells it from Enter
+Ctrl-C           stop the answer; put a draft away (Up brings it back); twice on an empty prompt: leave
+Ctrl-D           leave, on an empty prompt
+Esc              stop the answer; close the menu; twice on an empty prompt: your last message, to edit it
+Up, Down         move in a draft of several lines, then through what was sent; Ctrl-P and Ctrl-N: only that
+Ctrl-R           search in what was sent, in all sessions; again: further back, Enter: take it
+Tab              complete commands, handles, models, files behind @, names that are known
+Ctrl-X Ctrl-E    open the draft in your editor; also Ctrl-G
+Ctrl-L           draw the screen anew
+Ctrl-Z           put the program aside; fg brings it back
+@FILE            send a file along with a message"""
 
 
-class Pastes:
-    """The pieces of the present line that were pasted, now or before they came back from the history."""
+@Condition
+def _empty() -> bool:
+    return not get_app().current_buffer.text
 
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._past: dict[str, None] = {}
-        self._lines: Mapping[str, Sequence[str]] = {}
-        self._before, self._index = "", 0  # the line as it was last seen, and its place in the history
-        self._burst, self.at_once = 0, False  # whether the line came faster than anyone types
 
-    def add(self, piece: str) -> None:
-        """This is pasted next."""
-        self.pieces.append(piece)
-        self._burst = 0
-        self._past[piece] = None
-
-    def let_go(self) -> None:
-        """Hold no paste but those of the present line."""
-        self._past, self._lines = dict.fromkeys(self.pieces), {}
-
-    def recall(self, lines: Mapping[str, Sequence[str]]) -> None:
-        """These lines of earlier runs hold such pieces."""
-        self._lines = lines
-
-    def within(self, line: str) -> list[str]:
-        """The pieces of the present line that were not typed; all of it where that cannot be told."""
-        pieces = [piece for piece in self.pieces if piece.strip()]
-        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces
-
-    def follow(self, buffer: Buffer, waiting: bool = False) -> None:
-        """Called when the line changes, `waiting` when more keys are there already.
-
-        What comes whole, by Up, a search or a yank, was pasted if it once was.
-        """
-        text, before = buffer.text, self._before
-        self._burst = self._burst + 1 if waiting else 0
-        self.at_once = bool(text) and (self.at_once or self._burst >= _AT_ONCE)
-        if not text or buffer.working_index != self._index:
-            self.pieces.clear()
-            before = ""
-        at = buffer.cursor_position
-        if text[: max(0, at - 1)] + text[at:] != before:  # more than a key was typed
-            fresh = [piece for piece in self._past if piece in text and piece not in before]
-            fresh += self._lines.get(text, ())
-            self.pieces += [piece for piece in fresh if piece not in self.pieces]
-        self._before, self._index = text, buffer.working_index
-
-    def parts(self, line: str) -> list[Part]:
-        """The line as typed and pasted parts; a paste that was changed since makes all of it count as pasted."""
-        if self.at_once:
-            self._past[line] = None
-        self._burst, self.at_once = 0, False
-        pieces, self.pieces = [piece for piece in self.pieces if piece.strip()], []
-        self._before = ""
-        if any(piece not in line for piece in pieces):
-            return [Part(line, "pasted")]
-        split = (
-            re.split(f"({'|'.join(map(re.escape, sorted(pieces, key=len, reverse=True)))})", line) if pieces else [line]
-        )
-        return [Part(piece, "pasted" if piece in pieces else "typed") for piece in split if piece]
+@Condition
+def _alone() -> bool:
+    """No key has come with it: an Esc with another behind it is Alt."""
+    return not get_app().key_processor.input_queue
 
 
 def ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
@@ -97,36 +71,90 @@ def ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
     return [KeyPress(_SEND, key.data) if send else key for key, send in zip(pressed, sends, strict=True)]
 
 
-def bindings(pastes: Pastes, say: Callable[[str], None]) -> KeyBindings:
-    """The key bindings of the prompt. `say` prints a line above it."""
-    keys = KeyBindings()
-    last_stop = [0.0]
+def words(pressed: Sequence[KeyPress]) -> str:
+    """What these keys would have written."""
+    newlines = (_SEND, Keys.ControlM, Keys.ControlJ, Keys.F24)
+    typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
+    return clean("".join(typed)).strip()
 
+
+def bindings(
+    pastes: Pastes,
+    say: Callable[[str], None],
+    edit: Callable[[str], str] = lambda text: text,
+    last: Callable[[], Sequence[Part]] = tuple,
+) -> KeyBindings:
+    """The key bindings of the prompt.
+
+    `say` prints a line above it, `edit` lets the person change a text elsewhere, `last` gives what they said last.
+    """
+    keys = KeyBindings()
+    _send(keys)
+    _paste(keys, pastes)
+    _move(keys)
+    _leave(keys, pastes, say)
+    _open(keys, pastes, edit, last)
+
+    @keys.add("?", filter=_empty & _alone & ~is_searching & ~vi_navigation_mode)
+    def _(event: KeyPressEvent) -> None:
+        run_in_terminal(lambda: say(HELP))
+
+    return keys
+
+
+def _send(keys: KeyBindings) -> None:
     @keys.add("enter", filter=~is_searching)
-    @keys.add(_SEND)
+    @keys.add(_SEND, filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if event.key_processor.input_queue and event.key_sequence[-1].key != _SEND:
             buffer.insert_text("\n")
+        elif buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # it stands in the line
         elif buffer.document.current_line_before_cursor.endswith("\\"):
             buffer.delete_before_cursor(1)
             buffer.insert_text("\n")
         else:
             buffer.validate_and_handle()
 
-    @keys.add("escape", "enter")
-    @keys.add("c-j")
-    @keys.add(Keys.F24)
+    keys.add(_SEND, filter=is_searching)(search.accept_search)
+
+    @keys.add("escape", "enter", filter=emacs_mode & ~is_searching)
+    @keys.add("c-j", filter=~is_searching)
+    @keys.add(Keys.F24, filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
+
+def _paste(keys: KeyBindings, pastes: Pastes) -> None:
     @keys.add(Keys.BracketedPaste, eager=True)
     def _(event: KeyPressEvent) -> None:
         piece = clean(event.data)
-        pastes.add(piece)
-        event.current_buffer.insert_text(piece)
+        event.current_buffer.insert_text(piece if is_searching() else pastes.add(piece))
 
-    @keys.add("c-c")
+
+def _move(keys: KeyBindings) -> None:
+    """Ctrl-P and Ctrl-N are for what was sent, in a draft of several lines too; in a menu they move there."""
+
+    @keys.add("c-p", filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
+
+    @keys.add("c-n", filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
+
+    @keys.add("escape", filter=has_completions & _alone, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.cancel_completion()
+
+
+def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> None:
+    last_stop = [0.0]
+
+    @keys.add("c-c", filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.text:
@@ -139,4 +167,29 @@ def bindings(pastes: Pastes, say: Callable[[str], None]) -> KeyBindings:
             last_stop[0] = time.monotonic()
             run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
 
-    return keys
+
+def _open(
+    keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], Sequence[Part]]
+) -> None:  # fmt: skip
+    @keys.add("c-x", "c-e", filter=~is_searching)
+    @keys.add("c-g", filter=~is_searching & ~has_selection)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        run_in_terminal(lambda: _edited(buffer, pastes, edit))
+
+    @keys.add("escape", "escape", filter=_empty & ~is_searching & ~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        said = [part for part in last() if part.origin in ("typed", "pasted")]
+        pastes.known(said)
+        text = "".join(part.text for part in said).strip("\n")
+        event.current_buffer.document = Document(pastes.collapsed(text))
+
+
+def _edited(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:
+    """Put what comes back from the editor into the prompt; large pastes that are still whole stay beside it."""
+    before = pastes.expanded(buffer.text)
+    text = clean(edit(before)).rstrip("\n")
+    if text != before:
+        buffer.save_to_undo_stack()
+        pastes.changed(before, text)
+        buffer.document = Document(pastes.collapsed(text))

@@ -10,18 +10,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.clipboard import InMemoryClipboard
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPress
+from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.patch_stdout import patch_stdout
 
 from agent_cli.agent.events import (
     ApprovalNeeded,
@@ -37,14 +30,15 @@ from agent_cli.agent.events import (
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
-from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError, UsageError
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import commands, greeting, keys
+from agent_cli.repl import attachments, commands, greeting
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
-from agent_cli.repl.history import Prompts
+from agent_cli.repl.keyboard import Keyboard
+from agent_cli.repl.line import Line
 from agent_cli.repl.stream import Paper
 from agent_cli.text import clean
 
@@ -64,16 +58,10 @@ class Shell:
     def __init__(self, app: App, session: Session | None):
         self._app = app
         self._talk = Conversation(app, session)
-        self._pastes = keys.Pastes()
         self._runner: Runner | None = None
-        self._history = Prompts(app, lambda: self._talk.id, self._pastes)
-        self._prompt: PromptSession[str] = PromptSession(
-            history=self._history, multiline=True, completer=_Commands(), complete_while_typing=False,
-            key_bindings=keys.bindings(self._pastes, self._say), prompt_continuation="  ",
-        )  # fmt: skip
+        self._line = Line(app, lambda: self._talk.id, self._say)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
-        self._prompt.default_buffer.on_text_changed += self._follow
-        self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
         self._kept = False  # whether the words of the present line are on disk
 
@@ -85,14 +73,10 @@ class Shell:
         watch = asyncio.create_task(self._watch())
         try:
             while True:
-                self._let_go()
-                with patch_stdout(raw=True):
-                    line = await self._prompt.prompt_async(
-                        "> ", default=line, handle_sigint=False,
-                        pre_run=lambda: self._pastes.follow(self._prompt.default_buffer),
-                    )  # fmt: skip
+                self._line.let_go()
+                line = await self._line.ask(line)
                 self._jobs.touch()
-                line = await self._line(line)
+                line = await self._heed(line)
         except (EOFError, commands.Leave):
             pass
         except asyncio.CancelledError:
@@ -104,20 +88,22 @@ class Shell:
             self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
             watch.cancel()
+            self._line.keep_draft()
             self._leave()
         return self._ended_by
 
-    async def _line(self, line: str) -> str:
-        """Run one line. Gives it back when the file was busy and it is nowhere kept, else an empty one."""
-        at_once = self._pastes.at_once
-        parts = self._pastes.parts(line)
+    async def _heed(self, line: str) -> str:
+        """Run one line. Gives it back when it is nowhere kept, as when the file was busy, else an empty one."""
+        at_once = self._line.pastes.at_once
+        parts = self._line.pastes.parts(line)
+        said = "".join(part.text for part in parts)
         self._talk.origin = "pasted" if at_once or any(part.origin == "pasted" for part in parts) else "typed"
         self._kept = False
-        if line.strip() in ("exit", "quit") and self._talk.origin == "typed":
+        if said.strip() in ("exit", "quit") and self._talk.origin == "typed":
             raise commands.Leave
         try:
             # A slash that came with a paste is text: nothing pasted can give a command.
-            found = commands.find(line) if parts and parts[0].origin == "typed" else None
+            found = commands.find(said) if parts and parts[0].origin == "typed" else None
             if found:
                 result = found[0].run(self._talk, found[1])
                 if isinstance(result, str):
@@ -128,9 +114,15 @@ class Shell:
                     await self._decide(result)
                 elif result is not None:
                     await self._work(result)
-            elif line.strip():
+            elif said.strip():
                 # What came faster than anyone types may be a paste: no word of it is the person's own.
-                await self._work(self._talk.turn([Part(line, "pasted")] if at_once else parts))
+                parts = [Part(said, "pasted")] if at_once else parts
+                try:
+                    parts = attachments.attached(parts)
+                except UsageError as error:
+                    self._say(str(error))
+                    return line
+                await self._work(self._talk.turn(parts))
         except StoreBusy as error:
             self._say(str(error))
             return "" if self._kept else line
@@ -142,9 +134,6 @@ class Shell:
         except AgentError as error:
             self._say(str(error))
         return ""
-
-    def _follow(self, buffer: Buffer) -> None:
-        self._pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
 
     async def _give_way(self, screen: Screen) -> None:
         """Let a screen have the terminal; nothing is worked on behind it."""
@@ -167,20 +156,12 @@ class Shell:
         self._say(question.yes() if answer.strip().lower() == "yes" else question.no)
 
     async def _watch(self) -> None:
-        """Notice, while the prompt waits, that something was forgotten in another process."""
+        """Notice that something was forgotten in another process, or that the end of a paste was lost."""
         while True:
             await asyncio.sleep(_LOOK)
+            self._line.look()
             if self._runner is None:
-                self._let_go()
-
-    def _let_go(self) -> None:
-        """When something was forgotten, hold no line of before: history, undo, pastes and what was cut."""
-        if self._history.outdated():
-            buffer = self._prompt.default_buffer
-            buffer.reset(Document(buffer.text, buffer.cursor_position))
-            self._prompt.app.clipboard = InMemoryClipboard()
-            self._pastes.let_go()
-            self._prompt.app.invalidate()
+                self._line.let_go()
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""
@@ -190,7 +171,7 @@ class Shell:
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
         paper = Paper(sys.stdout)
         try:
-            with _Keyboard(self._prompt, runner.cancel) as keyboard:
+            with Keyboard(self._line.input, runner.cancel) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
                         paper.end()
@@ -298,70 +279,6 @@ class Shell:
             print(clean(text), flush=True)
         except OSError:  # the terminal has gone, and leaving must still work
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Keyboard:
-    """The keys during an answer: Ctrl-C and Esc cancel it, the others are typed ahead for the next prompt."""
-
-    def __init__(self, prompt: "PromptSession[str]", cancel: Callable[[], None]):
-        self._input = prompt.app.input
-        self._cancel = cancel
-        self._ahead: list[KeyPress] = []
-
-    def __enter__(self) -> "_Keyboard":
-        self._open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._shut()
-        store_typeahead(self._input, keys.ahead(self._ahead))
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Give the keyboard to a question; what was typed before it was asked is no answer to it."""
-        self._shut()
-        try:
-            yield
-        finally:
-            self._open()
-
-    def _open(self) -> None:
-        self._ahead += get_typeahead(self._input)  # typed behind the last line or answer
-        self._raw, self._attached = self._input.raw_mode(), self._input.attach(self._read)
-        self._raw.__enter__()
-        self._attached.__enter__()
-
-    def _shut(self) -> None:
-        self._take(self._input.read_keys() + self._input.flush_keys())
-        self._attached.__exit__(None, None, None)
-        self._raw.__exit__(None, None, None)
-
-    def _read(self) -> None:
-        self._take(self._input.read_keys())
-        # Esc is also how the code of another key begins: it is one of its own when nothing follows for a moment.
-        asyncio.get_running_loop().call_later(0.1, self._read_flushed)
-
-    def _read_flushed(self) -> None:
-        self._take(self._input.flush_keys())
-
-    def _take(self, pressed: list[KeyPress]) -> None:
-        """Esc with another key behind it is Alt and that key."""
-        for key, after in zip(pressed, [*(each.key for each in pressed[1:]), Keys.Escape], strict=False):
-            if key.key == Keys.ControlC or (key.key == Keys.Escape and after in (Keys.Escape, Keys.ControlC)):
-                self._cancel()
-            else:
-                self._ahead.append(key)
-
-
-class _Commands(Completer):
-    """Slash commands, at the start of a line."""
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        told = document.text_before_cursor
-        if told.startswith("/") and " " not in told:
-            for name, each in sorted(commands.COMMANDS.items()):
-                if name.startswith(told):
-                    yield Completion(name, -len(told), display_meta=each.help.splitlines()[0])
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

@@ -1,0 +1,114 @@
+"""The line at which a person types: the prompt with its keys, history, completion and pastes.
+
+Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
+"""
+
+from collections.abc import Callable, Sequence
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app_or_none
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.clipboard import InMemoryClipboard
+from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from agent_cli.app import App
+from agent_cli.errors import AgentError
+from agent_cli.memory import log
+from agent_cli.messages import Part
+from agent_cli.repl import completion, editor, keys
+from agent_cli.repl.history import Prompts
+from agent_cli.repl.pastes import LostEnd, Pastes
+
+_ESC = 0.05  # seconds after which an Esc in vi mode is one: the rest of a key's code follows at once
+_LAST = 20  # messages in which the last one of the person is looked for
+
+
+class Line:
+    """`session` gives the number of the conversation; `say` prints a line above the prompt."""
+
+    def __init__(self, app: App, session: Callable[[], int | None], say: Callable[[str], None]):
+        self._app, self._session, self._say = app, session, say
+        self.pastes = Pastes(app.config.paste_collapse)
+        self._history = Prompts(app, session, self.pastes)
+        vi = app.config.editing_mode == "vi"
+        self._prompt: PromptSession[str] = PromptSession(
+            history=self._history, multiline=True, prompt_continuation="  ",
+            key_bindings=keys.bindings(self.pastes, say, self._edited, self._said_last),
+            completer=completion.Completions(app), complete_in_thread=True,
+            complete_while_typing=Condition(self._completes), reserve_space_for_menu=4,
+            search_ignore_case=True, enable_suspend=True,
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS, cursor=ModalCursorShapeConfig() if vi else None,
+        )  # fmt: skip
+        if vi:
+            self._prompt.app.ttimeoutlen = _ESC
+        self._lost = LostEnd(self.input)
+        self._open = False  # whether a draft may stand in it
+        self.buffer.on_text_changed += self._follow
+
+    @property
+    def buffer(self) -> Buffer:
+        return self._prompt.default_buffer
+
+    @property
+    def input(self) -> Input:
+        return self._prompt.app.input
+
+    async def ask(self, default: str = "") -> str:
+        """What is sent. Raises EOFError when the person leaves."""
+        self._open = True
+        with patch_stdout(raw=True):
+            line = await self._prompt.prompt_async(
+                "> ", default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
+            )
+        self._open = False
+        return line
+
+    def look(self) -> None:
+        """Called every second while the prompt waits: end a paste whose end was lost."""
+        app = get_app_or_none()
+        if (pressed := self._lost.look()) and app:
+            app.key_processor.feed_multiple(pressed)
+            app.key_processor.process_keys()
+
+    def let_go(self) -> None:
+        """When something was forgotten, hold no line of before: history, undo, pastes and what was cut."""
+        if self._history.outdated():
+            self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
+            self._prompt.app.clipboard = InMemoryClipboard()
+            self.pastes.let_go(self.buffer.text)
+            self._prompt.app.invalidate()
+
+    def keep_draft(self) -> None:
+        """When a signal ends the program: what was typed and not sent goes to the history."""
+        if self._open:
+            self.buffer.append_to_history()
+        if waiting := keys.words(get_typeahead(self.input)):
+            self.pastes.at_once = True  # nobody has seen it: a paste may be in it
+            self._history.append_string(waiting)
+
+    def _follow(self, buffer: Buffer) -> None:
+        self.pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
+
+    def _completes(self) -> bool:
+        return completion.while_typing(self.buffer.document.text_before_cursor)
+
+    def _edited(self, text: str) -> str:
+        """The draft as it comes back from the editor; as it was when there is none to be had."""
+        try:
+            with editor.edited(text, self._app.config.editor) as typed:
+                return typed
+        except AgentError as error:
+            self._say(str(error))
+            return text
+
+    def _said_last(self) -> Sequence[Part]:
+        """The person's last message in this session."""
+        session = self._session()
+        said = log.history(self._app.db, session, _LAST) if session else []
+        return next((entry.parts for entry in reversed(said) if entry.message.role == "user"), ())
