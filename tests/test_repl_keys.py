@@ -3,6 +3,7 @@
 import pytest
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
@@ -11,26 +12,49 @@ from agent_cli.repl import keys
 from agent_cli.repl.pastes import Pastes
 
 
-class Typist:
-    """Types at a prompt with our keys; `said` is what stood above it."""
+class Whole(InMemoryHistory):
+    """Holds large pastes whole, as ours does in the file."""
 
-    def __init__(self):
-        self.said = []
-        self.pastes = Pastes()
+    def __init__(self, pastes):
+        super().__init__()
+        self._pastes = pastes
+
+    def append_string(self, string):
+        super().append_string(self._pastes.expanded(string))
+
+
+class Typist:
+    """Types at a prompt with our keys; `said` is what stood above it, `edited` what the editor was given."""
+
+    def __init__(self, collapse=0, **options):
+        self.said, self.edited = [], []
+        self.pastes = Pastes(collapse)
+        self.history = Whole(self.pastes)
+        self.edit = lambda text: text
+        self.last = []
+        self.options = options
 
     def __call__(self, *typed):
         """What was sent in the end. Each text arrives at once, the next when the prompt has taken it in."""
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-            prompt = PromptSession(multiline=True, key_bindings=keys.bindings(self.pastes, self.said.append))
+            prompt = PromptSession(
+                multiline=True, history=self.history, complete_in_thread=True, **self.options,
+                key_bindings=keys.bindings(self.pastes, self.said.append, self._edit, lambda: self.last),
+            )  # fmt: skip
+            prompt.app.ttimeoutlen, prompt.app.timeoutlen = 0.01, 0.2
             prompt.default_buffer.on_text_changed += self.pastes.follow
             rest = iter(typed)
 
             def more(_=None):
                 if piece := next(rest, ""):
                     pipe.send_text(piece)
-                    prompt.app.loop.call_later(0.02, more)
+                    prompt.app.loop.call_later(0.05 if piece.startswith("\x1b") else 0.02, more)
 
             return prompt.prompt("> ", handle_sigint=False, pre_run=more)
+
+    def _edit(self, text):
+        self.edited.append(text)
+        return self.edit(text)
 
     def parts(self, *typed):
         return self.pastes.parts(self(*typed))
