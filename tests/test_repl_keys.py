@@ -3,8 +3,13 @@
 import pytest
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.messages import Part
@@ -32,6 +37,7 @@ class Typist:
         self.history = Whole(self.pastes)
         self.edit = lambda text: text
         self.last = []
+        self.ahead = []
         self.options = options
 
     def __call__(self, *typed):
@@ -43,6 +49,7 @@ class Typist:
             )  # fmt: skip
             prompt.app.ttimeoutlen, prompt.app.timeoutlen = 0.01, 0.2
             prompt.default_buffer.on_text_changed += self.pastes.follow
+            store_typeahead(pipe, keys.ahead(self.ahead))
             rest = iter(typed)
 
             def more(_=None):
@@ -151,3 +158,95 @@ def test_ctrl_d_leaves_an_empty_prompt(typist):
 
 def test_ctrl_d_deletes_when_something_is_written(typist):
     assert typist("ab", "\x01", "\x04", "\r") == "b"
+
+
+def sent_before(typist, *lines):
+    for line in lines:
+        typist.history.append_string(line)
+
+
+def test_up_moves_within_several_lines_and_then_through_what_was_sent(typist):
+    sent_before(typist, "before")
+    assert typist("one\ntwo", "\x1b[A", "\x1b[A", "\r") == "before"
+    assert typist("one\ntwo", "\x1b[A", "!", "\r") == "one!\ntwo"
+
+
+def test_ctrl_p_and_ctrl_n_go_through_what_was_sent_from_any_line(typist):
+    sent_before(typist, "first", "second")
+    assert typist("one\ntwo", "\x10", "\r") == "second"
+    assert typist("one\ntwo", "\x10", "\x10", "\x0e", "\r") == "second"
+    assert typist("one\ntwo", "\x10", "\x0e", "\r") == "one\ntwo"
+
+
+def test_ctrl_r_finds_a_line_of_several_and_enter_takes_it_without_sending(typist):
+    sent_before(typist, "about Graz\nand Linz", "something else", "about Vienna\nand Wels")
+    assert typist("\x12", "about", "\x12", "\r", "!", "\r") == "!about Graz\nand Linz"
+
+
+def test_ctrl_r_looks_at_no_case_and_ctrl_c_leaves_the_search(typist):
+    sent_before(typist, "Graz")
+    typist.options["search_ignore_case"] = True
+    assert typist("\x12", "gra", "\r", "\r") == "Graz"
+    assert typist("draft", "\x12", "gra", "\x03", "\r") == "draft"
+
+
+def test_an_enter_typed_ahead_ends_a_search_and_sends_nothing(typist):
+    typist.ahead = [KeyPress(Keys.ControlR, "\x12"), *map(KeyPress, "Graz"), KeyPress(Keys.ControlM, "\r")]
+    assert typist("!", "\r") == "!"
+
+
+def test_a_paste_into_a_search_is_searched_for_and_not_kept_as_pasted(typist):
+    sent_before(typist, "about Graz")
+    assert typist.parts("\x12", "\x1b[200~Graz\x1b[201~", "\r", "\r") == [Part("about Graz", "typed")]
+
+
+@pytest.mark.parametrize("keys_", [["\x18\x05"], ["\x07"]], ids=["Ctrl-X Ctrl-E", "Ctrl-G"])
+def test_the_editor_has_the_draft_and_sends_nothing(typist, keys_):
+    typist.edit = lambda text: text + " there\nand here\n\n"
+    assert typist.parts("hello", *keys_, "!", "\r") == [Part("hello there\nand here!", "typed")]
+    assert typist.edited == ["hello"]
+
+
+def test_the_editor_brings_no_control_characters(typist):
+    typist.edit = lambda text: "a\x1b[2Jb\x07"
+    assert typist("x", "\x07", "\r") == "a[2Jb"
+
+
+def test_esc_esc_on_an_empty_prompt_brings_the_last_message_back(typist):
+    typist.last = [Part("what is it?", "typed")]
+    assert typist("\x1b\x1b", "!", "\r") == "what is it?!"
+    assert typist("draft", "\x1b\x1b", "x", "\r") == "draftx"
+
+
+def test_a_question_mark_on_an_empty_prompt_shows_the_keys(typist):
+    assert typist("?", "why?", "\r") == "why?"
+    assert typist.said == [keys.HELP]
+    assert max(map(len, keys.HELP.splitlines())) <= 110
+
+
+def test_ctrl_l_changes_nothing(typist):
+    assert typist("one", "\x0c", " two", "\r") == "one two"
+
+
+def test_in_vi_mode_esc_leaves_the_insertion_and_alt_enter_is_still_a_new_line(typist):
+    typist.options["editing_mode"] = EditingMode.VI
+    assert typist("one two", "\x1b", "b", "dw", "A", "three", "\r") == "one three"
+    assert typist("one", "\x1b\r", "two", "\r") == "one\ntwo"
+    assert typist("one", "\x1b", "\r") == "one"
+
+
+def test_enter_takes_what_is_chosen_in_the_menu_and_sends_when_nothing_is(typist):
+    typist.options["completer"] = WordCompleter(["/notes", "/note", "/new"], sentence=True)
+    assert typist("/n", "\t", "\t", "\r", " x", "\r") in ("/notes x", "/note x", "/new x")
+    typist.options["complete_while_typing"] = True
+    assert typist("/n", "\r") == "/n"
+
+
+def test_esc_closes_the_menu_and_gives_back_what_was_typed(typist):
+    typist.options["completer"] = WordCompleter(["/notes", "/note", "/new"], sentence=True)
+    assert typist("/n", "\t", "\t", "\x1b", "ew", "\r") == "/new"
+
+
+def test_keys_typed_ahead_and_never_seen_are_words_for_the_history():
+    pressed = [KeyPress("a"), KeyPress(Keys.ControlM, "\r"), KeyPress(Keys.Up, "\x1b[A"), KeyPress("b")]
+    assert keys.words(keys.ahead(pressed)) == "a\nb"
