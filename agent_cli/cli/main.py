@@ -115,7 +115,8 @@ def start(
     os.environ[MARK] = "1"  # for every process that is started from here
     if resume and continue_:
         raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
-    if resume is not None and not resume.strip():
+    at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if resume is not None and not resume.strip() and not at_terminal:
         raise _unnamed(run)
     context.obj = run
     if context.invoked_subcommand is None:
@@ -141,6 +142,11 @@ def _without_command(run: Run) -> None:
         ask.answer(run, ask.Question(words=[]))
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
+    elif run.resume is not None and not run.resume.strip():
+        from agent_cli.repl import picker, shell  # as below
+
+        if session := picker.pick(run.app()):
+            shell.run(run.app(), session)
     else:
         from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
