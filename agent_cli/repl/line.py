@@ -6,7 +6,7 @@ Everything it holds of what was typed before is let go when something was forgot
 from collections.abc import Callable, Sequence
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app_or_none
+from prompt_toolkit.application import Application, get_app_or_none
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.clipboard import InMemoryClipboard
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
@@ -21,7 +21,7 @@ from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
 from agent_cli.messages import Part
-from agent_cli.repl import completion, editor, keys
+from agent_cli.repl import completion, editor, keys, searching
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
 
@@ -50,10 +50,15 @@ class Line:
         self._lost = LostEnd(self.input)
         self._open = False  # whether a draft may stand in it
         self.buffer.on_text_changed += self._follow
+        searching.quicken(self.buffer)
 
     @property
     def buffer(self) -> Buffer:
         return self._prompt.default_buffer
+
+    @property
+    def application(self) -> "Application[str]":
+        return self._prompt.app
 
     @property
     def input(self) -> Input:
