@@ -1,0 +1,141 @@
+"""How long a key takes at the prompt, with a file that has been in use for years and a long draft.
+
+The session is the real one, on a pipe for a keyboard and a terminal that shows nothing; a key is done when the prompt
+has been drawn anew.
+"""
+
+import asyncio
+import gc
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from agent_cli.app import App, open_app
+from agent_cli.memory import log, prompts, sessions
+from agent_cli.messages import Part
+from agent_cli.repl.completion import Completions
+from agent_cli.repl.line import Line
+
+SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
+KEYS = 100
+TARGET = 20.0  # milliseconds
+_WORDS = "the router in the hall has the address and the printer has another one that nobody wrote down "
+
+
+class _Nowhere:
+    """A terminal of 100 by 50 that nobody sees: all is drawn and nothing shown."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        raise OSError
+
+
+def run() -> bool:
+    """Measure and print; whether each kind of key stays under the target."""
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {"AGENT_DB": str(Path(folder) / "memory.db"), "AGENT_MODEL": "offline"}
+        app = open_app({}, print, config_file=Path(folder) / "none.toml", environ=environ)
+        _fill(app)
+        output = Vt100_Output(_Nowhere(), lambda: Size(rows=50, columns=100))  # type: ignore[arg-type]
+        with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=output):
+            found = asyncio.run(_typed(app, keyboard))
+        found |= _completed(app)
+        app.db.close()
+    print(
+        f"\ntyping: {SESSIONS * MESSAGES:,} messages, {LINES:,} lines of history, a draft of {DRAFT:,} characters, ms"
+    )
+    print(f"{'':<44} median    p95   most  target")
+    for name, taken in found.items():
+        met = "ok" if _p95(taken) < TARGET else "NOT"
+        row = f"{name:<44} {statistics.median(taken):>6.1f} {_p95(taken):>6.1f} {max(taken):>6.1f}"
+        print(f"{row}  p95 < {TARGET:.0f}  {met}")
+    return all(_p95(taken) < TARGET for taken in found.values())
+
+
+def _fill(app: App) -> None:
+    with app.db.write():
+        for number in range(SESSIONS):
+            id = sessions.start(app.db, app.scope, app.time())
+            for each in range(MESSAGES):
+                log.say(app.db, id, app.scope, [Part(f"{number} {each}: {_WORDS}", "typed")], app.time())
+        for number in range(LINES):
+            words = f"line {number} {_WORDS * (number % 7)}" + "\nand more" * (number % 5)
+            prompts.add(app.db, app.scope, None, words, app.time())
+
+
+async def _typed(app: App, keyboard: PipeInput) -> dict[str, list[float]]:
+    line = Line(app, lambda: None, lambda text: None)
+    gc.freeze()  # as a session does
+    asking = asyncio.create_task(line.ask())
+    key = _key(line, keyboard)
+    while line.buffer.working_index < LINES:  # the history is read once the prompt stands
+        await asyncio.sleep(0.01)
+    found = {"a letter, on an empty prompt": [await key("x") for _ in range(KEYS)]}
+    line.buffer.document = Document(_WORDS * (DRAFT // len(_WORDS)))
+    await asyncio.sleep(0.1)
+    found["a letter, at the end of the draft"] = [await key("x") for _ in range(KEYS)]
+    line.buffer.cursor_position = DRAFT // 2
+    found["a letter, in the middle of the draft"] = [await key("x") for _ in range(KEYS)]
+    line.buffer.document = Document("\n".join(_WORDS for _ in range(DRAFT // len(_WORDS))))
+    line.buffer.cursor_position = DRAFT // 2
+    found["Up and Down in a draft of many lines"] = [await key(each) for each in ("\x1b[A", "\x1b[B") * (KEYS // 2)]
+    found["Ctrl-P, a step in the history"] = [await key("\x10") for _ in range(KEYS)]
+    found["Ctrl-N, a step in the history"] = [await key("\x0e") for _ in range(KEYS)]
+    await key("\x12")
+    found["a letter of a search, Ctrl-R"] = [await key(each) for each in "line 77 the router in the hall"]
+    found["Ctrl-R again"] = [await key("\x12") for _ in range(KEYS)]
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    return found
+
+
+def _key(line: Line, keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:
+    """Presses a key and gives the milliseconds until the prompt is drawn anew."""
+    drawn = asyncio.Event()
+    line.application.after_render += lambda _: drawn.set()
+
+    async def press(key: str) -> float:
+        drawn.clear()
+        began = time.perf_counter()
+        keyboard.send_text(key)
+        await drawn.wait()
+        return 1000 * (time.perf_counter() - began)
+
+    return press
+
+
+def _completed(app: App) -> dict[str, list[float]]:
+    """Until the menu has its lines, on the thread that makes them."""
+    found = {}
+    for told in ("/", "/resume ", "/resume s1", "/forget router", "ask anna"):
+        found[f"the menu for {told!r}"] = [_offered(app, told) for _ in range(KEYS // 4)]
+    return found
+
+
+def _offered(app: App, told: str) -> float:
+    began = time.perf_counter()
+    list(Completions(app).get_completions(Document(told), CompleteEvent(completion_requested=True)))
+    return 1000 * (time.perf_counter() - began)
+
+
+def _p95(taken: list[float]) -> float:
+    return sorted(taken)[math.ceil(0.95 * len(taken)) - 1]

@@ -1,0 +1,55 @@
+"""A person types, at a real terminal: what needs one."""
+
+import signal
+
+import pytest
+
+from tests.ollama_server import script
+from tests.terminal import CTRL_C, ENTER
+
+
+@pytest.fixture
+def talked(program, server):
+    return program.use(server)
+
+
+def test_a_draft_outlives_a_signal(talked, terminal):
+    shell = terminal().wait_prompt().type("a draft").wait_for_line("> a draft").signal(signal.SIGTERM)
+    assert shell.ended() == 143
+    assert talked.rows("select text, pasted from prompt") == [("a draft", "[]")]
+    again = terminal().wait_prompt().type("\x1b[A").wait_for_line("> a draft").type(CTRL_C).wait_prompt()
+    again.type(CTRL_C).wait("press Ctrl-C again").type(CTRL_C)
+    assert again.ended() == 0
+
+
+def test_a_draft_goes_through_the_editor_and_takes_a_file_along(talked, server, terminal):
+    (talked.work / "notes.txt").write_text("buy milk")
+    editor = talked.home / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s @notes.txt?" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o700)
+    server.play(script.reply("Milk."))
+    shell = terminal(EDITOR=str(editor)).wait_prompt().type("what is").wait_for_line("> what is").type("\x07")
+    shell.wait_for_line("> what is @notes.txt?").type(ENTER).wait("Milk.").wait_prompt()
+    parts = '[["file", 10, "notes.txt"], ["typed", 19]]'
+    assert talked.rows("select text, parts from message where role = 'user'") == [
+        ("buy milk\n\nwhat is @notes.txt?", parts)
+    ]
+
+
+def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
+    started = " ".join(talked.command)
+    talked.command = ["bash", "--norc", "--noprofile", "-i"]
+    shell = terminal(PS1="$ ").wait("$").type(f"{started}\r").wait_prompt()
+    shell.type("a draft").wait_for_line("> a draft").type("\x1a").wait("Stopped")
+    shell.type("echo out$((1+1))side\r").wait("out2side").type("fg\r").wait_for_line("> a draft")
+    shell.type(ENTER).wait("You said: a draft").wait_prompt()
+
+
+def test_resume_alone_lets_one_choose(talked, terminal):
+    talked("ask", "hello there")
+    shell = terminal("-r").wait("hello there").wait("which one?").type("1" + ENTER).wait("s1 “hello there” goes on")
+    shell.wait_prompt().enter("/exit")
+    assert shell.ended() == 0
+    left = terminal("-r").wait("which one?").type(CTRL_C)
+    assert left.ended() == 0
+    assert talked("-r").code == 2
