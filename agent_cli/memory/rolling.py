@@ -68,7 +68,7 @@ def ask(db: Database, session: int, characters: int, ask: Callable[[str], Iterat
     now = of(db, session)
     if now is None:
         return None
-    transcript = digest.lines(_folded(db, session, now.up_to), characters)
+    transcript = digest.inside(digest.lines(_folded(db, session, now.up_to), characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
     return Rolling(now.up_to, _cut(words), now.details, "model") if words else None
 

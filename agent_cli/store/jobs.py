@@ -18,6 +18,7 @@ from agent_cli.store.db import Database
 
 LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
 ATTEMPTS = 5
+_REST = timedelta(days=1)
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
@@ -126,6 +127,16 @@ def waits(db: Database, kind: str, subject: str | None = None) -> bool:
         db.value(
             "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1",
             (kind, subject),
+        )
+    )
+
+
+def rests(db: Database, kind: str, subject: str, now: datetime) -> bool:
+    """Whether it was given up less than a day ago: without a new reason it is not tried again so soon."""
+    return bool(
+        db.value(
+            "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?",
+            (kind, subject, clock.utc(now - _REST)),
         )
     )
 
