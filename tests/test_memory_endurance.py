@@ -24,7 +24,7 @@ from agent_cli.memory import (
     summarising,
 )
 from agent_cli.memory.summaries import Made, Source
-from agent_cli.store import jobs
+from agent_cli.store import jobs, migrations
 from tests.conftest import HERE
 from tests.test_memory_grains import Clock, Echo, desk, kept, keys, say, talk, whole, work
 
@@ -208,6 +208,18 @@ def test_a_command_is_carried_up_whole():
 def test_an_age_before_the_calendar_takes_nothing(age):
     now = datetime(2026, 1, 1, 0, 30, tzinfo=timezone(timedelta(hours=3)))
     assert clocks.utc(retention.policy({"working": age})["working"].before(now)) < "0002"
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T10:00:00.000Z", "0001-01-01T02:00:00.000Z"])
+def test_what_was_said_at_an_end_of_the_calendar_has_no_day_and_can_be_forgotten(db, clock, moment):
+    session = talk(db, clock, "Mia bit Rex.")
+    db.execute("update message set at = ?", (moment,))
+    with db.write():
+        grains.queue_session(db, session, clock())
+        migrations.queue_days(db)
+    assert not jobs.waits(db, grains.JOB, moment[:10])
+    erase(db, clock, "m1")
+    assert db.value("select count(*) from message") == 0
 
 
 @pytest.mark.parametrize("key", ["0001-01-01", "0001-W01", "9999-12-30", "9999"])
