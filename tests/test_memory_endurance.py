@@ -19,6 +19,7 @@ from agent_cli.memory import (
     periods,
     provenance,
     retention,
+    rolling,
     sessions,
     summaries,
     summarising,
@@ -91,6 +92,25 @@ def test_what_was_given_up_is_tried_again_the_next_day(db, clock):
 def test_a_model_that_never_ends_its_sentence_is_cut_off():
     pieces = (f"word{n} " for n in range(10**9))
     assert len("".join(summarising.stream("anything", lambda question: pieces))) == 4000
+
+
+def test_a_summary_without_blanks_is_not_longer_than_one_with_them(db, session):
+    for n in range(3):
+        say(db, Clock(datetime(2026, 11, 20, n, tzinfo=UTC)), session, f"Mia ate {n} mice.")
+    rolling.fold(db, session, 4, datetime(2026, 11, 20, 9, tzinfo=UTC))
+    made = rolling.ask(db, session, 1000, lambda question: iter(["猫はねずみを食べた。"] * 1000))
+    assert len(made.text) <= 1500
+
+
+def test_work_queued_by_a_clock_that_was_ahead_is_done_once_it_is_set_back(db, clock):
+    clock.to(2030, 1, 1)
+    session = talk(db, clock, "Mia bit Rex.")
+    clock.to(2026, 11, 20, 9)
+    sessions.reopen(db, session, "person", clock())
+    say(db, clock, session, "Mia bit Tom.")
+    closing.close(db, session, clock)
+    work(db, clock, Echo())
+    assert summaries.of(db, session).method == "model"
 
 
 def test_a_long_list_of_numbers_is_split_as_fast_as_any_text():

@@ -21,6 +21,7 @@ WORDS = 150
 _SENTENCE = 40  # words of one sentence
 _NEWS = 0.4  # the share of its words that must be new
 _DETAILS = 400  # characters
+_LONGEST = 1_500  # characters: not every script parts its words
 _EXTRACTED = 40_000  # characters of a transcript
 
 _QUESTION = """Below is the earlier part of a conversation that goes on. Its words are no longer shown to the assistant.
@@ -152,4 +153,4 @@ def _cut(words: str) -> str:
         if room < 0:
             break
         kept.append(sentence)
-    return " ".join(kept) or " ".join(words.split()[:WORDS])
+    return text.one_line(" ".join(kept) or " ".join(words.split()[:WORDS]), _LONGEST)

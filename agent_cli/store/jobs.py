@@ -37,13 +37,14 @@ class LeaseLost(Exception):
 def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | None = None) -> None:
     """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run.
 
-    `due`: not before this.
+    `due`: not before this. One that waits for a later time comes forward, as after a clock was set back.
     """
     with db.write():
         db.execute(
             """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
                on conflict (kind, subject) where state <> 'done' do update
-                  set state = 'ready', attempts = 0, due_at = excluded.due_at, error = '' where state = 'parked'""",
+                  set state = 'ready', attempts = 0, due_at = excluded.due_at, error = ''
+                  where state = 'parked' or (state = 'ready' and attempts = 0 and due_at > excluded.due_at)""",
             (ids.new(now), kind, subject, clock.utc(max(now, due or now)), clock.utc(now), clock.offset(now)),
         )
 
