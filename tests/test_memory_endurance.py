@@ -168,6 +168,22 @@ def test_a_hidden_conversation_leaves_a_day_of_which_retention_took_the_rest_and
         assert {kept(db, key).text for key in keys(db)} == {said}
 
 
+def test_what_a_hidden_conversation_said_word_for_word_leaves_such_a_day_too(db, clock):
+    said = ("Mia ate 77 kg.", "Mia paid 4711 EUR.", "Mia slept 33 h.")
+    first, hidden, _ = (talk(db, clock, words) for words in said)
+    clock.to(2028, 1, 2)
+    work(db, clock, Echo())
+    take(db, first)
+    with db.write():
+        summaries.erase(db, [summaries.of(db, first).id])
+    sessions.hide(db, hidden, clock())
+    with db.write():
+        grains.queue_session(db, hidden, clock())
+    work(db, clock, Echo())
+
+    assert kept(db, "2026-11-20").details == "77 kg; 33 h"
+
+
 def test_the_summary_of_a_session_that_is_forgotten_leaves_its_day_and_does_not_come_back(db, clock):
     session = talk(db, clock, "Mia bit Rex.")
     work(db, clock, Says("Mia is a zebra."))

@@ -146,13 +146,23 @@ def make(material: Material, words: str, method: str, model: str) -> Made:
     new = text.sentences(words)[: SENTENCES[material.period.grain]]
     found = attribution.sources(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.joined([*dict(material.outlived).items(), *zip(new, found, strict=True)])
-    before = [material.earlier.details] if material.earlier and material.lost else []
+    before = [_details_left(material)]
     return Made(
         whole,
         details.carried([*before, *(item.details for item in material.items)], DETAILS[material.period.grain]),
         method, model, sources,
         (*sorted(material.lost, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
     )  # fmt: skip
+
+
+def _details_left(material: Material) -> str:
+    """Those of what retention took; when something was hidden too, only those that stand in a sentence that is left."""
+    if material.earlier is None or not material.lost:
+        return ""
+    if material.known <= material.lost | {item.source for item in material.items}:
+        return material.earlier.details
+    told = " ".join(words for words, _ in material.outlived)
+    return "; ".join(each for each in details.parts(material.earlier.details) if each in told)
 
 
 def keep(db: Database, material: Material, made: Made, time: Clock) -> int:
