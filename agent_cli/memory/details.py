@@ -27,6 +27,7 @@ _LIFTED = Pattern(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PART = Pattern(r"(`[^`\n]{2,120}`|(?:(?!; ).)*)(?:; |\Z)")
 _BARE = Pattern(r"\d{1,3}(?:st|nd|rd|th)?")  # says nothing alone
 _NO_UNIT = Pattern(
     r"(?:an?|and|are|as|at|but|by|for|if|in|is|it|of|on|or|so|the|to|und|von|zu|im|am|de[rsnm]|die|das)$"
@@ -52,11 +53,16 @@ def newest(texts: Iterable[str], characters: int) -> str:
     return "; ".join(reversed(kept))
 
 
+def parts(told: str) -> list[str]:
+    """Some details one by one; a command may hold what stands between them."""
+    return [each for each in _PART.findall(told) if each]
+
+
 def carried(told: Iterable[str], characters: int) -> str:
     """What some details of finer summaries become in a coarser one, at most this long: in turn one of each."""
     kept: list[str] = []
     room = characters
-    for turn in zip_longest(*(each.split("; ") for each in told if each)):
+    for turn in zip_longest(*map(parts, told)):
         for each in turn:
             if each and each not in kept and len(each) + 2 <= room:
                 room -= len(each) + 2
