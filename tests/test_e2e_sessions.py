@@ -106,6 +106,12 @@ def test_a_session_is_closed_with_a_summary(program, talk, server):
     assert program("sessions", "show", "s1").out == f"{SHOWN}## Summary\n\nThey prefer green tea.\n"
 
 
+def test_closing_a_closed_session_again_tells_nothing_that_changed_since_it_ended(program, talk, server):
+    program("facts", "add", "I have a cat")
+    server.play(script.reply("They like green tea."))
+    assert program("sessions", "close", "s1") == Ran(0, "They like green tea.\n", "agent: closed s1 “which tea?”\n")
+
+
 def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk):
     program.env |= {"OLLAMA_HOST": "127.0.0.1:9", "AGENT_MODEL": "auto"}
     assert program("sessions", "close", "s1").code == 0

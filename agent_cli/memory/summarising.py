@@ -32,9 +32,11 @@ and what was left open. State only what is said. No heading, no list, no introdu
 
 
 def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
-    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
+    """The words of a summary as they come, at most five sentences; none of nothing. `ask` None extracts instead."""
     if ask is None:
         yield extract(transcript)
+        return
+    if not transcript:  # a model would make something up
         return
     whole = ""
     for piece in ask(_QUESTION.format(transcript=transcript)):
@@ -64,9 +66,9 @@ def transcript(db: Database, session: int, characters: int) -> str:
 def make(db: Database, session: int, words: str, method: str, model: str) -> Made | None:
     """The summary in these words, with its sources and details; None when there is nothing to say, or nothing new."""
     if not words.strip():  # the model had nothing to say
-        if summaries.of(db, session):
-            return None
         words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
+        if not words or summaries.of(db, session):
+            return None
     said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
     earlier = summaries.of(db, session)
     outlived = summaries.outlived(db, earlier) if earlier else []
