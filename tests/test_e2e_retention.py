@@ -4,6 +4,8 @@ from datetime import date, datetime
 
 import pytest
 
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
 from tests import years
 from tests.conftest import Ran, empty
 from tests.ollama_server import script
@@ -40,6 +42,9 @@ def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
         "off: nothing is removed, however old it is",
         "agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years",
     ]
+    assert ran.out.splitlines()[-1] == (
+        "once on, what is old and taken in by the next grain goes by itself, without a question"
+    )
     assert program("retention", "apply", "--yes") == Ran(
         2, "", "agent: retention is off; `agent retention` says how to switch it on\n"
     )
@@ -60,6 +65,18 @@ def test_switched_on_it_shows_what_is_kept_how_long_and_why(program):
         "quarters               4 quarters  0 there    0 would go",
         "years                  2 years     0 there    0 would go",
     ]
+
+
+def test_what_waits_for_a_job_says_where_to_look(program):
+    switch_on(program)
+    db = Database(program.db)
+    db.prepare()
+    jobs.add(db, "learn", "s1", NOW)
+    db.close()
+    ran = program("retention")
+    assert "old but kept: 2 not taken in" in ran.out.splitlines()[0]
+    assert ran.err == "agent: not taken in: a summary or a job has yet to read it; see `agent jobs list`\n"
+    assert program("-q", "retention").err == ""
 
 
 def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):

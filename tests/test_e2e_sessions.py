@@ -40,7 +40,7 @@ def talk(program, talked):
 
 def test_sessions_are_listed_latest_first(program, talk, talked):
     assert program("sessions", "list").out == (
-        "s2  2026-01-02  1 turns  qwen3:8b  how are you?\ns1  2026-01-02  2 turns  qwen3:8b  which tea?\n"
+        "s2  2026-01-02  1 turn   qwen3:8b  how are you?\ns1  2026-01-02  2 turns  qwen3:8b  which tea?\n"
     )
     assert program("sessions", "list", "--json", "--limit", "1").json == [
         {

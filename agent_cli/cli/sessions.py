@@ -38,7 +38,7 @@ def list_(
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
     if not as_json:
-        rows = [{**row, "turns": f"{row['turns']} turns"} for row in rows]
+        rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
     output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)
 
 
