@@ -33,9 +33,11 @@ and what was left open. State only what is said. No heading, no list, no introdu
 
 
 def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
-    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
+    """The words of a summary as they come, at most five sentences; none of nothing. `ask` None extracts instead."""
     if ask is None:
         yield extract(transcript)
+        return
+    if not transcript:  # a model would make something up
         return
     yield from beginning(ask(_QUESTION.format(transcript=digest.inside(transcript, "conversation"))), SENTENCES)
 
@@ -76,7 +78,7 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
         if earlier and earlier.method == summaries.MODEL:
             return None  # an extract is made anew, to stand beside the name of the model: it is not asked again
         words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
-        if not words and earlier:
+        if not words:
             return None
     said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
     earlier = summaries.of(db, session)
