@@ -111,7 +111,7 @@ class Proposed:
 def question(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[Used]) -> str:
     """What the model is asked."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
-    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{_body(each.text)}\n" for each in used)
+    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
     day = f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
     lines = "\n".join(line for entry in entries for line in _lines(entry))
     return _QUESTION.format(
@@ -240,8 +240,8 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
     states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
-        return any(terms.alike(_body(made), each.body) for each in others)
-    if _plain(_body(made)) in (_plain(base.skill.body), _plain(_body(base.text))):
+        return any(terms.alike(skill_file.body(made), each.body) for each in others)
+    if _plain(skill_file.body(made)) in (_plain(base.skill.body), _plain(skill_file.body(base.text))):
         return True
     change = _new_lines(made, base.text)
     return any(
@@ -251,15 +251,11 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
 
 def _new_lines(made: str, before: str) -> str:
     there = {_plain(line) for line in before.splitlines()}
-    return "\n".join(line for line in _body(made).splitlines() if _plain(line) not in there)
+    return "\n".join(line for line in skill_file.body(made).splitlines() if _plain(line) not in there)
 
 
 def _plain(words: str) -> str:
     return " ".join(words.casefold().split())
-
-
-def _body(told: str) -> str:
-    return skill_file.read(told).body
 
 
 def _lines(entry: Entry) -> list[str]:

@@ -42,12 +42,16 @@ def read(text: str) -> SkillFile:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
     told = _front(front[1])
     name, description = (told.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not _described(description):
+    if not isinstance(name, str) or not isinstance(description, str) or not (name and _described(description)):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
-    body = text[front.end() :].strip()
-    if not body:
+    if not body(text):
         raise UsageError("a skill without steps says nothing: write them below its front matter")
-    return SkillFile(checked(name), _described(description), body, text)
+    return SkillFile(checked(name), _described(description), body(text), text)
+
+
+def body(text: str) -> str:
+    """The steps of what was read before, without taking its front matter apart."""
+    return _FRONT.sub("", text, 1).strip()
 
 
 def compose(name: str, description: str, body: str) -> str:
@@ -83,8 +87,8 @@ def _front(words: str) -> dict[str, Any]:
     import yaml
 
     try:
-        told = yaml.safe_load(words)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        told = yaml.load(words, Loader=yaml.BaseLoader)  # every value a text as it stands: no dates, tags or merges
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
         raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error
