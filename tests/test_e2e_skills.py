@@ -251,6 +251,8 @@ WRONG = [
     (["add", "deploy-site", "-d", "y", "z"],
      "there is a skill deploy-site already; `agent skills edit deploy-site` changes it"),
     (["import", "nowhere"], "there is no nowhere"),
+    (["import", "~no-such-user/x"], "there is no ~no-such-user/x"),
+    (["import", "x" * 300], f"{'x' * 300} cannot be read: File name too long"),
     (["import", "."], ". holds no SKILL.md, and no folder with one"),
     (["import", ".", "--accept"],
      "--accept takes every file as right without a look: say --yes as well, or leave it to review"),
