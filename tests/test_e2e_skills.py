@@ -221,6 +221,18 @@ def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     )
 
 
+def test_the_last_decision_on_a_skill_is_taken_back(program):
+    add(program)
+    written(program, "deploy-site", DEPLOY.replace("rsync", "scp"))
+    program("skills", "import", "library", "--accept", "--yes")
+    assert (
+        program("facts", "undo").out
+        == "taken back: k1 deploy-site is version 1 again\ntaken back: k2 deploy-site is rejected\n"
+    )
+    assert program("skills", "show", "deploy-site").out.endswith("2. rsync\n")
+    assert program("facts", "undo").err == "agent: there is no change to take back\n"
+
+
 def test_an_export_writes_over_nothing_else(program):
     add(program)
     assert program("skills", "export", "--to", "out").out == "wrote out/deploy-site/SKILL.md\n"
