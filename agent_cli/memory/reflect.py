@@ -148,7 +148,7 @@ def read(answer: str) -> Found | None:
     for field, value in values.items():
         if not isinstance(value, str):
             raise ValueError(f"the {field} of the skill is no text")
-    return _checked(Found(**{field: text.visible(value).strip() for field, value in values.items()}))
+    return _checked(Found(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()}))
 
 
 def known(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
