@@ -233,6 +233,22 @@ def test_the_last_decision_on_a_skill_is_taken_back(program):
     assert program("facts", "undo").err == "agent: there is no change to take back\n"
 
 
+def test_the_name_of_a_file_forges_no_line(program):
+    file = written(program, "a", DEPLOY)
+    (file.parent / "x\nagent: imported 9 skills").touch()
+    written(program, "b\nagent: all is well", "no skill")
+    ran = program("skills", "import", "library")
+    assert [line[:12] for line in ran.err.splitlines()] == ["agent: deplo", "agent: libra", "agent: 1 bro"]
+
+
+def test_a_skill_that_is_named_twice_is_taken_once(program):
+    add(program)
+    assert program("skills", "export", "deploy-site", "k1", "--to", "out").out == "wrote out/deploy-site/SKILL.md\n"
+    assert program("skills", "rm", "deploy-site", "k1").out == (
+        "hidden k1 “deploy-site” (agent skills restore deploy-site)\n"
+    )
+
+
 def test_an_export_writes_over_nothing_else(program):
     add(program)
     assert program("skills", "export", "--to", "out").out == "wrote out/deploy-site/SKILL.md\n"
