@@ -146,6 +146,8 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
         ("# Deploy\nrsync", "begins with a line ---"),
         ("---\nname: a\n---\nx", "must have a name and a description"),
         ("---\nname: Deploy Site\ndescription: d\n---\nx", "no name for a skill"),
+        ("---\nname: k3\ndescription: d\n---\nx", "'k3' is a handle"),
+        ("---\nname: 12\ndescription: d\n---\nx", "'12' is a handle"),
         ("---\nname: a\ndescription: a: b\n---\nx", r"no YAML \(line 3\)"),
         ("---\n- a\n---\nx", "lines name: and description:"),
         ("---\nname: a\ndescription: d\n---\n \n", "without steps"),

@@ -14,6 +14,7 @@ NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill: more than a small model can follow
 _NAME, _DESCRIPTION = 64, 1024  # characters, as the format has it
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_HANDLE = Pattern(r"k?\d+")  # what `agent skills rm k3` means must not hang on what a skill is called
 _SHAPE = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -73,6 +74,8 @@ def checked(name: str) -> str:
             f"{one_line(name, 70)!r} is no name for a skill: write small letters, digits and single hyphens, at most "
             f"{_NAME}, as in deploy-site"
         )
+    if _HANDLE.fullmatch(name):
+        raise UsageError(f"{name!r} is a handle, as every skill has one: give the skill a name in words")
     return name
 
 
