@@ -57,6 +57,15 @@ def test_an_older_version_can_be_the_present_one_again(db):
         skills.restore(db, now, noon, version=9)
 
 
+def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    hidden = skills.hide(db, skill, noon)
+
+    with pytest.raises(UsageError, match="k1 was changed meanwhile"):
+        skills.edit(db, skill, BETTER, noon)
+    assert skills.get(db, skill.id, "person") == hidden
+
+
 def test_a_rejected_skill_is_not_proposed_again_nor_one_that_is_known(db):
     skills.reject(db, skills.propose(db, "person", DEPLOY, noon), noon)
 

@@ -191,7 +191,7 @@ def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str
     told = skill_file.read(text)
     with db.write():
         now = get(db, skill.id, skill.owner)
-        if (now.text, now.state) != (skill.text, skill.state):
+        if (now.text, now.state, now.hidden_at) != (skill.text, skill.state, skill.hidden_at):
             raise UsageError(f"{skill.handle} was changed meanwhile, and was left as it is now; look at it again")
         return _change(
             db, now, "edited", time, batch=batch, text=told.text, name=told.name, description=told.description,
