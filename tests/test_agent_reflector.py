@@ -282,6 +282,17 @@ def test_a_long_conversation_is_read_in_pieces(db, session):
     assert (sum(each.count("PERSON: Build") for each in asked), reflected_to(db)) == (24, 48)
 
 
+def test_long_exchanges_are_read_where_the_context_is_small(db, session):
+    for number in range(4):
+        say(db, session, f"Try {number}: " + "the links were broken again, " * 60)
+        reply(db, session, "I ran make check. " * 30)
+    jobs.add(db, REFLECT, "s1", NOON)
+    model = Answers(NOTHING, NOTHING)
+    while worker.run_one(Desk(db, rested, lambda: model, NO_MEANING, 2000, Cancel())):
+        pass
+    assert (len(model.asked), reflected_to(db)) == (2, 8)
+
+
 def test_switched_off_nothing_is_read(db, talked):
     assert look_back(db, learns=False) == []
     assert (reflected_to(db), job(db)) == (0, ("done", ""))
