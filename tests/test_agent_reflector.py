@@ -293,6 +293,17 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
     assert (len(model.asked), reflected_to(db)) == (2, 8)
 
 
+def test_of_the_skills_that_were_read_no_more_is_shown_than_a_model_can_mend(db, talked):
+    for name, size in (("long", 15_000), ("short", 100), ("middle", 4000), ("other", 3000)):
+        skills.add(db, "person", skill_file.compose(name, f"How to {name}", "x" * size), noon)
+        use(db, talked, ("read_skill", {"name": name}))
+    reply(db, talked, "Done.")
+    [asked] = look_back(db, NOTHING)
+    assert [each for each in ("long", "short", "middle", "other") if f"The skill {each}, whole" in asked] == [
+        "short", "other"
+    ]  # fmt: skip
+
+
 def test_switched_off_nothing_is_read(db, talked):
     assert look_back(db, learns=False) == []
     assert (reflected_to(db), job(db)) == (0, ("done", ""))

@@ -161,14 +161,18 @@ def known(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> 
 
 
 def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
-    """The skills that were read in a conversation, each in the version that was read last."""
+    """The skills that were read in a conversation, each in the version that was read last, as many as can be shown."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
         for entry in entries for call in entry.message.calls if call.name == READ_SKILL
     }  # fmt: skip
     present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
     read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
-    return list(read.values())[-_USED:]
+    shown: list[Used] = []
+    for each in reversed(read.values()):
+        if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _STEPS:
+            shown.insert(0, each)
+    return shown[-_USED:]
 
 
 def trust(entries: Sequence[Entry]) -> Origin:
