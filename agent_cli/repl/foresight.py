@@ -1,0 +1,109 @@
+"""What memory will put beside the words being typed: shown above the prompt before they are sent, a key drops one.
+
+It is looked for when the typing pauses, by words and on a thread of its own, and shown only where something is known.
+What a server would have to be asked for is not: the line says what will be used, and may miss some of it.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from agent_cli.agent import recollect
+from agent_cli.app import App
+from agent_cli.errors import StoreError
+from agent_cli.memory import recall
+from agent_cli.memory.candidates import Filter
+from agent_cli.text import one_line
+
+PAUSE = 0.3  # seconds
+_LEAST = 8  # characters of a draft that asks for something
+_SHOWN, _WORDS = 5, 28  # of them, and characters of each
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    kind: str
+    id: int
+    words: str
+
+    @property
+    def row(self) -> tuple[str, int]:
+        return self.kind, self.id
+
+
+class Foresight:
+    """`session` gives the number of the conversation; `redraw` draws the prompt anew, from any thread."""
+
+    def __init__(self, app: App, session: Callable[[], int | None], buffer: Buffer, redraw: Callable[[], None]):
+        self._app, self._session, self._buffer, self._redraw = app, session, buffer, redraw
+        self._found: tuple[Foreseen, ...] = ()
+        self._dropped: set[tuple[str, int]] = set()
+        self._asked = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._busy = threading.Lock()
+        buffer.on_text_changed += lambda _: self._changed()
+
+    @property
+    def line(self) -> str:
+        """What stands above the prompt; empty when nothing is known of the draft."""
+        left = [each for each in self._found if each.row not in self._dropped]
+        if not left or not self._buffer.text:
+            return ""
+        told = " · ".join(f"{n} {each.words}" for n, each in enumerate(left, 1))
+        return f"will use: {told} (Alt-{'1' if len(left) == 1 else f'1…{len(left)}'} drops one)"
+
+    def dropped(self) -> frozenset[tuple[str, int]]:
+        """What is not to be used this time: told once, when the line is sent."""
+        gone, self._dropped, self._found, self._asked = frozenset(self._dropped), set(), (), ""
+        return gone
+
+    def bind(self, keys: KeyBindings) -> None:
+        for number in range(1, _SHOWN + 1):
+            keys.add("escape", str(number))(lambda event, n=number: self._drop(event, n))
+
+    def _drop(self, event: KeyPressEvent, number: int) -> None:
+        left = [each for each in self._found if each.row not in self._dropped]
+        if number <= len(left):
+            self._dropped.add(left[number - 1].row)
+            event.app.invalidate()
+
+    def _changed(self) -> None:
+        """Look once the typing pauses."""
+        if self._timer:
+            self._timer.cancel()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._timer = loop.call_later(PAUSE, self._begin, loop)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        draft = self._buffer.text
+        if draft == self._asked or not self._app.reads:
+            return
+        self._asked = draft
+        if len(draft.strip()) < _LEAST or draft.startswith("/"):
+            self._found = ()
+            return
+        loop.run_in_executor(None, self._look, draft)
+
+    def _look(self, draft: str) -> None:
+        if not self._busy.acquire(blocking=False):  # the next pause looks again
+            self._asked = ""
+            return
+        try:
+            db = self._app.db.again()
+            try:
+                self._found = foreseen(self._app, db, self._session(), draft)
+            finally:
+                db.close()
+        except StoreError:
+            self._found = ()  # what the person does next tells what is wrong with the file
+        finally:
+            self._busy.release()
+        self._redraw()
