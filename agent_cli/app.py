@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ class App:
     meaning: Meaning
     child: bool = False  # whether the assistant itself has started this process
     finished: bool = False  # whether opening it finished what was forgotten before
+    reads: bool = True  # whether anything of memory is shown to the model
+    learns: bool = True  # whether what is said may be read for facts
     _model: ChatModel | None = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -77,6 +80,14 @@ class App:
             self.loaded = replace(self.loaded, config=replace(self.config, model=name))
             self._model = model if model.name != "offline" or name == "offline" else None
             return model, notice
+
+    def other_model(self, name: str) -> ChatModel:
+        """A model for one answer, while the others stay with theirs. Raises AgentError."""
+        with self._lock:
+            model, _ = self._chosen(name, "chat", self.db)
+            if isinstance(model, OllamaModel):
+                self._vouched(name)
+            return model
 
     def _vouched(self, name: str) -> str:
         """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
@@ -153,7 +164,8 @@ class App:
         self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
     ) -> Generator[Event, None, None]:
         """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
-        ear = listener.Ear(at_keyboard and not self.child, self.config.learn == "ask", self.single)
+        learns = self.learns and self.config.learn == "ask"
+        ear = listener.Ear(at_keyboard and not self.child, learns, self.single)
         return listener.listen(turn, here, parts, ear)
 
     def after_turn(self, db: Database) -> None:
@@ -183,9 +195,11 @@ class App:
                 self.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
                 jobs.add(db, MEND, name, self.time())
 
-    def _recollect(self, here: ToolContext, message: int, words: str) -> None:
+    def _recollect(self, beside: context.Thread | None, here: ToolContext, message: int, words: str) -> None:
         index.refresh(here.db)
         seen = context.visible(here.db, here.session, self.window)
+        if beside:
+            seen = [*context.visible(here.db, beside.session, self.window), *seen]
         self.report_damage(here.db, recollect.recollect(here, message, words, seen))
 
     @property
@@ -197,22 +211,25 @@ class App:
     def window(self) -> context.Window:
         return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
-    def agent(self, model: ChatModel, approve: Approve) -> Agent:
+    def agent(self, model: ChatModel, approve: Approve, beside: context.Thread | None = None) -> Agent:
+        """What runs a turn. `beside`: the conversation that stands before a question on the side."""
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
             model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
-            recollect=self._recollect,
+            recollect=partial(self._recollect, beside) if self.reads else None,
+            beside=beside,
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
-        return ToolContext(db, session, self.scope, self.time, self.meaning.question(db, choose=False))
+        meaning = self.meaning.question(db, choose=False)
+        return ToolContext(db, session, self.scope, self.time, meaning, reads=self.reads)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        learns, model = self.config.learn == "ask", lambda: self.cheap_model(db)
+        learns, model = self.learns and self.config.learn == "ask", lambda: self.cheap_model(db)
         return Desk(
             db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns, self.config.retention
         )

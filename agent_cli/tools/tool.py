@@ -38,6 +38,7 @@ class ToolContext:
     scope: Scope
     time: Clock
     meaning: Meaning | None = None  # None: search by words alone
+    reads: bool = True  # whether anything of memory is shown to the model
 
 
 @dataclass(frozen=True)
