@@ -37,6 +37,7 @@ from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
+_AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
 
 
 @dataclass
@@ -65,6 +66,30 @@ class App:
     def single(self) -> frozenset[str]:
         """The predicates with one value at a time."""
         return predicates.single(self.config.predicates)
+
+    def change(self, key: str, value: str) -> None:
+        """Change a setting for this run. Raises ConfigError."""
+        checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        self._take(key, checked, f"/{key}")
+
+    def set_for_good(self, key: str, value: str) -> str:
+        """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
+        config.write(self.loaded.file, key, value)
+        name = key.partition(".")[0]
+        told = f"{key} = {value} (in {self.loaded.file})"
+        origin = self.loaded.origins[name]
+        if origin == "flag" or origin.startswith("environment"):
+            return f"{told}; this run goes on with what its {origin} says"
+        if name in _AT_START:
+            return f"{told}; it takes effect at the next start"
+        self._take(name, getattr(config.load(self.loaded.file, {}).config, name), str(self.loaded.file))
+        return told
+
+    def _take(self, key: str, value: Any, origin: str) -> None:
+        with self._lock:
+            origins = {**self.loaded.origins, key: origin}
+            self.loaded = replace(self.loaded, config=replace(self.config, **{key: value}), origins=origins)
+            self._model = None  # it was made with the settings of before
 
     def refuse_child(self) -> None:
         """Only a person accepts. Raises UsageError in a process that the assistant has started."""

@@ -7,8 +7,24 @@ import pytest
 
 from agent_cli.agent import opening
 from agent_cli.memory import (
-    adoption, closing, counts, facts, forget, grains, index, jottings, log, periods, provenance, recall, recollections,
-    rolling, sessions, summaries, transfer, undoing,
+    adoption,
+    closing,
+    counts,
+    facts,
+    forget,
+    grains,
+    index,
+    jottings,
+    log,
+    periods,
+    provenance,
+    recall,
+    recollections,
+    rolling,
+    sessions,
+    summaries,
+    transfer,
+    undoing,
 )  # fmt: skip
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.claims import Claim

@@ -166,6 +166,11 @@ def count(db: Database, session: int) -> int:
     return int(db.value("select count(*) from said where session_id = ?", (session,)))
 
 
+def latest(db: Database, session: int) -> int:
+    """The number of its last message, taken back or not; 0 when it has none."""
+    return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
+
+
 def said(db: Database, session: int, since: int = 0) -> int:
     """How many messages with words a person and a model have in it, from a message on."""
     return int(

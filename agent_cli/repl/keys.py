@@ -51,6 +51,10 @@ class Pastes:
         """These lines of earlier runs hold such pieces."""
         self._lines = lines
 
+    def known(self, parts: Sequence[Part]) -> None:
+        """These words were said before, in the log: what was not typed then was not typed now."""
+        self._past |= dict.fromkeys(part.text.strip("\n") for part in parts if part.origin != "typed")
+
     def within(self, line: str) -> list[str]:
         """The pieces of the present line that were not typed; all of it where that cannot be told."""
         pieces = [piece for piece in self.pieces if piece.strip()]

@@ -43,6 +43,7 @@ from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
 from agent_cli.repl import commands, greeting, keys
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.stream import Paper
@@ -111,6 +112,7 @@ class Shell:
         """Run one line. Gives it back when the file was busy and it is nowhere kept, else an empty one."""
         at_once = self._pastes.at_once
         parts = self._pastes.parts(line)
+        self._talk.parts = parts
         self._talk.origin = "pasted" if at_once or any(part.origin == "pasted" for part in parts) else "typed"
         self._kept = False
         if line.strip() in ("exit", "quit") and self._talk.origin == "typed":
@@ -126,6 +128,10 @@ class Shell:
                     await self._give_way(result)
                 elif isinstance(result, commands.Question):
                     await self._decide(result)
+                elif isinstance(result, Draft):
+                    self._say(result.told)
+                    self._pastes.known(result.parts)
+                    return result.line
                 elif result is not None:
                     await self._work(result)
             elif line.strip():
