@@ -211,3 +211,24 @@ def test_an_editor_left_empty_sends_nothing(conversation):
     app.loaded = replace(app.loaded, config=replace(app.config, editor="true"))
     assert run(conversation, "/editor") == "nothing was written, and nothing was sent"
     assert conversation.id is None
+
+
+def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_it(conversation, server):
+    app = conversation.app
+    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    server.play(script.reply("A fine town."), script.reply("A fine town."))
+    with pytest.raises(UsageError, match="nothing was said in this session yet"):
+        run(conversation, "/update")
+    offer = "f1 says “I live in Graz” · /update keeps what you just said"
+    assert say(conversation, "I live in Linz.") == ["A fine town.", offer]
+    assert run(conversation, "/update").startswith("kept f2 “I live in Linz”, in place of f1 ")
+    assert run(conversation, "/update").startswith("your last message says nothing against what is known")
+    assert say(conversation, "I live in Linz.") == ["A fine town."]
+
+
+def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
+    app = conversation.app
+    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    server.play(script.reply("Noted."))
+    told = say(conversation, "Remember that I live in Linz.")
+    assert [line for line in told if "/update" in line] == []

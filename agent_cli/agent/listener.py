@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.memory import adoption, dating, hearing, promises, receipts, sessions
+from agent_cli.memory import adoption, contradictions, dating, hearing, promises, receipts, sessions
 from agent_cli.memory.claims import Claim
+from agent_cli.memory.contradictions import Contradiction
 from agent_cli.memory.hearing import Heard
 from agent_cli.memory.predicates import SINGLE
 from agent_cli.messages import Part
@@ -43,13 +44,14 @@ def listen(
     events: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], ear: Ear
 ) -> Generator[Event, None, None]:
     """The events of a turn, and among them what the program has to say of memory."""
-    kept = False
+    kept, message = False, 0
     with closing(events):
         for event in events:
             yield event
             match event:
                 case Asked(handle):
-                    for line in hear(here, ids.number("message", handle), parts, ear):
+                    message = ids.number("message", handle)
+                    for line in hear(here, message, parts, ear):
                         kept = True
                         yield Noticed(line)
                 case ToolFinished(_, result):
@@ -57,8 +59,17 @@ def listen(
                 case TurnEnded(reply):
                     if not kept and promises.made(reply.text):
                         yield Noticed(ear.offer)
+                    for each in _against(here, message, parts, ear):
+                        yield Noticed(each.told())
                     if ear.learns and event.model not in ("", "offline"):
                         _queue(here)
+
+
+def _against(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[Contradiction]:
+    """What was typed against what is known, where memory counts and the person can answer."""
+    if not (ear.at_keyboard and here.reads):
+        return []
+    return contradictions.find(here.db, here.scope, here.session, message, parts, here.time(), ear.single)
 
 
 def _queue(here: ToolContext) -> None:

@@ -212,6 +212,7 @@ def why(conversation: Conversation, argument: str) -> Result:
 
 
 command("/remember [TEXT]")(fact_commands.remember)
+command("/update")(fact_commands.update)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]")(skill_commands.skills_)
