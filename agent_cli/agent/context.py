@@ -54,19 +54,20 @@ class _Beside:
 
 def build(
     db: Database, session: sessions.Session, num_ctx: int, tools: Sequence[dict[str, Any]], window: Window,
-    instructions: str, now: datetime, extra: Message | None = None, factor: float = 1.0,
+    instructions: str, now: datetime, extra: Message | None = None, factor: float = 1.0, *, reads: bool = True,
 ) -> Context:  # fmt: skip
     """The next request of a session; folds its window when that is due. `extra` is said last and never logged.
 
     Over budget what was recalled goes first, then what was carried over, then the older half of the window; never the
     last question. Raises ContextExceeded when that alone is too long. `factor`: tokens of this model per estimated one.
+    `reads`: whether what was carried over and recalled is shown.
     """
     room = int((num_ctx - min(1024, num_ctx // 4)) / factor)  # the rest is for the answer
     fixed = fence.tokens(instructions) + fence.tokens(json.dumps(list(tools)))
     units = _unfolded(db, session.id)
     units = _fold(db, session.id, units, _due(units, window), now)
-    carried = opening.within(opening.read(session.opening or ""), num_ctx)
-    beside = _Beside(carried, _earlier(db, session.id), _recalled(db, units))
+    carried = opening.within(opening.read(session.opening or ""), num_ctx) if reads else Opening()
+    beside = _Beside(carried, _earlier(db, session.id), _recalled(db, units) if reads else "")
     while True:
         before = _before(beside)
         messages = _alternating([*_shown(units, before, beside.recalled), *([extra] if extra else [])])
