@@ -127,3 +127,14 @@ def test_a_file_of_an_older_program_is_not_read_before_it_was_brought_up_to_date
     app.db.execute("delete from meta where key = 'schema'")
     with pytest.raises(StoreError, match="an older agent wrote this file"):
         app.incognito(reads=True).here(app.db, 1)
+
+
+def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):
+    environ = {"HOME": str(tmp_path), "AGENT_DB": str(tmp_path / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    opened = open_app({}, print, config_file=tmp_path / "config.toml", environ=environ)
+    looking = calls(("search_memory", {"query": "dentist"}), ("search_notes", {"query": "dentist"}))
+    _, here, _ = ask(opened.incognito(reads=True), looking, "I know of nothing.")
+    assert [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"] == [
+        "nothing is known of it",
+        "no note has these words",
+    ]

@@ -58,7 +58,10 @@ class Commands(TyperGroup):
 
     def _invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            if ctx.obj:
+                ctx.obj.settle()
+            return done
         except AgentError as error:
             output.fail(error)
         except KeyboardInterrupt:

@@ -1,10 +1,11 @@
 """What the options before a command say, and what they open, once and only when it is needed."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli.cli import output
-from agent_cli.errors import UsageError
+from agent_cli.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from agent_cli.app import App
@@ -63,6 +64,14 @@ class Run:
             raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
         if self.incognito and (self.latest or self.resume is not None):
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
+
+    def settle(self) -> None:
+        """Index what a command wrote: who may only read the file later finds it too."""
+        if self._app is not None and self._app.keeps:
+            from agent_cli.memory import index  # an app has loaded it
+
+            with suppress(StoreError):  # the next question does it, or says what is wrong
+                index.refresh(self._app.db)
 
     def settings(self) -> "Loaded":
         """The settings alone: nothing is opened. Raises ConfigError."""
