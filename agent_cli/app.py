@@ -54,6 +54,8 @@ class App:
     finished: bool = False  # whether opening it finished what was forgotten before
     reads: bool = True  # whether anything of memory is shown to the model
     learns: bool = True  # whether what is said may be read for facts
+    keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
+    path: Path = field(default_factory=Path)  # of the file, also where `db` is another
     _model: ChatModel | None = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -95,6 +97,18 @@ class App:
         """Only a person accepts. Raises UsageError in a process that the assistant has started."""
         if self.child:
             raise UsageError("the assistant started this process, and only you can say yes: run it at your own prompt")
+
+    def refuse_incognito(self) -> None:
+        """Raises UsageError where nothing is kept, and nothing of the file can be changed."""
+        if not self.keeps:
+            raise UsageError("this conversation is incognito: nothing is kept or changed; do it in another one")
+
+    def incognito(self, *, reads: bool = False) -> "App":
+        """The same with a log that is in memory alone. `reads`: memory is read, from the file opened for reading."""
+        db = file.open_in_memory(self.time())
+        return replace(
+            self, db=db, keeps=False, learns=False, reads=reads, _damaged=set(), _lock=threading.Lock(),
+        )  # fmt: skip
 
     def use_model(self, name: str) -> tuple[ChatModel, str]:
         """Answer with another model from now on, like `chat_model`. Raises AgentError, and the former one stays."""
@@ -158,12 +172,15 @@ class App:
 
     def _find(self, question: str, limit: int) -> list[tuple[str, str, str]]:
         """What memory holds about a question, for the offline model: handle, date, words."""
-        db = self.db.again()
+        if not self.reads:
+            return []
+        db = self._remembered() or self.db.again()
         try:
-            index.refresh_all(db)
+            if not db.read_only:
+                index.refresh_all(db)
             meaning = self.meaning.question(db, choose=False)
             allowed = Filter(self.scope.owner, here=self.scope.place)
-            found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=True)
+            found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=not db.read_only)
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
@@ -171,6 +188,12 @@ class App:
             (hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
             for hit in hits
         ]
+
+    def _remembered(self) -> Database | None:
+        """The file, to be read by this thread; None where `db` is the file, or there is none."""
+        if self.keeps or not self.reads or not self.path.exists():
+            return None
+        return file.open_to_read(self.path)
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
@@ -190,12 +213,14 @@ class App:
     ) -> Generator[Event, None, None]:
         """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
         learns = self.learns and self.config.learn == "ask"
-        ear = listener.Ear(at_keyboard and not self.child, learns, self.single)
+        ear = listener.Ear(at_keyboard and not self.child, learns, self.single, self.keeps)
         return listener.listen(turn, here, parts, ear)
 
     def after_turn(self, db: Database) -> None:
         """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
+        if not self.keeps:
+            return
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
             jobs.add(db, INDEX, "all", now)
@@ -221,11 +246,14 @@ class App:
                 jobs.add(db, MEND, name, self.time())
 
     def _recollect(self, beside: context.Thread | None, here: ToolContext, message: int, words: str) -> None:
-        index.refresh(here.db)
+        if not here.memory:
+            index.refresh(here.db)
         seen = context.visible(here.db, here.session, self.window)
         if beside:
             seen = [*context.visible(here.db, beside.session, self.window), *seen]
-        self.report_damage(here.db, recollect.recollect(here, message, words, seen))
+        damaged = recollect.recollect(here, message, words, seen)
+        if not here.memory:
+            self.report_damage(here.db, damaged)
 
     @property
     def silence(self) -> timedelta:
@@ -241,7 +269,8 @@ class App:
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
-            model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
+            model, registry.allowed(reads=self.reads, keeps=self.keeps), approve, settings.num_ctx,
+            rules=_rules(settings.rules), think=think,
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
             recollect=partial(self._recollect, beside) if self.reads else None,
@@ -249,8 +278,9 @@ class App:
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
-        meaning = self.meaning.question(db, choose=False)
-        return ToolContext(db, session, self.scope, self.time, meaning, reads=self.reads)
+        memory = self._remembered()
+        meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
+        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
@@ -262,17 +292,21 @@ class App:
 
 def open_app(
     flags: Mapping[str, Any], notice: Callable[[str], None], *, config_file: Path | None = None,
-    environ: Mapping[str, str] = os.environ, child: bool = False,
+    environ: Mapping[str, str] = os.environ, child: bool = False, reads: bool = True, incognito: bool = False,
 ) -> App:  # fmt: skip
     """Read the settings and open the database. Raises ConfigError and StoreError.
 
-    `child`: the assistant itself has started this process.
+    `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
     _refuse_unknown_tools(loaded)
-    db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
-    scope = Scope(PERSON, place_of(_here()))
-    app = App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model), child)
+    path = config.database(loaded.config, environ)
+    db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
+    app = App(
+        loaded, db, clock.now, Scope(PERSON, place_of(_here())), notice,
+        Meaning(loaded.config.host, loaded.config.embed_model), child, reads=reads, learns=not incognito,
+        keeps=not incognito, path=path,
+    )  # fmt: skip
     with suppress(StoreError):  # a file that may only be read: that is said where something is written
         app.finished = app.finish_forgetting(db)
     return app
@@ -280,7 +314,7 @@ def open_app(
 
 def background(app: App) -> None:
     """Leave a process behind that runs what is queued and due, as `git gc --auto` does."""
-    if not app.config.background_jobs or not jobs.due(app.db, app.time()):
+    if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
 

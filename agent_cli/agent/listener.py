@@ -22,6 +22,7 @@ from agent_cli.tools.tool import ToolContext
 LEARN = "learn"  # the job that reads what was said
 REFLECT = "reflect"  # and the one that looks back on a session, when it has rested
 REST = timedelta(minutes=10)
+NOT_KEPT = "nothing of this is kept: the conversation is incognito"
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,13 @@ class Ear:
     at_keyboard: bool = False  # whether what was typed came from the person's own keys
     learns: bool = False  # whether a job is to read the turn
     single: frozenset[str] = field(default=SINGLE)
+    keeps: bool = True  # whether anything is kept at all
 
     @property
     def offer(self) -> str:
         """How to keep what a reply only promised to keep."""
+        if not self.keeps:
+            return NOT_KEPT
         if self.at_keyboard:
             return "nothing was saved in this turn: /remember keeps your last words, /remember WORDS others"
         return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
@@ -82,6 +86,8 @@ def _queue(here: ToolContext) -> None:
 
 def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
     """Keep what the person's words say is to be remembered; gives a receipt for each."""
+    if not ear.keeps:
+        return [NOT_KEPT] if hearing.heard(parts) else []
     lines = []
     for each in hearing.heard(parts):
         claim = _claim(here, message, each)

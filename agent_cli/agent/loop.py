@@ -84,7 +84,7 @@ def begin(here: ToolContext) -> None:
     log.heal(here.db, here.session, here.scope, here.time())
     if session.opening is None and here.reads:
         with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
-            told, _ = opening.compose(here.db, here.scope, here.session)
+            told, _ = opening.compose(here.remembered, here.scope, None if here.memory else here.session)
             sessions.set_opening(here.db, here.session, told.text)
 
 

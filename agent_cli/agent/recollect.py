@@ -46,20 +46,24 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
 
     `shown`: messages the model sees anyway.
     """
-    skilled = skill_matching.there(here.db, here.scope.owner)
+    apart = here.memory is not None  # then memory has never heard of this conversation
+    skilled = skill_matching.there(here.remembered, here.scope.owner)
     kinds = _BESIDES_SKILLS if skilled else ()  # they are offered by themselves
-    allowed = Filter(here.scope.owner, kinds, but=(*shown, message), here=here.scope.place, within=here.session)
-    rounds = forgotten.rounds(here.db)
+    allowed = Filter(
+        here.scope.owner, kinds, but=() if apart else (*shown, message), here=here.scope.place,
+        within=None if apart else here.session,
+    )  # fmt: skip
+    rounds = forgotten.rounds(here.remembered)
     meaning = _Remembered(here.meaning) if here.meaning else None
-    found = recall.find(here.db, words, allowed, here.time(), ITEMS, meaning, logged=True)
+    found = recall.find(here.remembered, words, allowed, here.time(), ITEMS, meaning, logged=not apart)
     vector = meaning.vector if meaning else None
-    skills = skill_matching.matching(here.db, here.scope.owner, words, vector) if skilled else []
+    skills = skill_matching.matching(here.remembered, here.scope.owner, words, vector) if skilled else []
     offered = [(_hit(each, here), _offer(each)) for each in skills]
     room = TOKENS - sum(fence.tokens(line) for _, line in offered)
     used = [*_fitting(found, room), *offered]
     if used:
         with here.db.write():
-            if forgotten.rounds(here.db) == rounds:  # else some of it may just have been erased
+            if forgotten.rounds(here.remembered) == rounds:  # else some of it may just have been erased
                 recollections.keep(here.db, message, used, here.time())
     return found.damaged
 

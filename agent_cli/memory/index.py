@@ -59,8 +59,10 @@ _SOURCE = {
 
 
 def table(db: Database, index: str) -> str:
-    """The present name of the index "words" or "trigrams", made when there is none."""
+    """The present name of the index "words" or "trigrams", made when there is none and the file may be written."""
     name = db.value("select value from meta where key = ?", (f"index {index}",))
+    if name is None and db.read_only:
+        raise IndexDamaged(f"{db.path}: nothing has been indexed yet")
     return str(name) if name else _make(db, index, f"{index}_1")
 
 

@@ -53,6 +53,14 @@ class Conversation:
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
     @property
+    def status(self) -> str:
+        """What stands above the prompt, a line that is ended; mostly nothing."""
+        told = [] if self.app.keeps else ["incognito"]
+        if self.app.reads != self.app.keeps:
+            told.append("memory is read" if self.app.reads else "memory is not read")
+        return f"{' · '.join(told)}\n" if told else ""
+
+    @property
     def reviewer(self) -> Reviewer:
         """The person at this prompt, as the one who decides what is kept."""
         return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single)
@@ -183,7 +191,7 @@ class Conversation:
             log.heal(self.app.db, left.id, self.app.scope, self.app.time())
             closing.close(self.app.db, left.id, self.app.time)
         self._forget_state()
-        return session
+        return session if self.app.keeps else None
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""

@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from prompt_toolkit import PromptSession
@@ -54,9 +54,9 @@ _LOOK = 1.0  # seconds between looks at what other processes have done
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
-def run(app: App, session: Session | None) -> None:
-    """Talk until the person leaves. Raises AgentError, SystemExit when a signal ended it."""
-    code = asyncio.run(Shell(app, session).talk())
+def run(app: App, session: Session | None, first: Sequence[Part] = ()) -> None:
+    """Talk until the person leaves; `first` is said at once. Raises AgentError, SystemExit when a signal ended it."""
+    code = asyncio.run(Shell(app, session).talk(first))
     if code:
         sys.exit(code)
 
@@ -78,18 +78,20 @@ class Shell:
         self._ended_by = 0
         self._kept = False  # whether the words of the present line are on disk
 
-    async def talk(self) -> int:
+    async def talk(self, first: Sequence[Part] = ()) -> int:
         """Returns the exit code: 0, or that of the signal that ended it."""
         self._heed_signals(asyncio.get_running_loop(), asyncio.current_task())
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
         try:
+            if first:
+                line = await self._line("".join(part.text for part in first), first)
             while True:
                 self._let_go()
                 with patch_stdout(raw=True):
                     line = await self._prompt.prompt_async(
-                        "> ", default=line, handle_sigint=False,
+                        f"{self._talk.status}> ", default=line, handle_sigint=False,
                         pre_run=lambda: self._pastes.follow(self._prompt.default_buffer),
                     )  # fmt: skip
                 self._jobs.touch()
@@ -108,12 +110,12 @@ class Shell:
             self._leave()
         return self._ended_by
 
-    async def _line(self, line: str) -> str:
+    async def _line(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run one line. Gives it back when the file was busy and it is nowhere kept, else an empty one."""
         at_once = self._pastes.at_once
-        parts = self._pastes.parts(line)
+        parts = given or self._pastes.parts(line)
         self._talk.parts = parts
-        self._talk.origin = "pasted" if at_once or any(part.origin == "pasted" for part in parts) else "typed"
+        self._talk.origin = "pasted" if at_once or any(part.origin != "typed" for part in parts) else "typed"
         self._kept = False
         if line.strip() in ("exit", "quit") and self._talk.origin == "typed":
             raise commands.Leave
@@ -261,6 +263,9 @@ class Shell:
 
     def _greet(self) -> None:
         session = self._talk.session
+        if not self._app.keeps:
+            self._say(greeting.incognito(self._app))
+            return
         if session:
             self._say(greeting.goes_on(self._app, session))
         elif told := greeting.carried_over(self._app):

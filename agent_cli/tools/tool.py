@@ -38,7 +38,13 @@ class ToolContext:
     scope: Scope
     time: Clock
     meaning: Meaning | None = None  # None: search by words alone
-    reads: bool = True  # whether anything of memory is shown to the model
+    memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
+    reads: bool = True  # whether anything that is remembered may be shown
+
+    @property
+    def remembered(self) -> Database:
+        """The database that is searched and read."""
+        return self.memory or self.db
 
 
 @dataclass(frozen=True)
