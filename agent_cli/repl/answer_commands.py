@@ -1,13 +1,12 @@
 """The slash commands for answers as they were given: /copy and /raw. (commands.py gives them their names.)"""
 
 import os
-import re
 import sys
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import log
 from agent_cli.memory.log import Entry
-from agent_cli.repl import clipboard
+from agent_cli.repl import clipboard, code_blocks
 from agent_cli.repl.conversation import Conversation
 
 
@@ -36,10 +35,8 @@ def _answer(conversation: Conversation, argument: str) -> Entry:
 
 
 def _last_code(answer: Entry) -> str:
-    """The text of the last fenced block, to the letter; one that the answer broke off in counts. Raises UsageError."""
-    blocks = re.findall(
-        r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", answer.message.text, re.DOTALL | re.MULTILINE
-    )
+    """The text of the last fenced block, without the end of its last line. Raises UsageError."""
+    blocks = code_blocks.of(answer.message.text)
     if not blocks:
         raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
-    return str(blocks[-1][1]).removesuffix("\n")
+    return blocks[-1].code.removesuffix("\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
+from agent_cli.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
@@ -44,7 +45,10 @@ prompt; a text is printed."""
 
 
 class Leave(Exception):
-    """The person wants to go."""
+    """The person wants to go, or to go on with another app in a conversation of its own."""
+
+    def __init__(self, to: App | None = None):
+        self.to = to
 
 
 @dataclass(frozen=True)
@@ -282,6 +286,19 @@ def context(conversation: Conversation, argument: str) -> Result:
     mode = setting_commands.memory_mode(conversation)
     lines[-1] += f" of {shown.room} tokens, estimated"
     return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
+
+
+@command("/incognito [read]")
+def incognito(conversation: Conversation, argument: str) -> Result:
+    """Leave this session for a conversation that is kept nowhere.
+
+    It ends with the program. Nothing of memory is read in it either, unless "read" stands behind it.
+    """
+    if argument not in ("", "read"):
+        raise _alone("/incognito", argument)
+    if not conversation.app.keeps:
+        return "this conversation is incognito already; /exit ends it"
+    raise Leave(conversation.app.incognito(reads=argument == "read"))
 
 
 @command("/exit", "/quit", "/bye")

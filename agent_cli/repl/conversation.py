@@ -58,6 +58,8 @@ class Conversation:
         told = [] if self.app.keeps else ["incognito"]
         if self.app.reads != self.app.keeps:
             told.append("memory is read" if self.app.reads else "memory is not read")
+        if self.app.keeps and not self.app.learns:
+            told.append("nothing is learned")
         return f"{' · '.join(told)}\n" if told else ""
 
     @property

@@ -84,6 +84,7 @@ def update(conversation: Conversation, argument: str) -> str:
     """Keep what your last message says against a fact, which ends with it."""
     app = conversation.app
     app.refuse_child()
+    app.refuse_incognito()
     last = log.nth(app.db, conversation.id, "user", 1) if conversation.id else None
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")

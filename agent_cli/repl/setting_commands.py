@@ -12,6 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.repl.conversation import Conversation
 
+_LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
     "on": "memory is recalled, and what you say is read for facts, which wait for your yes",
     "read": "memory is recalled; what you say is not read for facts, now or later",
@@ -59,16 +60,17 @@ def memory(conversation: Conversation, argument: str) -> str:
     if argument and argument not in _MEMORY:
         raise UsageError(f"/memory knows on, read and off, and no {argument!r}; nothing was changed")
     if argument:
+        app.refuse_incognito()
         app.reads, app.learns = argument != "off", argument == "on"
     mode = memory_mode(conversation)
     note = " (learning is off for good: /set learn ask)" if mode == "on" and app.config.learn == "off" else ""
-    return f"memory {mode}: {_MEMORY[mode]}{note}"
+    return f"memory {mode}: {_MEMORY.get(mode, _LEARNED_ALONE)}{note}"
 
 
 def memory_mode(conversation: Conversation) -> str:
-    """on, read or off."""
+    """on, read, off, or learn, as --no-memory has it."""
     app = conversation.app
-    return "off" if not app.reads else "on" if app.learns else "read"
+    return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
 def set_(conversation: Conversation, argument: str) -> str:
@@ -80,6 +82,7 @@ def set_(conversation: Conversation, argument: str) -> str:
     key, _, value = argument.partition(" ")
     if value.strip():
         app.refuse_child()
+        app.refuse_incognito()
         return app.set_for_good(key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:

@@ -56,7 +56,11 @@ _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 def run(app: App, session: Session | None, first: Sequence[Part] = ()) -> None:
     """Talk until the person leaves; `first` is said at once. Raises AgentError, SystemExit when a signal ended it."""
-    code = asyncio.run(Shell(app, session).talk(first))
+    shell = Shell(app, session)
+    code = asyncio.run(shell.talk(first))
+    while shell.goes_on:
+        shell = Shell(shell.goes_on, None)
+        code = asyncio.run(shell.talk())
     if code:
         sys.exit(code)
 
@@ -76,6 +80,7 @@ class Shell:
         self._prompt.default_buffer.on_text_changed += self._follow
         self._prompt.default_buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
+        self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
 
     async def talk(self, first: Sequence[Part] = ()) -> int:
@@ -96,7 +101,9 @@ class Shell:
                     )  # fmt: skip
                 self._jobs.touch()
                 line = await self._line(line)
-        except (EOFError, commands.Leave):
+        except commands.Leave as left:
+            self.goes_on = left.to
+        except EOFError:
             pass
         except asyncio.CancelledError:
             if not self._ended_by:
