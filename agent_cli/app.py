@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
+_AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
 
 
 @dataclass
@@ -50,6 +52,10 @@ class App:
     meaning: Meaning
     child: bool = False  # whether the assistant itself has started this process
     finished: bool = False  # whether opening it finished what was forgotten before
+    reads: bool = True  # whether anything of memory is shown to the model
+    learns: bool = True  # whether what is said may be read for facts
+    keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
+    path: Path = field(default_factory=Path)  # of the file, also where `db` is another
     _model: ChatModel | None = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -63,10 +69,46 @@ class App:
         """The predicates with one value at a time."""
         return predicates.single(self.config.predicates)
 
+    def change(self, key: str, value: str) -> None:
+        """Change a setting for this run. Raises ConfigError."""
+        checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        self._take(key, checked, f"/{key}")
+
+    def set_for_good(self, key: str, value: str) -> str:
+        """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
+        config.write(self.loaded.file, key, value)
+        name = key.partition(".")[0]
+        told = f"{key} = {value} (in {self.loaded.file})"
+        origin = self.loaded.origins[name]
+        if origin == "flag" or origin.startswith("environment"):
+            return f"{told}; this run goes on with what its {origin} says"
+        if name in _AT_START:
+            return f"{told}; it takes effect at the next start"
+        self._take(name, getattr(config.load(self.loaded.file, {}).config, name), str(self.loaded.file))
+        return told
+
+    def _take(self, key: str, value: Any, origin: str) -> None:
+        with self._lock:
+            origins = {**self.loaded.origins, key: origin}
+            self.loaded = replace(self.loaded, config=replace(self.config, **{key: value}), origins=origins)
+            self._model = None  # it was made with the settings of before
+
     def refuse_child(self) -> None:
         """Only a person accepts. Raises UsageError in a process that the assistant has started."""
         if self.child:
             raise UsageError("the assistant started this process, and only you can say yes: run it at your own prompt")
+
+    def refuse_incognito(self) -> None:
+        """Raises UsageError where nothing is kept, and nothing of the file can be changed."""
+        if not self.keeps:
+            raise UsageError("this conversation is incognito: nothing is kept or changed; do it in another one")
+
+    def incognito(self, *, reads: bool = False) -> "App":
+        """The same with a log that is in memory alone. `reads`: memory is read, from the file opened for reading."""
+        db = file.open_in_memory(self.time())
+        return replace(
+            self, db=db, keeps=False, learns=False, reads=reads, _damaged=set(), _lock=threading.Lock(),
+        )  # fmt: skip
 
     def use_model(self, name: str) -> tuple[ChatModel, str]:
         """Answer with another model from now on, like `chat_model`. Raises AgentError, and the former one stays."""
@@ -77,6 +119,14 @@ class App:
             self.loaded = replace(self.loaded, config=replace(self.config, model=name))
             self._model = model if model.name != "offline" or name == "offline" else None
             return model, notice
+
+    def other_model(self, name: str) -> ChatModel:
+        """A model for one answer, while the others stay with theirs. Raises AgentError."""
+        with self._lock:
+            model, _ = self._chosen(name, "chat", self.db)
+            if isinstance(model, OllamaModel):
+                self._vouched(name)
+            return model
 
     def _vouched(self, name: str) -> str:
         """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
@@ -122,12 +172,15 @@ class App:
 
     def _find(self, question: str, limit: int) -> list[tuple[str, str, str]]:
         """What memory holds about a question, for the offline model: handle, date, words."""
-        db = self.db.again()
+        if not self.reads:
+            return []
+        db = self._remembered() or self.db.again()
         try:
-            index.refresh_all(db)
+            if not db.read_only:
+                index.refresh_all(db)
             meaning = self.meaning.question(db, choose=False)
             allowed = Filter(self.scope.owner, here=self.scope.place)
-            found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=True)
+            found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=not db.read_only)
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
@@ -135,6 +188,12 @@ class App:
             (hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
             for hit in hits
         ]
+
+    def _remembered(self) -> Database | None:
+        """The file, to be read by this thread; None where `db` is the file, or there is none."""
+        if self.keeps or not self.reads or not self.path.exists():
+            return None
+        return file.open_to_read(self.path)
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
@@ -153,12 +212,15 @@ class App:
         self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
     ) -> Generator[Event, None, None]:
         """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
-        ear = listener.Ear(at_keyboard and not self.child, self.config.learn == "ask", self.single)
+        learns = self.learns and self.config.learn == "ask"
+        ear = listener.Ear(at_keyboard and not self.child, learns, self.single, self.keeps)
         return listener.listen(turn, here, parts, ear)
 
     def after_turn(self, db: Database) -> None:
         """Index what was said; what takes longer is left to a job, when there is any."""
         index.refresh(db)
+        if not self.keeps:
+            return
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
             jobs.add(db, INDEX, "all", now)
@@ -183,10 +245,15 @@ class App:
                 self.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
                 jobs.add(db, MEND, name, self.time())
 
-    def _recollect(self, here: ToolContext, message: int, words: str) -> None:
-        index.refresh(here.db)
+    def _recollect(self, beside: context.Thread | None, here: ToolContext, message: int, words: str) -> None:
+        if not here.memory:
+            index.refresh(here.db)
         seen = context.visible(here.db, here.session, self.window)
-        self.report_damage(here.db, recollect.recollect(here, message, words, seen))
+        if beside:
+            seen = [*context.visible(here.db, beside.session, self.window), *seen]
+        damaged = recollect.recollect(here, message, words, seen)
+        if not here.memory:
+            self.report_damage(here.db, damaged)
 
     @property
     def silence(self) -> timedelta:
@@ -197,22 +264,27 @@ class App:
     def window(self) -> context.Window:
         return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
-    def agent(self, model: ChatModel, approve: Approve) -> Agent:
+    def agent(self, model: ChatModel, approve: Approve, beside: context.Thread | None = None) -> Agent:
+        """What runs a turn. `beside`: the conversation that stands before a question on the side."""
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
-            model, registry.BUILT_IN, approve, settings.num_ctx, rules=_rules(settings.rules), think=think,
+            model, registry.allowed(reads=self.reads, keeps=self.keeps), approve, settings.num_ctx,
+            rules=_rules(settings.rules), think=think,
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
-            recollect=self._recollect,
+            recollect=partial(self._recollect, beside) if self.reads else None,
+            beside=beside,
         )  # fmt: skip
 
     def here(self, db: Database, session: int) -> ToolContext:
-        return ToolContext(db, session, self.scope, self.time, self.meaning.question(db, choose=False))
+        memory = self._remembered()
+        meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
+        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        learns, model = self.config.learn == "ask", lambda: self.cheap_model(db)
+        learns, model = self.learns and self.config.learn == "ask", lambda: self.cheap_model(db)
         return Desk(
             db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns, self.config.retention
         )
@@ -220,17 +292,21 @@ class App:
 
 def open_app(
     flags: Mapping[str, Any], notice: Callable[[str], None], *, config_file: Path | None = None,
-    environ: Mapping[str, str] = os.environ, child: bool = False,
+    environ: Mapping[str, str] = os.environ, child: bool = False, reads: bool = True, incognito: bool = False,
 ) -> App:  # fmt: skip
     """Read the settings and open the database. Raises ConfigError and StoreError.
 
-    `child`: the assistant itself has started this process.
+    `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
     _refuse_unknown_tools(loaded)
-    db = file.open_file(config.database(loaded.config, environ), clock.now(), notice)
-    scope = Scope(PERSON, place_of(_here()))
-    app = App(loaded, db, clock.now, scope, notice, Meaning(loaded.config.host, loaded.config.embed_model), child)
+    path = config.database(loaded.config, environ)
+    db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
+    app = App(
+        loaded, db, clock.now, Scope(PERSON, place_of(_here())), notice,
+        Meaning(loaded.config.host, loaded.config.embed_model), child, reads=reads, learns=not incognito,
+        keeps=not incognito, path=path,
+    )  # fmt: skip
     with suppress(StoreError):  # a file that may only be read: that is said where something is written
         app.finished = app.finish_forgetting(db)
     return app
@@ -238,7 +314,7 @@ def open_app(
 
 def background(app: App) -> None:
     """Leave a process behind that runs what is queued and due, as `git gc --auto` does."""
-    if not app.config.background_jobs or not jobs.due(app.db, app.time()):
+    if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
 

@@ -111,6 +111,10 @@ class Config:
         '"ask": the cheap model reads what you said and proposes facts, which wait for your yes; "off": it does not',
         "ask",
     )
+    preview: bool = setting(
+        "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",
+        True,
+    )
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
@@ -186,6 +190,55 @@ def parse(key: str, told: str, where: str) -> Any:
     except ValueError:
         pass  # told as it is, for the check to name what is wrong with it
     return told
+
+
+def write(file: Path, key: str, value: str) -> None:
+    """Change one setting, or one entry of a table, as in rules.save_note; comments and order of the file are kept.
+
+    Raises ConfigError.
+    """
+    import tomlkit  # needed here alone: 40 ms
+    from tomlkit.exceptions import TOMLKitError
+
+    make(file)
+    try:
+        document = tomlkit.parse(file.read_text(encoding="utf-8"))
+    except (TOMLKitError, OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}; mend it with `agent config edit`") from error
+    name, _, entry = key.partition(".")
+    if entry:
+        if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
+            document[name] = tomlkit.table()
+        table: Any = document[name]
+        check(name, {**table.unwrap(), entry: _guess(value)}, key)
+        table[entry] = _guess(value)
+    else:
+        document[name] = check(name, parse(name, value, key), key)
+    part = file.with_name(file.name + ".part")  # a full disk leaves the old file whole
+    try:
+        part.write_text(tomlkit.dumps(document), encoding="utf-8")
+        os.replace(part, file)
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def make(file: Path) -> None:
+    """See to it that there is such a file. Raises ConfigError."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be made: {error.strerror}") from error
+
+
+def _guess(value: str) -> object:
+    """A value in a table, whose kind nobody declares: a number, a list or true where it reads like one, else text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"x = {value}")["x"]
+    except tomllib.TOMLDecodeError:
+        return value
 
 
 def example() -> str:

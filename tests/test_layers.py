@@ -34,7 +34,7 @@ VENDORS = {
     "httpx": "llm",
     "platformdirs": "config",
     "stdnum": "memory",
-    "tomlkit": "cli",
+    "tomlkit": "config",
     "yaml": "memory",
     "typer": "cli",
     "prompt_toolkit": "repl",

@@ -23,7 +23,10 @@ from tests import facts
 @pytest.fixture
 def app(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_HOST": "127.0.0.1:9"}
+    environ = {
+        "AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_HOST": "127.0.0.1:9",
+        "AGENT_BACKGROUND_JOBS": "false",
+    }  # fmt: skip
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield app
     app.db.close()
@@ -225,3 +228,35 @@ def test_a_session_is_picked_by_number_handle_or_words(app, capsys, typed, found
         "  1  s2     The printer  (just now, 1 turn)",
         "  2  s1     hello router  (just now, 1 turn)",
     ]
+
+
+def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
+    lives, cat = (facts.add(app.db, words).fact for words in ("I live in Graz", "My cat Mia lives with me in Graz"))
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line._foresight.line)
+        assert {lives.handle, cat.handle} <= set(line._foresight.line.split())
+        number = line._foresight.line.split().index(lives.handle) - 2
+        keyboard.send_text(f"\x1b{line._foresight.line.split()[number + 1]}")
+        await until(lambda: lives.handle not in line._foresight.line.split())
+        keyboard.send_text("\r")
+        await until(lambda: app.db.value("select count(*) from recollection"))
+
+    at_prompt(app, person)
+    assert app.db.rows("select kind, row from recollection") == [("fact", cat.id)]
+
+
+def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
+    facts.add(app.db, "I live in Graz")
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        for words in ("/search Graz", "\x15What is the capital of Peru?"):
+            keyboard.send_text(words)
+            await asyncio.sleep(0.5)
+            assert line._foresight.line == ""
+        keyboard.send_text("\x15")
+
+    at_prompt(app, person)

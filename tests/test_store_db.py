@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import StoreError
 from agent_cli.store import db as store
-from agent_cli.store.db import Database, TransactionLost
+from agent_cli.store.db import Database, TransactionLost, shared
 
 
 @pytest.fixture
@@ -219,3 +219,39 @@ def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
     with db.write():
         db.execute("insert into thing values ('again')")
     assert db.rows("select name from thing") == [("again",)]
+
+
+def test_a_database_in_memory_is_seen_by_every_thread_and_by_no_other(tmp_path):
+    first, other = shared(), shared()
+    first.prepare()
+    other.prepare()
+    first.script("create table word (text text)")
+
+    def write():
+        again = first.again()
+        for _ in range(50):
+            with again.write():
+                again.execute("insert into word values ('hello')")
+        again.close()
+
+    threads = [threading.Thread(target=write) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert first.value("select count(*) from word") == 150
+    assert other.rows("select name from sqlite_schema") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_opened_to_be_read_is_written_by_none_of_its_threads(file, path):
+    file.execute("insert into word values ('hello')")
+    reader = Database(path, read_only=True)
+    reader.prepare()
+    for each in (reader, reader.again()):
+        assert (words(each), each.value("pragma temp_store"), each.aside(words)()) == (["hello"], 2, ["hello"])
+        with pytest.raises(StoreError, match="cannot be written"), each.write():
+            each.execute("insert into word values ('more')")
+        each.close()
+    assert words(file) == ["hello"]

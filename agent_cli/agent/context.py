@@ -37,6 +37,14 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Thread:
+    """A conversation that stands before a question on the side, up to a message of it."""
+
+    session: int
+    before: int | None = None
+
+
+@dataclass(frozen=True)
 class Context:
     messages: tuple[Message, ...]
     sizes: dict[str, int]  # estimated tokens of each part
@@ -54,38 +62,43 @@ class _Beside:
 
 def build(
     db: Database, session: sessions.Session, num_ctx: int, tools: Sequence[dict[str, Any]], window: Window,
-    instructions: str, now: datetime, extra: Message | None = None, factor: float = 1.0,
+    instructions: str, now: datetime, extra: Message | None = None, factor: float = 1.0, *, reads: bool = True,
+    beside: Thread | None = None,
 ) -> Context:  # fmt: skip
     """The next request of a session; folds its window when that is due. `extra` is said last and never logged.
 
     Over budget what was recalled goes first, then what was carried over, then the older half of the window; never the
     last question. Raises ContextExceeded when that alone is too long. `factor`: tokens of this model per estimated one.
+    `reads`: whether what was carried over and recalled is shown. `beside`: a conversation that stands before the
+    session's own words, so that the prompt begins as that one does.
     """
     room = int((num_ctx - min(1024, num_ctx // 4)) / factor)  # the rest is for the answer
     fixed = fence.tokens(instructions) + fence.tokens(json.dumps(list(tools)))
-    units = _unfolded(db, session.id)
-    units = _fold(db, session.id, units, _due(units, window), now)
-    carried = opening.within(opening.read(session.opening or ""), num_ctx)
-    beside = _Beside(carried, _earlier(db, session.id), _recalled(db, units))
+    own = _unfolded(db, session.id) if beside else []
+    session = sessions.get(db, beside.session, session.owner) if beside else session
+    units = _unfolded(db, session.id, beside.before if beside else None)
+    units = [*_fold(db, session.id, units, _due(units, window), now), *own]
+    carried = opening.within(opening.read(session.opening or ""), num_ctx) if reads else Opening()
+    around = _Beside(carried, _earlier(db, session.id), _recalled(db, units) if reads else "")
     while True:
-        before = _before(beside)
-        messages = _alternating([*_shown(units, before, beside.recalled), *([extra] if extra else [])])
+        before = _before(around)
+        messages = _alternating([*_shown(units, before, around.recalled), *([extra] if extra else [])])
         said = sum(_size(message) for message in messages)
         if fixed + said <= room:
-            parts = {"instructions": instructions, **before, **_beside_question(db, units, beside.recalled)}
+            parts = {"instructions": instructions, **before, **_beside_question(db, units, around.recalled)}
             sizes = {part: fence.tokens(words) for part, words in parts.items() if words}
             sizes["tools"] = fixed - sizes["instructions"]
             sizes["conversation"] = fixed + said - sum(sizes.values())
             return Context((Message("system", instructions), *messages), _in_order(sizes), room)
-        if beside.recalled:
-            beside = replace(beside, recalled="")
-        elif beside.carried.text:
-            beside = replace(beside, carried=opening.shorter(beside.carried))
+        if around.recalled:
+            around = replace(around, recalled="")
+        elif around.carried.text:
+            around = replace(around, carried=opening.shorter(around.carried))
         elif len(units) > 1:
             units = _fold(db, session.id, units, len(units) // 2, now)
-            beside = replace(beside, earlier=_earlier(db, session.id))
-        elif beside.earlier:
-            beside = replace(beside, earlier="")
+            around = replace(around, earlier=_earlier(db, session.id))
+        elif around.earlier:
+            around = replace(around, earlier="")
         else:
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
@@ -122,10 +135,10 @@ def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
     return units
 
 
-def _unfolded(db: Database, session: int) -> list[list[log.Entry]]:
-    """The exchanges that were not folded away."""
+def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
+    """The exchanges that were not folded away, those before a message or all."""
     folded = rolling.of(db, session)
-    entries = log.history(db, session, after=folded.up_to if folded else 0)
+    entries = log.history(db, session, after=folded.up_to if folded else 0, before=before)
     return _units([entry for entry in entries if _has_words(entry)])
 
 

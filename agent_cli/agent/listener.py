@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.memory import adoption, dating, hearing, promises, receipts, sessions
+from agent_cli.memory import adoption, contradictions, dating, hearing, promises, receipts, sessions
 from agent_cli.memory.claims import Claim
+from agent_cli.memory.contradictions import Contradiction
 from agent_cli.memory.hearing import Heard
 from agent_cli.memory.predicates import SINGLE
 from agent_cli.messages import Part
@@ -21,6 +22,7 @@ from agent_cli.tools.tool import ToolContext
 LEARN = "learn"  # the job that reads what was said
 REFLECT = "reflect"  # and the one that looks back on a session, when it has rested
 REST = timedelta(minutes=10)
+NOT_KEPT = "nothing of this is kept: the conversation is incognito"
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,13 @@ class Ear:
     at_keyboard: bool = False  # whether what was typed came from the person's own keys
     learns: bool = False  # whether a job is to read the turn
     single: frozenset[str] = field(default=SINGLE)
+    keeps: bool = True  # whether anything is kept at all
 
     @property
     def offer(self) -> str:
         """How to keep what a reply only promised to keep."""
+        if not self.keeps:
+            return NOT_KEPT
         if self.at_keyboard:
             return "nothing was saved in this turn: /remember keeps your last words, /remember WORDS others"
         return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
@@ -43,13 +48,14 @@ def listen(
     events: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], ear: Ear
 ) -> Generator[Event, None, None]:
     """The events of a turn, and among them what the program has to say of memory."""
-    kept = False
+    kept, message = False, 0
     with closing(events):
         for event in events:
             yield event
             match event:
                 case Asked(handle):
-                    for line in hear(here, ids.number("message", handle), parts, ear):
+                    message = ids.number("message", handle)
+                    for line in hear(here, message, parts, ear):
                         kept = True
                         yield Noticed(line)
                 case ToolFinished(_, result):
@@ -57,8 +63,17 @@ def listen(
                 case TurnEnded(reply):
                     if not kept and promises.made(reply.text):
                         yield Noticed(ear.offer)
+                    for each in _against(here, message, parts, ear):
+                        yield Noticed(each.told())
                     if ear.learns and event.model not in ("", "offline"):
                         _queue(here)
+
+
+def _against(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[Contradiction]:
+    """What was typed against what is known, where memory counts and the person can answer."""
+    if not (ear.at_keyboard and here.reads):
+        return []
+    return contradictions.find(here.db, here.scope, here.session, message, parts, here.time(), ear.single)
 
 
 def _queue(here: ToolContext) -> None:
@@ -71,6 +86,8 @@ def _queue(here: ToolContext) -> None:
 
 def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
     """Keep what the person's words say is to be remembered; gives a receipt for each."""
+    if not ear.keeps:
+        return [NOT_KEPT] if hearing.heard(parts) else []
     lines = []
     for each in hearing.heard(parts):
         claim = _claim(here, message, each)

@@ -44,6 +44,7 @@ class Agent:
     think: bool | str | None = None
     instructions: str = prompt.SYSTEM
     recollect: Callable[[ToolContext, int, str], None] | None = None  # puts memory beside a question
+    beside: context.Thread | None = None  # what is asked on the side, has this conversation before it
 
 
 def run_turn(
@@ -81,9 +82,9 @@ def begin(here: ToolContext) -> None:
     """Make the session fit to go on: close what a crash left open, and fix what it is told of earlier ones."""
     session = sessions.get(here.db, here.session, here.scope.owner)
     log.heal(here.db, here.session, here.scope, here.time())
-    if session.opening is None:
+    if session.opening is None and here.reads:
         with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
-            told, _ = opening.compose(here.db, here.scope, here.session)
+            told, _ = opening.compose(here.remembered, here.scope, None if here.memory else here.session)
             sessions.set_opening(here.db, here.session, told.text)
 
 
@@ -98,8 +99,9 @@ def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> co
     schemas = offered(agent, here)
     factor = estimate.factor(here.db, agent.model.name)
     return context.build(
-        here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor
-    )
+        here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor,
+        reads=here.reads, beside=agent.beside,
+    )  # fmt: skip
 
 
 def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:

@@ -46,22 +46,34 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
 
     `shown`: messages the model sees anyway.
     """
-    skilled = skill_matching.there(here.db, here.scope.owner)
-    kinds = _BESIDES_SKILLS if skilled else ()  # they are offered by themselves
-    allowed = Filter(here.scope.owner, kinds, but=(*shown, message), here=here.scope.place, within=here.session)
-    rounds = forgotten.rounds(here.db)
-    meaning = _Remembered(here.meaning) if here.meaning else None
-    found = recall.find(here.db, words, allowed, here.time(), ITEMS, meaning, logged=True)
-    vector = meaning.vector if meaning else None
-    skills = skill_matching.matching(here.db, here.scope.owner, words, vector) if skilled else []
-    offered = [(_hit(each, here), _offer(each)) for each in skills]
-    room = TOKENS - sum(fence.tokens(line) for _, line in offered)
-    used = [*_fitting(found, room), *offered]
+    rounds = forgotten.rounds(here.remembered)
+    used, damaged = chosen(here, words, (*shown, message), logged=True)
+    used = [(hit, line) for hit, line in used if (hit.kind, hit.id) not in here.without]
     if used:
         with here.db.write():
-            if forgotten.rounds(here.db) == rounds:  # else some of it may just have been erased
+            if forgotten.rounds(here.remembered) == rounds:  # else some of it may just have been erased
                 recollections.keep(here.db, message, used, here.time())
-    return found.damaged
+    return damaged
+
+
+def chosen(
+    here: ToolContext, words: str, shown: Sequence[int], *, logged: bool
+) -> tuple[list[tuple[Hit, str]], Sequence[str]]:
+    """What fits a question, each with its line, and which indexes are damaged. `logged`: it stands in the log."""
+    apart = here.memory is not None  # then memory has never heard of this conversation
+    skilled = skill_matching.there(here.remembered, here.scope.owner)
+    kinds = _BESIDES_SKILLS if skilled else ()  # they are offered by themselves
+    allowed = Filter(
+        here.scope.owner, kinds, but=() if apart else tuple(shown), here=here.scope.place,
+        within=None if apart else here.session,
+    )  # fmt: skip
+    meaning = _Remembered(here.meaning) if here.meaning else None
+    found = recall.find(here.remembered, words, allowed, here.time(), ITEMS, meaning, logged=logged and not apart)
+    vector = meaning.vector if meaning else None
+    skills = skill_matching.matching(here.remembered, here.scope.owner, words, vector) if skilled else []
+    offered = [(_hit(each, here), _offer(each)) for each in skills]
+    room = TOKENS - sum(fence.tokens(line) for _, line in offered)
+    return [*_fitting(found, room), *offered], found.damaged
 
 
 def block(db: Database, message: int) -> str:

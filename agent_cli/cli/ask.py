@@ -6,40 +6,26 @@ The answer alone goes to standard output and ends with exactly one newline; the 
 import signal
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing as closed_after
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from agent_cli.agent import loop
-from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
 from agent_cli.app import App, background
-from agent_cli.cli import output
+from agent_cli.cli import answer as answers
+from agent_cli.cli import output, question
+from agent_cli.cli.question import Form, Question
 from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions
-from agent_cli.messages import Message, Part, ToolCall, joined
-from agent_cli.repl.stream import Paper
+from agent_cli.messages import Message, Part, ToolCall
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-_LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
-
-
-@dataclass
-class Question:
-    words: list[str]
-    files: list[Path] = field(default_factory=list)
-    system: str = ""
-    latest: bool = False
-    session: str | None = None
-    as_json: bool = False
-    stream: bool = True
-    timeout: float | None = None
-    dry_run: bool = False
 
 
 @app.command(context_settings={"ignore_unknown_options": False})
@@ -54,8 +40,29 @@ def ask(
     system: Annotated[str, typer.Option("-s", "--system", help="Instructions for this run.")] = "",
     continue_: Annotated[bool, typer.Option("-c", "--continue", help="Continue the latest session.")] = False,
     session: Annotated[str | None, typer.Option("--session", help="Continue this session.")] = None,
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="Go on as a conversation, at the keyboard.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
+    stream_json: Annotated[
+        bool, typer.Option("--stream-json", help="A line of JSON for each event: start, used, delta, …, end or error.")
+    ] = False,
     no_stream: Annotated[bool, typer.Option("--no-stream", help="Print the answer when it is whole.")] = False,
+    extract: Annotated[
+        bool, typer.Option("-x", "--extract", help="Print the last block of code alone; none: exit 1.")
+    ] = False,
+    why: Annotated[bool, typer.Option("--why", help="Then say on standard error what memory added.")] = False,
+    render: Annotated[bool, typer.Option("--render", help="Style Markdown even where the output is a pipe.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="The text as the model wrote it.")] = False,
+    color: Annotated[
+        Literal["auto", "always", "never"] | None, typer.Option("--color", help="Whether to use colours.")
+    ] = None,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Read nothing of memory; it is still kept.")] = False,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Answer with memory, and write nothing.")] = False,
+    incognito: Annotated[
+        bool, typer.Option("--incognito", help="Write nothing, and read nothing of memory unless --memory.")
+    ] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Read memory in an incognito run.")] = False,
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.001, help="Seconds until it is given up (exit 7).")
     ] = None,
@@ -65,25 +72,42 @@ def ask(
     run: Run = context.obj
     if continue_ and session:
         raise UsageError("-c and --session exclude each other: continue the latest session, or a named one")
-    question = Question(
-        words or [], file or [], system, continue_, session, as_json, not (no_stream or as_json), timeout, dry_run
-    )
-    answer(run, question)
+    if render and (plain or run.plain):
+        raise UsageError("--render and --plain exclude each other")
+    run.latest, run.resume = run.latest or continue_, session or run.resume
+    run.interactive, run.plain, run.color = run.interactive or interactive, run.plain or plain, color or run.color
+    run.read(memory, no_memory)
+    run.incognito = run.incognito or incognito or no_save
+    if no_save and not incognito and run.memory is None:
+        run.memory = True
+    run.check()
+    form = _form({"json": as_json, "events": stream_json, "whole": no_stream, "code": extract})
+    answer(run, Question(words or [], file or [], system, form, timeout, dry_run, why, render))
 
 
-def answer(run: Run, question: Question) -> None:
+def _form(told: dict[Form, bool]) -> Form:
+    """The one form that was asked for; --no-stream goes with every other. Raises UsageError."""
+    wanted = [form for form, given in told.items() if given and form != "whole"]
+    if len(wanted) > 1:
+        raise UsageError("--json, --stream-json and -x exclude each other")
+    return wanted[0] if wanted else "whole" if told["whole"] else "stream"
+
+
+def answer(run: Run, asked: Question) -> None:
     """Ask, print, and leave the file in order. Raises AgentError."""
-    parts = _parts(question)
-    run.latest, run.resume = run.latest or question.latest, question.session or run.resume
+    if run.interactive:
+        _converse(run, asked)
+        return
+    parts = question.parts(asked)
     app = run.app()
-    if question.dry_run:
-        _show_request(app, run, question, parts)
+    if asked.dry_run:
+        _show_request(app, run, asked, parts)
         return
     chosen = run.chosen()
     session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id if chosen else None
     session = session or sessions.start(app.db, app.scope, app.time(), "ask")
     try:
-        _turn(app, run, question, parts, session)
+        heard = _turn(app, run, asked, parts, session)
     finally:
         if chosen is None:
             closing.end_one_shot(app.db, session, app.time)
@@ -92,35 +116,51 @@ def answer(run: Run, question: Question) -> None:
         sessions.release(app.db, session)
     app.after_turn(app.db)
     background(app)
+    if asked.form == "code":
+        answers.put_code(heard)
 
 
-def _turn(app: App, run: Run, question: Question, parts: Sequence[Part], session: int) -> None:
+def _converse(run: Run, asked: Question) -> None:
+    """Begin a conversation with what is asked, which may be nothing, and go on at the keyboard."""
+    if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
+        raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
+    if not sys.stdout.isatty():
+        raise UsageError("-i goes on as a conversation, and the output is no terminal; ask without -i")
+    parts = question.given(asked)
+    question.take_keyboard()
+    from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
+
+    # What was given to a command may have been put together by a program: no word of it is the person's own.
+    shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts])
+
+
+def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> answers.Heard:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
         late.set()
         cancel()
 
-    timer = threading.Timer(question.timeout or 0, give_up)
+    timer = threading.Timer(asked.timeout or 0, give_up)
     timer.daemon = True
     _stop_on_interrupt(cancel)
-    if question.timeout:
+    if asked.timeout:
         timer.start()
     try:
         here = app.here(app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
-        turn = loop.run_turn(lambda: _agent(app, run, question), here, parts, cancel)
+        turn = loop.run_turn(lambda: _agent(app, run, asked), here, parts, cancel)
         with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
-            _print(events, run, question, session)
+            return answers.tell(events, run, asked, here)
     except Cancelled:
         if late.is_set():
-            raise TimedOut(f"no whole answer within {question.timeout:g} s; what arrived is kept (--timeout)") from None
+            raise TimedOut(f"no whole answer within {asked.timeout:g} s; what arrived is kept (--timeout)") from None
         raise
     finally:
         timer.cancel()
 
 
-def _agent(app: App, run: Run, question: Question) -> loop.Agent:
+def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
     model, notice = app.chat_model(app.db)
     if notice and (model.name == "offline" or run.verbose):
         run.note(notice)
@@ -129,87 +169,7 @@ def _agent(app: App, run: Run, question: Question) -> loop.Agent:
         run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
 
     agent = app.agent(model, refuse)
-    return replace(agent, instructions=f"{agent.instructions}\n\n{question.system}") if question.system else agent
-
-
-def _print(events: Generator[Event, None, None], run: Run, question: Question, session: int) -> None:
-    """Draw a turn: the answer to standard output, everything else to standard error."""
-    paper = Paper(sys.stdout)
-    turn = ""
-    try:
-        for event in events:
-            match event:
-                case Asked(handle):
-                    turn = handle
-                case TextArrived(text) if question.stream:
-                    paper.write(text)
-                case TextWasThinking() if question.stream:
-                    paper.gap()
-                    run.note("what was printed so far is the model's thinking, not its answer")
-                case ToolFinished(call, result):
-                    paper.gap()
-                    if result.receipt:
-                        run.note(result.receipt)
-                    elif run.verbose:
-                        run.note(f"{call.name}: {result.text[:200]}")
-                case Noticed(text):
-                    run.note(text)
-                case TurnEnded() as ended:
-                    _print_end(ended, paper, run, question, session, turn)
-    finally:
-        paper.end()
-
-
-def _print_end(ended: TurnEnded, paper: Paper, run: Run, question: Question, session: int, turn: str) -> None:
-    if question.as_json:
-        output.put_line(_as_json(ended, session, turn))
-    elif not question.stream:
-        paper.write(ended.reply.text)
-    if ended.stopped_by:
-        paper.end()
-        run.note(f"the turn was ended: {ended.stopped_by}")
-
-
-def _as_json(ended: TurnEnded, session: int, turn: str) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "answer": ended.reply.text.strip(),
-        "model": ended.model,
-        "session": f"s{session}",
-        "turn": turn,
-        "used": [],
-        "usage": {"tokens_in": ended.tokens_in, "tokens_out": ended.tokens_out},
-        "finish": ended.finish,
-    }
-
-
-def _parts(question: Question) -> Sequence[Part]:
-    """The question in the order standard input, files, words. Raises UsageError when nothing is said."""
-    parts = []
-    if not sys.stdin.isatty() and Path("-") not in question.files:
-        parts.append(Part(_read(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped"))
-    for file in question.files:
-        if file == Path("-"):
-            parts.append(Part(_read(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped"))
-            continue
-        try:
-            with file.open("rb") as opened:
-                parts.append(Part(_read(opened.read(_LARGEST + 1), str(file)), "file", str(file)))
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    parts.append(Part(" ".join(question.words), "typed"))
-    parts = [part for part in parts if part.text.strip()]
-    if not parts:
-        raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
-    return joined(parts)
-
-
-def _read(raw: bytes, name: str) -> str:
-    if len(raw) > _LARGEST:
-        raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
-    if b"\0" in raw[:8192]:
-        raise UsageError(f"{name} is no text")
-    return raw.decode("utf-8", "replace").strip("\n")
+    return replace(agent, instructions=f"{agent.instructions}\n\n{asked.system}") if asked.system else agent
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:
@@ -227,10 +187,10 @@ class _Undo(Exception):
     """Takes a dry run back."""
 
 
-def _show_request(app: App, run: Run, question: Question, parts: Sequence[Part]) -> None:
+def _show_request(app: App, run: Run, asked: Question, parts: Sequence[Part]) -> None:
     """Build the request in a transaction that is taken back."""
     chosen = run.chosen()
-    agent = _agent(app, run, question)
+    agent = _agent(app, run, asked)
     try:
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")

@@ -1,8 +1,6 @@
 """`agent config`: where the settings are, what they are, and how to change one."""
 
-import os
 from dataclasses import fields
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,7 +46,7 @@ def show(
 def edit(context: typer.Context) -> None:
     """Open the settings in your editor, and check them after."""
     file = config.default_file()
-    _make(file)
+    config.make(file)
     try:
         editor = context.obj.settings().config.editor
     except ConfigError:
@@ -65,48 +63,8 @@ def set_(
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
-    import tomlkit  # needed here alone: 40 ms
-    from tomlkit.exceptions import TOMLKitError
-
     if context.obj.child and key.partition(".")[0] == "retention":
         raise UsageError("the assistant started this process, and only you say what is removed: run it at your prompt")
     file = config.default_file()
-    _make(file)
-    try:
-        document = tomlkit.parse(file.read_text(encoding="utf-8"))
-    except (TOMLKitError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}; mend it with `agent config edit`") from error
-    name, _, entry = key.partition(".")
-    if entry:
-        if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
-            document[name] = tomlkit.table()
-        table = document[name]
-        config.check(name, {**table.unwrap(), entry: _guess(value)}, key)
-        table[entry] = _guess(value)
-    else:
-        document[name] = config.check(name, config.parse(name, value, key), key)
-    part = file.with_name(file.name + ".part")  # a full disk leaves the old file whole
-    try:
-        part.write_text(tomlkit.dumps(document), encoding="utf-8")
-        os.replace(part, file)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+    config.write(file, key, value)
     output.say(f"{key} = {value} (in {file})")
-
-
-def _guess(value: str) -> object:
-    """A value in a table, whose kind nobody declares: a number, a list or true where it reads like one, else text."""
-    import tomllib
-
-    try:
-        return tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError:
-        return value
-
-
-def _make(file: Path) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be made: {error.strerror}") from error

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
@@ -23,6 +23,8 @@ from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import whole
 
 MARK = "AGENT_CHILD"
+_CONVERSES = (None, "ask")  # commands that say something to a model
+_Misused = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
 
 
 class Commands(TyperGroup):
@@ -42,7 +44,7 @@ class Commands(TyperGroup):
         formatter.write(usage.help())
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _reader_may_go():
+        with _reader_may_go(), _read_by_programs():
             return super().make_context(*args, **kwargs)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -51,12 +53,15 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with _reader_may_go():
+        with _reader_may_go(), _read_by_programs():
             return self._invoke(ctx)
 
     def _invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            if ctx.obj:
+                ctx.obj.settle()
+            return done
         except AgentError as error:
             output.fail(error)
         except KeyboardInterrupt:
@@ -78,6 +83,17 @@ def _reader_may_go() -> Iterator[None]:
             output.fail(AgentError("the output cannot be written: no space is left where it goes"))
         _drop(sys.stderr)  # the reader has gone: say nothing, to nobody
         sys.exit(141)
+
+
+@contextmanager
+def _read_by_programs() -> Iterator[None]:
+    """What Typer finds wrong with the command line, in JSON where that is asked for."""
+    try:
+        yield
+    except _Misused as error:
+        if not output.as_json():
+            raise
+        output.fail(UsageError(error.format_message()))
 
 
 def _drop(stream: TextIO) -> None:
@@ -103,18 +119,29 @@ def start(
     model: Annotated[str | None, typer.Option("-m", "--model")] = None,
     continue_: Annotated[bool, typer.Option("-c", "--continue")] = False,
     resume: Annotated[str | None, typer.Option("-r", "--resume")] = None,
+    interactive: Annotated[bool, typer.Option("-i", "--interactive")] = False,
     db: Annotated[Path | None, typer.Option("--db")] = None,
+    no_memory: Annotated[bool, typer.Option("--no-memory")] = False,
+    incognito: Annotated[bool, typer.Option("--incognito")] = False,
+    memory: Annotated[bool, typer.Option("--memory")] = False,
+    color: Annotated[Literal["auto", "always", "never"], typer.Option("--color")] = "auto",
+    plain: Annotated[bool, typer.Option("--plain")] = False,
+    screen_reader: Annotated[bool, typer.Option("--screen-reader")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
-    run.resume, run.latest = resume, continue_
+    run.resume, run.latest, run.interactive = resume, continue_, interactive
+    run.color, run.plain, run.aloud = color, plain, screen_reader or bool(os.environ.get("ACCESSIBLE"))
+    run.read(memory, no_memory)
+    run.incognito = incognito
     run.child = MARK in os.environ
     os.environ[MARK] = "1"  # for every process that is started from here
-    if resume and continue_:
-        raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
+    run.check()
+    if context.invoked_subcommand not in _CONVERSES and (told := run.only_conversing):
+        raise UsageError(f"{told} is for a conversation and for `agent ask`: other commands work on the file")
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
     if resume is not None and not resume.strip() and not at_terminal:
         raise _unnamed(run)
@@ -136,10 +163,11 @@ def _unnamed(run: Run) -> UsageError:
 
 def _without_command(run: Run) -> None:
     """A conversation at a terminal; with words piped in, one question."""
-    if not sys.stdin.isatty():
+    if run.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
+        from agent_cli.cli.question import Question
 
-        ask.answer(run, ask.Question(words=[]))
+        ask.answer(run, Question(words=[]))
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
     elif run.resume is not None and not run.resume.strip():

@@ -16,9 +16,19 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """A line beside it."""
+    aside(f"agent: {text}")
+
+
+def aside(text: str) -> None:
+    """Lines that were asked for beside the answer."""
     sys.stdout.flush()
-    sys.stderr.write(f"agent: {clean(text)}\n")
+    sys.stderr.write(clean(text) + "\n")
     sys.stderr.flush()
+
+
+def write(text: str) -> None:
+    """A text that brings its own line ends."""
+    sys.stdout.write(clean(text))
 
 
 def put(value: Any) -> None:
@@ -27,8 +37,9 @@ def put(value: Any) -> None:
 
 
 def put_line(value: Any) -> None:
-    """A value as one line of JSON, its texts cleaned."""
+    """A value as one line of JSON, its texts cleaned, for whoever waits for it."""
     sys.stdout.write(json.dumps(_cleaned(value), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool) -> None:
@@ -50,12 +61,18 @@ def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: 
 
 def fail(error: AgentError) -> NoReturn:
     """One sentence on standard error, or under --json one object on standard output, and the exit code."""
-    if "--json" in sys.argv:
-        put_line({"schema": 1, "error": {"code": error.code, "message": str(error)}})
-        sys.stdout.flush()
+    if as_json():
+        last = {"type": "error"} if "--stream-json" in sys.argv else {}
+        put_line({"schema": 1, **last, "error": {"code": error.code, "message": str(error)}})
     else:
         note(str(error))
     sys.exit(error.exit_code)
+
+
+def as_json() -> bool:
+    """Whether an error is read by a program. What stands behind `--` is a word."""
+    options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    return "--json" in options or "--stream-json" in options
 
 
 def _cleaned(value: Any) -> Any:

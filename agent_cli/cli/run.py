@@ -1,10 +1,11 @@
 """What the options before a command say, and what they open, once and only when it is needed."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli.cli import output
-from agent_cli.errors import UsageError
+from agent_cli.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from agent_cli.app import App
@@ -20,6 +21,12 @@ class Run:
     latest: bool = False  # -c
     resume: str | None = None  # -r
     child: bool = False  # the assistant itself has started this process
+    color: Literal["auto", "always", "never"] = "auto"
+    plain: bool = False  # text as the model wrote it
+    aloud: bool = False  # for a screen reader
+    memory: bool | None = None  # whether memory is read; None: it is, unless incognito
+    incognito: bool = False  # nothing is written
+    interactive: bool = False  # -i
     _app: "App | None" = field(default=None, repr=False)
 
     def app(self) -> "App":
@@ -27,8 +34,44 @@ class Run:
         if self._app is None:
             from agent_cli.app import open_app  # `--help` needs none of it
 
-            self._app = open_app(self.flags, self.note, child=self.child)
+            self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
         return self._app
+
+    @property
+    def reads(self) -> bool:
+        """Whether anything of memory is shown to the model."""
+        return not self.incognito if self.memory is None else self.memory
+
+    def read(self, wanted: bool, unwanted: bool) -> None:
+        """What --memory and --no-memory say. Raises UsageError where both are said."""
+        if wanted and unwanted:
+            raise UsageError("--memory and --no-memory exclude each other")
+        if wanted or unwanted:
+            self.memory = wanted
+
+    @property
+    def only_conversing(self) -> str:
+        """The option that means something only where a model is asked; empty where none was given."""
+        told = {
+            "--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.memory is False,
+            "--interactive": self.interactive,
+        }  # fmt: skip
+        return next((name for name, given in told.items() if given), "")
+
+    def check(self) -> None:
+        """Raises UsageError for options that exclude each other."""
+        if self.resume is not None and self.latest:
+            raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
+        if self.incognito and (self.latest or self.resume is not None):
+            raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
+
+    def settle(self) -> None:
+        """Index what a command wrote: who may only read the file later finds it too."""
+        if self._app is not None and self._app.keeps:
+            from agent_cli.memory import index  # an app has loaded it
+
+            with suppress(StoreError):  # the next question does it, or says what is wrong
+                index.refresh(self._app.db)
 
     def settings(self) -> "Loaded":
         """The settings alone: nothing is opened. Raises ConfigError."""

@@ -27,7 +27,7 @@ WORDS = {
 
 WORDLESS = {  # ids, times, states, names of programs and models
     "session": "uid owner kind started_at last_at opened_at closed_at hidden_at holder",
-    "message": "uid owner role finish model at",
+    "message": "uid owner role finish model at undone_at",
     "tool_call": "uid name",
     "jotting": "uid at",
     "note": "uid owner origin at changed_at hidden_at",

@@ -19,8 +19,9 @@ _DETAILS = 300  # characters, of one conversation
 _FACTS = 50  # of one day, the newest; more came from a file
 _DAY = timedelta(days=1)
 
-_SAYS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
+_HAS_WORDS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
     and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # beyond, a day has none beside it
+_SAYS = f"{_HAS_WORDS} and m.undone_at is null"
 _ON = "date(m.at, m.utc_offset || ' minutes')"  # by the person's clock, where they were then
 
 
@@ -63,11 +64,11 @@ def days(db: Database, owner: str, first: date, end: date) -> list[date]:
     return [day for (told,) in rows if first <= (day := date.fromisoformat(told)) < end]
 
 
-def days_of(db: Database, session: int) -> list[tuple[str, date]]:
-    """The owner of a session with each day on which something was said in it."""
+def days_of(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
+    """The owner of a session with each day on which something was said in it. `undone`: be it taken back since."""
     rows = db.rows(
         f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
-            where m.session_id = ? and {_SAYS} order by 2""",
+            where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2""",
         (session,),
     )
     return [(owner, date.fromisoformat(day)) for owner, day in rows]
@@ -77,7 +78,7 @@ def taken(db: Database, period: Period, sources: Sequence[Source]) -> set[Source
     """The sessions among these of which nothing is left on that day, though nobody hid them: retention took it."""
     sessions = {each.row for each in sources if each.kind == "session"}
     hidden = {id for id in sessions if db.value("select 1 from session where id = ? and hidden_at is not null", (id,))}
-    left = {id for id in sessions - hidden if any(day == period.first for _, day in days_of(db, id))}
+    left = {id for id in sessions - hidden if any(day == period.first for _, day in days_of(db, id, undone=True))}
     return {Source("session", id) for id in sessions - hidden - left}
 
 

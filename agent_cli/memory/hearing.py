@@ -96,6 +96,16 @@ def heard(parts: Sequence[Part]) -> list[Heard]:
     return found
 
 
+def stated(parts: Sequence[Part]) -> list[str]:
+    """The sentences that were typed, outside quotations and code, as they stand there; of questions none."""
+    whole = "".join(part.text for part in parts)
+    if len(whole) > 2 * _PEEKED:  # who writes so much tells a story
+        return []
+    plain = _unquoted("".join(_only_typed(part) for part in parts))
+    found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each)]
+    return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
+
+
 def _told(plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]) -> tuple[int, int] | None:
     """Where the statement stands that a sentence wants remembered."""
     sentence = plain[start:end]

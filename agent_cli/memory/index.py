@@ -42,7 +42,7 @@ _SOURCE = {
                       and +owner = s.owner and +state = 'accepted' and valid_to is null and hidden_at is null
                       and expires_at is null and session_id is null)
             from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
-            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> ''
+            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> '' and m.undone_at is null
               and m.model <> 'offline'""",  # which only quotes
     "n": """select n.id, owner, place, session_id, '', at, utc_offset,
                    iif(title = '', '', title || char(10)) || text, null
@@ -59,8 +59,10 @@ _SOURCE = {
 
 
 def table(db: Database, index: str) -> str:
-    """The present name of the index "words" or "trigrams", made when there is none."""
+    """The present name of the index "words" or "trigrams", made when there is none and the file may be written."""
     name = db.value("select value from meta where key = ?", (f"index {index}",))
+    if name is None and db.read_only:
+        raise IndexDamaged(f"{db.path}: nothing has been indexed yet")
     return str(name) if name else _make(db, index, f"{index}_1")
 
 

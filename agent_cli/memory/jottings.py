@@ -30,6 +30,11 @@ def erase(db: Database, session: int) -> None:
     log.blank_tools(db, session, TOOLS, "(erased when the session closed)")
 
 
+def erase_since(db: Database, session: int, at: str) -> None:
+    """Erase what was jotted since something that is taken back was said. Runs in the caller's transaction."""
+    db.execute("delete from jotting where session_id = ? and at >= ?", (session, at))
+
+
 def erase_some(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
     db.execute("delete from jotting where id in (select value from json_each(?))", (json.dumps(list(found)),))

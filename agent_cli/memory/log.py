@@ -14,7 +14,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Origin, Part, ToolCall, ToolResult
+from agent_cli.messages import Message, Origin, Part, Role, ToolCall, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
@@ -111,7 +111,7 @@ def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
             "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
         )
         open_calls = db.rows(
-            """select c.call_id, c.name from tool_call c join message m on m.id = c.message_id
+            """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
                where m.session_id = ?1 and not exists (
                      select 1 from message a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
                      and a.id > m.id) order by c.id""",
@@ -122,22 +122,34 @@ def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
     return cut + len(open_calls)
 
 
-def history(db: Database, session: int, last: int | None = None, after: int = 0) -> list[Entry]:
-    """The messages of a session in order, or its last ones, or those after a message."""
+def history(
+    db: Database, session: int, last: int | None = None, after: int = 0, before: int | None = None
+) -> list[Entry]:  # fmt: skip
+    """The messages of a session in order, or its last ones, or those between two; what was taken back apart."""
     rows = db.rows(
         """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
                   model, tokens_in, tokens_out, cost, duration_ms
-           from message where session_id = ? and id > ? order by id desc limit ?""",
-        (session, after, -1 if last is None else last),
+           from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?""",
+        (session, after, before, -1 if last is None else last),
     )
     rows.reverse()
     calls = _calls(db, session, rows[0][0] if rows else 0)
     return [_entry(row, calls.get(row[0], ())) for row in rows]
 
 
+def nth(db: Database, session: int, role: Role, n: int) -> Entry | None:
+    """The last message with words of the person or the assistant in a session, or the n-th last."""
+    id = db.value(
+        """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
+           order by id desc limit 1 offset ?""",
+        (session, role, n - 1),
+    )
+    return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
+
+
 def around(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
     """A message of a person or assistant with so many before and after it in its session. Raises UsageError."""
-    session = db.value("select session_id from message where id = ? and owner = ?", (id, owner))
+    session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
     if session is None:
         raise UsageError(f"there is no message m{id}")
     said = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
@@ -151,18 +163,36 @@ def is_said(entry: Entry) -> bool:
 
 
 def count(db: Database, session: int) -> int:
-    return int(db.value("select count(*) from message where session_id = ?", (session,)))
+    return int(db.value("select count(*) from said where session_id = ?", (session,)))
+
+
+def latest(db: Database, session: int) -> int:
+    """The number of its last message, taken back or not; 0 when it has none."""
+    return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
 def said(db: Database, session: int, since: int = 0) -> int:
     """How many messages with words a person and a model have in it, from a message on."""
     return int(
         db.value(
-            """select count(*) from message
+            """select count(*) from said
                where session_id = ? and id >= ? and role in ('user', 'assistant') and text <> ''""",
             (session, since),
         )
     )
+
+
+def take_back(db: Database, session: int, since: int, now: datetime) -> list[int]:
+    """Have this message and all after it in its session count no more: they stay, and nothing that was said has them.
+
+    Runs in the caller's transaction; what was made from them is the business of undoing.py. Returns their numbers.
+    """
+    rows = db.rows("select id from said where session_id = ? and id >= ? order by id", (session, since))
+    db.execute(
+        "update message set undone_at = ?3 where session_id = ?1 and id >= ?2 and undone_at is null",
+        (session, since, clock.utc(now)),
+    )
+    return [id for (id,) in rows]
 
 
 def last_model(db: Database, owner: str) -> str:

@@ -57,7 +57,7 @@ def erase_of(db: Database, messages: Sequence[int]) -> None:
 
 def latest(db: Database, owner: str) -> int | None:
     """The person's last message."""
-    found = db.value("select max(id) from message where owner = ? and role = 'user'", (owner,))
+    found = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
     return None if found is None else int(found)
 
 

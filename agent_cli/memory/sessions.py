@@ -113,13 +113,13 @@ def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
 def silent(db: Database, since: datetime) -> list[int]:
     """Open conversations in which nothing was said since then, that nobody took up and that wait for no answer."""
     rows = db.rows(
-        """select id, holder, (select role from message where session_id = s.id order by id desc limit 1) from session s
+        """select id, holder, (select role from said where session_id = s.id order by id desc limit 1) from session s
            where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
              and exists (select 1 from message where session_id = s.id)
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
         (clock.utc(since),),
     )
-    return [id for id, held_by, role in rows if role == "assistant" or not held_by or not holder.lives(held_by)]
+    return [id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.lives(held_by)]
 
 
 def release(db: Database, id: int) -> None:
@@ -186,7 +186,7 @@ def latest(db: Database, owner: str, place: str | None = None, before: int | Non
     row = db.row(
         f"""select {_COLUMNS} from session s
             where owner = :owner and kind = 'chat' and hidden_at is null and id is not :before
-              and (:place is null or place = :place) and exists (select 1 from message where session_id = s.id)
+              and (:place is null or place = :place) and exists (select 1 from said where session_id = s.id)
             order by last_at desc, id desc limit 1""",
         {"owner": owner, "place": place, "before": before},
     )
@@ -243,7 +243,7 @@ def resolve(db: Database, told: str, owner: str) -> Session:
     rows = db.rows(
         """select s.id from session s where s.owner = ? and s.hidden_at is null
              and (instr(fold(s.title), ?2) or exists (
-                  select 1 from message m where m.session_id = s.id and instr(fold(m.text), ?2)))
+                  select 1 from said m where m.session_id = s.id and instr(fold(m.text), ?2)))
            order by s.last_at desc limit 6""",
         (owner, told.casefold()),
     )
@@ -260,7 +260,7 @@ def all_of(db: Database, owner: str) -> list[Session]:
     """All sessions in which something was said, hidden ones apart, oldest first."""
     rows = db.rows(
         f"""select {_COLUMNS} from session s where owner = ? and hidden_at is null
-              and exists (select 1 from message where session_id = s.id) order by started_at, id""",
+              and exists (select 1 from said where session_id = s.id) order by started_at, id""",
         (owner,),
     )
     return [Session(*row) for row in rows]
@@ -268,7 +268,7 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 def name(db: Database, session: Session) -> str:
     """Its title, else how it began, else, when retention has taken its messages, how its summary begins."""
-    first = """select coalesce((select text from message where session_id = ?1 and role = 'user' order by id limit 1),
+    first = """select coalesce((select text from said where session_id = ?1 and role = 'user' order by id limit 1),
                       (select text from summary where session_id = ?1), '')"""
     return session.title or text.one_line(db.value(first, (session.id,)), 60)
 
@@ -277,10 +277,10 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
     """Sessions in which something was said, newest first."""
     rows = db.rows(
         f"""select {_COLUMNS},
-                   (select count(*) from message where session_id = s.id and role = 'user') turns,
-                   (select model from message where session_id = s.id and model <> '' order by id desc limit 1) model
+                   (select count(*) from said where session_id = s.id and role = 'user') turns,
+                   (select model from said where session_id = s.id and model <> '' order by id desc limit 1) model
             from session s where owner = ? and (hidden_at is not null) = ?
-              and exists (select 1 from message where session_id = s.id)
+              and exists (select 1 from said where session_id = s.id)
             order by last_at desc, id desc limit ?""",
         (owner, hidden, limit),
     )

@@ -290,7 +290,7 @@ def extracted(db: Database) -> list[tuple[str, str, int | None]]:
         for owner, period, session in db.rows(
             """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
                where y.method = 'extract' and y.model = '' and case when y.session_id is not null
-                     then s.closed_at is not null and exists (select 1 from message where session_id = s.id)
+                     then s.closed_at is not null and exists (select 1 from said where session_id = s.id)
                      else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
                           or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
                                      and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)

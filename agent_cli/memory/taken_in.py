@@ -29,7 +29,7 @@ _READERS = json.dumps([summarising.JOB, "learn", "reflect"])  # jobs that have y
 _UNTOLD = """exists (
     select 1 from (
         select date(m.at, m.utc_offset || ' minutes') as key, max(m.at) as last, count(*) over () as days
-        from message m where m.session_id = s.id and m.role in ('user', 'assistant') and m.text <> ''
+        from said m where m.session_id = s.id and m.role in ('user', 'assistant') and m.text <> ''
           and m.model <> 'offline' group by 1) d
     left join summary y on y.owner = s.owner and y.period = d.key and y.period <> ''
     where y.id is null or y.at < d.last or (d.days = 1 and y.at < t.at)
@@ -71,7 +71,8 @@ def messages(db: Database, before: datetime, only: Sequence[int] | None = None) 
                 case when s.pinned then '{PINNED}'
                      when s.closed_at is null
                           or exists (select 1 from message where session_id = s.id and finish is null) then '{OPEN}'
-                     when s.kind = 'chat' and coalesce(t.at < s.last_at, true) then '{WAITS}'
+                     when s.kind = 'chat' and coalesce(t.at < s.last_at, true)
+                          and exists (select 1 from said where session_id = s.id) then '{WAITS}'
                      when {_TO_BE_READ} or {_UNTOLD} then '{WAITS}' else '' end
             from {_among("session", only)} left join summary t on t.session_id = s.id
             where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",

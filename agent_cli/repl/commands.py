@@ -10,11 +10,21 @@ from pathlib import Path
 
 from agent_cli import clock, text
 from agent_cli.agent.runner import Work
+from agent_cli.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
 from agent_cli.memory.candidates import Filter
-from agent_cli.repl import fact_commands, greeting, skill_commands, summary_commands
+from agent_cli.repl import (
+    answer_commands,
+    exchange_commands,
+    fact_commands,
+    greeting,
+    setting_commands,
+    skill_commands,
+    summary_commands,
+)  # fmt: skip
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
 
@@ -29,12 +39,16 @@ class Question:
     no: str
 
 
-Result = Work | Screen | Question | str | None
-"""Work is run and drawn like a turn; a screen has the terminal until left; a question is asked; a text printed."""
+Result = Work | Screen | Question | Draft | str | None
+"""Work is run and drawn like a turn; a screen has the terminal until left; a question is asked; a draft comes into the
+prompt; a text is printed."""
 
 
 class Leave(Exception):
-    """The person wants to go."""
+    """The person wants to go, or to go on with another app in a conversation of its own."""
+
+    def __init__(self, to: App | None = None):
+        self.to = to
 
 
 @dataclass(frozen=True)
@@ -209,10 +223,23 @@ def why(conversation: Conversation, argument: str) -> Result:
 
 
 command("/remember [TEXT]")(fact_commands.remember)
+command("/update")(fact_commands.update)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
 command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
+command("/undo")(exchange_commands.undo)
+command("/retry [OPTIONS]")(exchange_commands.retry)
+command("/edit [N|ID WORDS]")(exchange_commands.edit)
+command("/editor [TEXT]")(exchange_commands.editor)
+command("/btw QUESTION")(exchange_commands.btw)
+command("/copy [N|code]")(answer_commands.copy)
+command("/raw [N]")(answer_commands.raw)
+command("/think [HOW]")(setting_commands.think)
+command("/memory [on|read|off]")(setting_commands.memory)
+command("/set [KEY [VALUE]]", completes=("setting",))(setting_commands.set_)
+command("/doctor")(setting_commands.doctor)
+command("/keys")(setting_commands.keys)
 
 
 @command("/forget ID…|TOPIC", completes=("handle",))
@@ -259,7 +286,22 @@ def context(conversation: Conversation, argument: str) -> Result:
         return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
     parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
     lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
-    return "\n".join(lines) + f" of {shown.room} tokens, estimated"
+    mode = setting_commands.memory_mode(conversation)
+    lines[-1] += f" of {shown.room} tokens, estimated"
+    return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
+
+
+@command("/incognito [read]")
+def incognito(conversation: Conversation, argument: str) -> Result:
+    """Leave this session for a conversation that is kept nowhere.
+
+    It ends with the program. Nothing of memory is read in it either, unless "read" stands behind it.
+    """
+    if argument not in ("", "read"):
+        raise _alone("/incognito", argument)
+    if not conversation.app.keeps:
+        return "this conversation is incognito already; /exit ends it"
+    raise Leave(conversation.app.incognito(reads=argument == "read"))
 
 
 @command("/exit", "/quit", "/bye")

@@ -4,19 +4,24 @@ The session's row is made with the first words said, so that opening the program
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agent_cli.agent import loop
-from agent_cli.agent.context import Context
-from agent_cli.agent.events import Event, Noticed, TextArrived
+from agent_cli.agent.context import Context, Thread
+from agent_cli.agent.events import Asked, Event, Noticed, TextArrived
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
-from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, difference, forgotten, log, sessions, summarising
+from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
 
 _OFFLINE = "answering from memory only"
 
@@ -34,6 +39,9 @@ class Conversation:
         self.id: int | None = None
         self.allowed: set[str] = set()  # tools the person allowed until the session ends
         self.origin: Origin = "typed"  # of the line that is being run: one with a paste in it is pasted
+        self.parts: Sequence[Part] = ()  # of that line
+        self.without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what memory is not to add to it
+        self.thinking_shown = False
         self._offline_told = False
         if session:
             self.resume(session)
@@ -48,6 +56,16 @@ class Conversation:
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
     @property
+    def status(self) -> str:
+        """What stands above the prompt, a line that is ended; mostly nothing."""
+        told = [] if self.app.keeps else ["incognito"]
+        if self.app.reads != self.app.keeps:
+            told.append("memory is read" if self.app.reads else "memory is not read")
+        if self.app.keeps and not self.app.learns:
+            told.append("nothing is learned")
+        return f"{' · '.join(told)}\n" if told else ""
+
+    @property
     def reviewer(self) -> Reviewer:
         """The person at this prompt, as the one who decides what is kept."""
         return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single)
@@ -58,39 +76,80 @@ class Conversation:
             self.id = sessions.start(self.app.db, self.app.scope, self.app.time())
         return self.id
 
-    def turn(self, parts: Sequence[Part]) -> Work:
-        """What answers these words."""
-        ended = self._ended()
+    def turn(self, parts: Sequence[Part], *, instead: int | None = None, model: ChatModel | None = None) -> Work:
+        """What answers these words. `instead`: of this message and all after it, in the same session, which are taken
+        back. `model`: answers this once.
+        """
+        ended = "" if instead else self._ended()
         id = self.begun()
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.again()
-            notices: list[str] = []
-
-            def hire() -> loop.Agent:
-                model, notice = self.app.chat_model(db)
-                notices.append(notice)
-                return self.app.agent(model, lambda call: self._allowed(call) or approve(call))
-
             try:
                 if ended:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                here = self.app.here(db, id)
-                turn = loop.run_turn(hire, here, parts, cancel)
-                for event in self.app.listen(turn, here, parts, at_keyboard=True):
-                    while notices:
-                        notice = notices.pop()
-                        if notice and self._is_news(notice):
-                            yield Noticed(notice)
-                    if not isinstance(event, Noticed) or self._is_news(event.text):
-                        yield event
+                if instead:
+                    undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
+                here = replace(self.app.here(db, id), without=self.without)
+                yield from self.answer(self.app, here, parts, cancel, approve, model=model)
                 self.app.after_turn(db)
             finally:
+                self._pass_over(db, id)
                 db.close()
 
         return work
+
+    def answer(
+        self, app: App, here: ToolContext, parts: Sequence[Part], cancel: Cancel, approve: Approve, *,
+        model: ChatModel | None = None, beside: Thread | None = None,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Its events. `model`: another than the app's. `beside`: what stands before a question on the side."""
+        notices: list[str] = []
+
+        def hire() -> loop.Agent:
+            chosen, notice = (model, "") if model else app.chat_model(here.db)
+            notices.append(notice)
+            return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
+
+        asked = 0
+        turn = loop.run_turn(hire, here, parts, cancel)
+        for event in app.listen(turn, here, parts, at_keyboard=True):
+            while notices:
+                notice = notices.pop()
+                if notice and self._is_news(notice):
+                    yield Noticed(notice)
+            if not isinstance(event, Noticed) or self._is_news(event.text):
+                yield event
+            if isinstance(event, Asked):
+                asked = ids.number("message", event.handle)
+        if used := [each.handle for each in recollections.of(here.db, asked)]:
+            yield Noticed(f"used {' '.join(used)} · /why")
+
+    def held(self) -> int:
+        """The number of the session, taken up again if it was closed meanwhile.
+
+        Raises UsageError when nothing has been said in it, or another process has it open.
+        """
+        if self.session is None or self.id is None:
+            raise UsageError("nothing has been said in this session yet")
+        sessions.reopen(self.app.db, self.id, self.app.scope.owner, self.app.time())
+        return self.id
+
+    def take_back(self, since: int) -> None:
+        """Have this message of the session and all after it count no more."""
+        undoing.take_back(self.app.db, self.held(), self.app.scope.owner, since, self.app.time)
+        self.app.after_turn(self.app.db)
+
+    def _pass_over(self, db: Database, id: int) -> None:
+        """What was said while nothing was to be learned is read for facts and skills later neither."""
+        if self.app.learns:
+            return
+        with db.write():
+            last = log.latest(db, id)
+            sessions.set_read_to(db, id, last)
+            sessions.set_reflected_to(db, id, last)
 
     def _ended(self) -> str:
         """The handle of the session when it was left alone for too long: what is said next begins another."""
@@ -138,12 +197,12 @@ class Conversation:
 
     def leave(self) -> Session | None:
         """Close it and leave its summary to a job; gives the session that was left."""
-        session = self.session
-        if session and session.closed_at is None:
-            log.heal(self.app.db, session.id, self.app.scope, self.app.time())
-            closing.close(self.app.db, session.id, self.app.time)
+        session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
+        if left and left.closed_at is None:  # be it that all that was said in it was taken back
+            log.heal(self.app.db, left.id, self.app.scope, self.app.time())
+            closing.close(self.app.db, left.id, self.app.time)
         self._forget_state()
-        return session
+        return session if self.app.keeps else None
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""

@@ -7,8 +7,20 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, facts, index, log, proposals, proposed_facts, quotes, recall, review
+from agent_cli.memory import (
+    adoption,
+    contradictions,
+    facts,
+    index,
+    log,
+    proposals,
+    proposed_facts,
+    quotes,
+    recall,
+    review,
+)
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.facts import Fact
 from agent_cli.memory.scope import Scope
@@ -66,6 +78,22 @@ def remember(conversation: Conversation, argument: str) -> str:
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
     return f"{proposed_facts.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
+
+
+def update(conversation: Conversation, argument: str) -> str:
+    """Keep what your last message says against a fact, which ends with it."""
+    app = conversation.app
+    app.refuse_child()
+    app.refuse_incognito()
+    last = log.nth(app.db, conversation.id, "user", 1) if conversation.id else None
+    if last is None or conversation.id is None:
+        raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
+    found = contradictions.find(
+        app.db, app.scope, conversation.id, last.id, last.parts, clock.local(last.at, last.utc_offset), app.single
+    )
+    if not found:
+        return "your last message says nothing against what is known; /remember TEXT keeps a fact"
+    return "\n".join(contradictions.keep(app.db, app.scope, found, app.time, app.single))
 
 
 def facts_(conversation: Conversation, argument: str) -> str:

@@ -8,17 +8,18 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from functools import partial
 
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from agent_cli.agent import recollect
+from agent_cli.agent import context, recollect
 from agent_cli.app import App
 from agent_cli.errors import StoreError
-from agent_cli.memory import recall
-from agent_cli.memory.candidates import Filter
+from agent_cli.store.db import Database
 from agent_cli.text import one_line
+from agent_cli.tools.tool import ToolContext
 
 PAUSE = 0.3  # seconds
 _LEAST = 8  # characters of a draft that asks for something
@@ -51,8 +52,8 @@ class Foresight:
     @property
     def line(self) -> str:
         """What stands above the prompt; empty when nothing is known of the draft."""
-        left = [each for each in self._found if each.row not in self._dropped]
-        if not left or not self._buffer.text:
+        left = self._left
+        if not left:
             return ""
         told = " · ".join(f"{n} {each.words}" for n, each in enumerate(left, 1))
         return f"will use: {told} (Alt-{'1' if len(left) == 1 else f'1…{len(left)}'} drops one)"
@@ -63,14 +64,21 @@ class Foresight:
         return gone
 
     def bind(self, keys: KeyBindings) -> None:
+        """Alt and a number drop what stands there; where nothing does, the keys mean what they meant."""
         for number in range(1, _SHOWN + 1):
-            keys.add("escape", str(number))(lambda event, n=number: self._drop(event, n))
+            there = Condition(partial(self._has, number))
+            keys.add("escape", str(number), filter=there)(partial(self._drop, number))
 
-    def _drop(self, event: KeyPressEvent, number: int) -> None:
-        left = [each for each in self._found if each.row not in self._dropped]
-        if number <= len(left):
-            self._dropped.add(left[number - 1].row)
-            event.app.invalidate()
+    def _has(self, number: int) -> bool:
+        return len(self._left) >= number
+
+    @property
+    def _left(self) -> list[Foreseen]:
+        return [each for each in self._found if each.row not in self._dropped] if self._buffer.text else []
+
+    def _drop(self, number: int, event: KeyPressEvent) -> None:
+        self._dropped.add(self._left[number - 1].row)
+        event.app.invalidate()
 
     def _changed(self) -> None:
         """Look once the typing pauses."""
@@ -84,7 +92,7 @@ class Foresight:
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         draft = self._buffer.text
-        if draft == self._asked or not self._app.reads:
+        if draft == self._asked or not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
         self._asked = draft
         if len(draft.strip()) < _LEAST or draft.startswith("/"):
@@ -107,3 +115,11 @@ class Foresight:
         finally:
             self._busy.release()
         self._redraw()
+
+
+def foreseen(app: App, db: Database, session: int | None, draft: str) -> tuple[Foreseen, ...]:
+    """What a message in these words would bring along, by words alone."""
+    here = ToolContext(db, session or 0, app.scope, app.time)
+    seen = context.visible(db, session, app.window) if session else []
+    used, _ = recollect.chosen(here, draft, seen, logged=False)
+    return tuple(Foreseen(hit.kind, hit.id, f"{hit.handle} {one_line(hit.text, _WORDS)}") for hit, _ in used[:_SHOWN])

@@ -27,6 +27,12 @@ def carried_over(app: App) -> str:
     return f"carried over: {' and '.join(parts)} · agent {again} goes on with {'it' if messages else previous.handle}"
 
 
+def incognito(app: App) -> str:
+    """What is said of a conversation that is kept nowhere."""
+    read = "memory is read, and" if app.reads else "nothing of memory is read, and"
+    return f"incognito: {read} nothing is written: when you leave, this conversation is gone"
+
+
 def goes_on(app: App, session: Session) -> str:
     """How much the model sees of a session that is taken up again."""
     seen = context.visible(app.db, session.id, app.window)

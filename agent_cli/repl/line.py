@@ -22,8 +22,10 @@ from agent_cli.errors import AgentError
 from agent_cli.memory import log
 from agent_cli.messages import Part
 from agent_cli.repl import completion, editor, keys, searching
+from agent_cli.repl.foresight import Foresight
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
+from agent_cli.text import one_line
 
 _ESC = 0.05  # seconds after which an Esc in vi mode is one: the rest of a key's code follows at once
 _LAST = 20  # messages in which the last one of the person is looked for
@@ -37,9 +39,10 @@ class Line:
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = Prompts(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
+        bound = keys.bindings(self.pastes, say, self._edited, self._said_last)
         self._prompt: PromptSession[str] = PromptSession(
             history=self._history, multiline=True, prompt_continuation="  ",
-            key_bindings=keys.bindings(self.pastes, say, self._edited, self._said_last),
+            key_bindings=bound,
             completer=completion.Completions(app), complete_in_thread=True,
             complete_while_typing=Condition(self._completes), reserve_space_for_menu=4,
             search_ignore_case=True, enable_suspend=True,
@@ -51,6 +54,9 @@ class Line:
         self._open = False  # whether a draft may stand in it
         self.buffer.on_text_changed += self._follow
         searching.quicken(self.buffer)
+        self._foresight = Foresight(app, session, self.buffer, self._prompt.app.invalidate)
+        if not vi:  # there Esc and a number are a command and how often
+            self._foresight.bind(bound)
 
     @property
     def buffer(self) -> Buffer:
@@ -64,15 +70,26 @@ class Line:
     def input(self) -> Input:
         return self._prompt.app.input
 
-    async def ask(self, default: str = "") -> str:
-        """What is sent. Raises EOFError when the person leaves."""
+    async def ask(self, default: str = "", status: str = "") -> str:
+        """What is sent. `status` stands before the prompt. Raises EOFError when the person leaves."""
         self._open = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                "> ", default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
+                lambda: f"{self._above()}{status}> ",
+                default=default,
+                handle_sigint=False,
+                pre_run=lambda: self.pastes.follow(self.buffer),
             )
         self._open = False
         return line
+
+    def dropped(self) -> frozenset[tuple[str, int]]:
+        """What memory would have put beside the line just sent, and the person dropped."""
+        return self._foresight.dropped()
+
+    def _above(self) -> str:
+        told = self._foresight.line
+        return f"{one_line(told, self._prompt.app.output.get_size().columns - 1)}\n" if told else ""
 
     def look(self) -> None:
         """Called every second while the prompt waits: end a paste whose end was lost."""

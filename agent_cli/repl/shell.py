@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
 from prompt_toolkit import PromptSession
@@ -37,6 +38,7 @@ from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
 from agent_cli.repl import attachments, commands, greeting
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
@@ -48,11 +50,14 @@ _LOOK = 1.0  # seconds between looks at what other processes have done
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
-def run(app: App, session: Session | None) -> None:
-    """Talk until the person leaves. Raises AgentError, SystemExit when a signal ended it."""
+def run(app: App, session: Session | None, first: Sequence[Part] = ()) -> None:
+    """Talk until the person leaves; `first` is said at once. Raises AgentError, SystemExit when a signal ended it."""
     shell = Shell(app, session)
     gc.freeze()  # what is loaded by now stays: looking through it again takes 15 ms, at every ninth key
-    code = asyncio.run(shell.talk())
+    code = asyncio.run(shell.talk(first))
+    while shell.goes_on:
+        shell = Shell(shell.goes_on, None)
+        code = asyncio.run(shell.talk())
     if code:
         sys.exit(code)
 
@@ -66,21 +71,26 @@ class Shell:
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
+        self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
 
-    async def talk(self) -> int:
+    async def talk(self, first: Sequence[Part] = ()) -> int:
         """Returns the exit code: 0, or that of the signal that ended it."""
         self._heed_signals(asyncio.get_running_loop(), asyncio.current_task())
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
         try:
+            if first:
+                line = await self._heed("".join(part.text for part in first), first)
             while True:
                 self._line.let_go()
-                line = await self._line.ask(line)
+                line = await self._line.ask(line, self._talk.status)
                 self._jobs.touch()
                 line = await self._heed(line)
-        except (EOFError, commands.Leave):
+        except commands.Leave as left:
+            self.goes_on = left.to
+        except EOFError:
             pass
         except asyncio.CancelledError:
             if not self._ended_by:
@@ -95,12 +105,13 @@ class Shell:
             self._leave()
         return self._ended_by
 
-    async def _heed(self, line: str) -> str:
+    async def _heed(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run one line. Gives it back when it is nowhere kept, as when the file was busy, else an empty one."""
         at_once = self._line.pastes.at_once
-        parts = self._line.pastes.parts(line)
+        parts = given or self._line.pastes.parts(line)
         said = "".join(part.text for part in parts)
-        self._talk.origin = "pasted" if at_once or any(part.origin == "pasted" for part in parts) else "typed"
+        self._talk.parts, self._talk.without = parts, self._line.dropped()
+        self._talk.origin = "pasted" if at_once or any(part.origin != "typed" for part in parts) else "typed"
         self._kept = False
         if said.strip() in ("exit", "quit") and self._talk.origin == "typed":
             raise commands.Leave
@@ -115,6 +126,10 @@ class Shell:
                     await self._give_way(result)
                 elif isinstance(result, commands.Question):
                     await self._decide(result)
+                elif isinstance(result, Draft):
+                    self._say(result.told)
+                    self._line.pastes.known(result.parts)
+                    return result.line
                 elif result is not None:
                     await self._work(result)
             elif said.strip():
@@ -239,6 +254,9 @@ class Shell:
 
     def _greet(self) -> None:
         session = self._talk.session
+        if not self._app.keeps:
+            self._say(greeting.incognito(self._app))
+            return
         if session:
             self._say(greeting.goes_on(self._app, session))
         elif told := greeting.carried_over(self._app):

@@ -1,9 +1,10 @@
 """One connection to the SQLite file.
 
 Reads are plain; every write is inside `with db.write():`. A connection belongs to one thread; another thread opens its
-own with `db.again()`. Writers of one process queue on a lock, writers of several on SQLite's, where they retry with
-1-20 ms of chance for up to 15 s: longer pauses (20-150 ms) were measured to wait four times as long at the 95th
-percentile, shorter ones starve a process among seven others.
+own with `db.again()`, which a database in memory can do when it has a name (`shared`). Writers of one process queue on
+a lock, writers of several on SQLite's, where they retry with 1-20 ms of chance for up to 15 s: longer pauses
+(20-150 ms) were measured to wait four times as long at the 95th percentile, shorter ones starve a process among seven
+others.
 """
 
 import random
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,28 +40,39 @@ PATIENCE = 15.0
 SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 _locks: dict[str, threading.RLock] = {}
+_SHARED = "file:/agent-"  # begins the name of one in memory; that of a file is a path
+_numbers = count(1)
 
 
 class Database:
     """A connection. Everything that SQLite refuses is raised as StoreError, a sentence with the file's name."""
 
-    def __init__(self, path: Path | str = ":memory:", journal: str = "wal", patience: float = PATIENCE):
+    def __init__(
+        self, path: Path | str = ":memory:", journal: str = "wal", patience: float = PATIENCE, *,
+        read_only: bool = False,
+    ):  # fmt: skip
         refuse_old(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
         self.patience = patience  # seconds to wait while another process writes
+        self.read_only = read_only
+        self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED)
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         self._aside: Aside[Database] | None = None
         with self._sentences():
-            self._connection = apsw.Connection(self.path)
+            self._connection = apsw.Connection(self.path, self._flags())
             self._connection.set_busy_handler(self._wait)
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
         self._load_vectors()
 
     def prepare(self) -> None:
         """Set what every connection that writes relies on, and read each back: SQLite refuses a pragma in silence."""
-        self._set_journal("memory" if self.path == ":memory:" else self.journal)
+        if self.in_memory or self.read_only:  # words that are sorted must not go into a file of SQLite's own
+            self._pragma("temp_store", 2)
+        if self.read_only:
+            return
+        self._set_journal("memory" if self.in_memory else self.journal)
         self._pragma("synchronous", 2)
         self._pragma("fullfsync", 1)  # macOS: only this reaches the platter; elsewhere it changes nothing
         self._pragma("secure_delete", 1)
@@ -68,7 +81,10 @@ class Database:
 
     def again(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        return _again(self.path, self.journal, self.patience)
+        return self._another()()
+
+    def _another(self) -> Callable[[], "Database"]:
+        return partial(_again, self.path, self.journal, self.patience, self.read_only)
 
     def aside(self, work: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; what is returned waits for its result.
@@ -76,10 +92,10 @@ class Database:
         It is done here, when it is waited for, where another connection would not see the same: in memory, or while
         something is being written.
         """
-        if self.path == ":memory:" or self._connection.in_transaction:
+        if self.in_memory or self._connection.in_transaction:
             return lambda: work(self)
         if self._aside is None:
-            self._aside = Aside(partial(_again, self.path, self.journal, self.patience))
+            self._aside = Aside(self._another())
             weakref.finalize(self, self._aside.close)  # also at the end of the process
         return self._aside.ask(work)
 
@@ -197,7 +213,7 @@ class Database:
 
         A reader that began before the last commit does. Raises StoreError inside a transaction.
         """
-        if self.path == ":memory:" or self.journal != "wal":
+        if self.in_memory or self.journal != "wal":
             return True
         if self._connection.in_transaction:
             raise StoreError(f"{self.path}: the journal cannot be emptied in the middle of a transaction")
@@ -219,6 +235,12 @@ class Database:
     def writing(self) -> bool:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
+
+    def _flags(self) -> int:
+        if self.read_only:
+            return apsw.SQLITE_OPEN_READONLY
+        uri = apsw.SQLITE_OPEN_URI if self.in_memory and self.path != ":memory:" else 0
+        return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | uri
 
     def _set_journal(self, mode: str) -> None:
         """Two programs may make the same new file at once; SQLite does not wait by itself when the mode changes."""
@@ -268,8 +290,13 @@ class Database:
             raise kind(f"{self.path}: {sentence}") from error
 
 
-def _again(path: str, journal: str, patience: float) -> Database:
-    other = Database(path, journal, patience)
+def shared() -> Database:
+    """A new one in memory that `again` gives to other threads; it goes with its last connection."""
+    return Database(f"{_SHARED}{next(_numbers)}?vfs=memdb")
+
+
+def _again(path: str, journal: str, patience: float, read_only: bool) -> Database:
+    other = Database(path, journal, patience, read_only=read_only)
     other.prepare()
     return other
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
+from agent_cli.store import db as database
 from agent_cli.store import schema
 from agent_cli.store.db import Database
 
@@ -32,6 +33,28 @@ def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: 
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
         schema.reconcile(db, now)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_in_memory(now: datetime) -> Database:
+    """A new database of which nothing ever stands in a file; other threads get theirs by `again`."""
+    db = database.shared()
+    db.prepare()
+    schema.reconcile(db, now)
+    return db
+
+
+def open_to_read(path: Path) -> Database:
+    """Open the file as it is, and write nothing. Raises StoreError, also of a file that is not up to date."""
+    db = Database(path, read_only=True)
+    try:
+        schema.check(db)
+        if not schema.is_current(db):
+            raise StoreError(f"{path}: an older agent wrote this file; run `agent db status` once, then it can be read")
+        db.prepare()
     except BaseException:
         db.close()
         raise

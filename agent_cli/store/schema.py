@@ -36,7 +36,7 @@ def check(db: Database) -> None:
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> None:
     """Create what the file lacks and run the data steps it has not had, all in one transaction."""
-    if _current(db, schema, steps):
+    if is_current(db, schema, steps):
         return
     wanted = Database()
     wanted.script(schema)
@@ -52,7 +52,8 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
     wanted.close()
 
 
-def _current(db: Database, schema: str, steps: migrations.Steps) -> bool:
+def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> bool:
+    """Whether the file has all that this program needs. Writes nothing."""
     if not db.value("select 1 from sqlite_schema where name = 'meta'"):
         return False
     same = db.value("select value from meta where key = 'schema'") == schema

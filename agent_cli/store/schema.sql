@@ -51,8 +51,10 @@ create table message (
     duration_ms integer not null default 0,
     at text not null,
     utc_offset integer not null,
-    external_id text
+    external_id text,
+    undone_at text                              -- when it was taken back: it stays and counts no more
 ) strict;
+create view said as select * from message where undone_at is null;
 create index message_session on message (session_id, id);
 create unique index message_external on message (session_id, external_id) where external_id is not null;
 create index message_open on message (session_id) where finish is null;
@@ -359,7 +361,7 @@ create trigger message_indexed before update of text on message
 create trigger message_stale_new after insert on message
     when new.finish is not null and new.role in ('user', 'assistant') and new.text <> ''
     begin insert into stale values ('m', new.id) on conflict do nothing; end;
-create trigger message_stale after update of text, finish on message
+create trigger message_stale after update of text, finish, undone_at on message
     when new.finish is not null and new.role in ('user', 'assistant')
     begin insert into stale values ('m', new.id) on conflict do nothing; end;
 create trigger note_stale_new after insert on note begin insert into stale values ('n', new.id) on conflict do nothing; end;

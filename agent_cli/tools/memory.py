@@ -46,7 +46,7 @@ def save_note(
 @tool(risk="read")
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
-    found = notes.search(context.db, context.scope.owner, query, 50, context.time())
+    found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
     lines = [
         f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {text.one_line(note.text, 300)}"
         for note in found
@@ -69,10 +69,11 @@ def search_memory(
         context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
-        here=context.scope.place, within=context.session,
+        here=context.scope.place, within=None if context.memory else context.session,
     )  # fmt: skip
-    index.refresh(context.db)
-    found = recall.find(context.db, query, allowed, now, max(1, min(20, max_results)), context.meaning)
+    if not context.memory:
+        index.refresh(context.db)
+    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.meaning)
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
     return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
 
@@ -87,7 +88,7 @@ def timeline(
     """Read an earlier message whole, with those before and after it."""
     try:
         entries = log.around(
-            context.db,
+            context.remembered,
             context.scope.owner,
             ids.number("message", around),
             min(20, max(0, before)),

@@ -1,5 +1,7 @@
 """The tools that come with the program, in the order the model sees them."""
 
+from collections.abc import Mapping
+
 from agent_cli.tools import facts, memory, skills
 from agent_cli.tools.tool import Tool
 
@@ -16,3 +18,14 @@ BUILT_IN: dict[str, Tool] = {
         skills.read_skill,
     )
 }
+
+_READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill)
+
+
+def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
+    """The tools of a run: those that read memory where that may be read, those that keep where anything is kept."""
+    return {
+        name: tool
+        for name, tool in BUILT_IN.items()
+        if (reads or tool not in _READING) and (keeps or tool.risk not in ("propose", "write"))
+    }

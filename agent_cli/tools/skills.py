@@ -12,7 +12,7 @@ _NAMED = 20  # skills that are named where one is not found
 
 
 def _there(context: ToolContext) -> bool:
-    return skill_matching.there(context.db, context.scope.owner)
+    return skill_matching.there(context.remembered, context.scope.owner)
 
 
 @tool(risk="read", offered=_there)
@@ -20,11 +20,11 @@ def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) 
     """Read the steps of a skill."""
     owner = context.scope.owner
     try:
-        skill = skills.named(context.db, owner, name)
+        skill = skills.named(context.remembered, owner, name)
     except UsageError:
         skill = None
     if skill is None or not skill.current:
-        there = [each.name for each in skills.listing(context.db, owner, _NAMED)]
+        there = [each.name for each in skills.listing(context.remembered, owner, _NAMED)]
         known = f"there are {', '.join(there)}" if there else "there is none yet"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
     steps = text.visible(skill.body)

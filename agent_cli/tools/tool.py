@@ -38,6 +38,14 @@ class ToolContext:
     scope: Scope
     time: Clock
     meaning: Meaning | None = None  # None: search by words alone
+    memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
+    reads: bool = True  # whether anything that is remembered may be shown
+    without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
+
+    @property
+    def remembered(self) -> Database:
+        """The database that is searched and read."""
+        return self.memory or self.db
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,181 @@
+"""The forms of an answer, --stream-json, -x, --why and the rest, and what a question leaves behind."""
+
+import json
+from subprocess import DEVNULL
+
+import pytest
+
+from tests.conftest import Ran
+from tests.ollama_server import script
+
+CODE = "Do this:\n\n```sh\nls\n```\n\nor:\n\n```sh\nls -l\n```\nDone."
+LOG = "select role, text from message order by id"
+
+
+@pytest.fixture
+def program(program, server):
+    return program.use(server)
+
+
+@pytest.fixture
+def knowing(program):
+    """A file that knows of a router."""
+    program("notes", "add", "the router is a Fritzbox 7590 in the cellar")
+    return program
+
+
+def lines(ran):
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def told(server):
+    return str(server.turns[-1]["messages"])
+
+
+def test_stream_json_is_a_line_for_each_event(knowing, server):
+    server.play(
+        script.reply("Let me see.", calls=[("search_notes", {"query": "router"})]),
+        script.reply("In the cellar.", thinking="hm", prompt_tokens=9, tokens=3),
+    )
+    ran = knowing("ask", "--stream-json", "where is the router?")
+    events = lines(ran)
+    merged = [
+        (event, "".join(each.get("text", "") for each in events if each["type"] == event))
+        for event in dict.fromkeys(each["type"] for each in events)
+    ]
+    assert (ran.code, ran.err) == (0, "")
+    assert [name for name, _ in merged] == ["start", "used", "delta", "tool", "thinking", "end"]
+    assert events[0] == {"type": "start", "schema": 1, "session": "s1", "turn": "m1"}
+    (used,) = events[1]["used"]
+    assert (used["kind"], used["id"], used["score"] > 0) == ("note", "n1", True)
+    tool = next(each for each in events if each["type"] == "tool")
+    assert (tool["name"], tool["arguments"], tool["failed"]) == ("search_notes", {"query": "router"}, False)
+    assert "Fritzbox" in tool["result"]
+    assert dict(merged)["delta"] == "Let me see.In the cellar."
+    assert events[-1] == {
+        "type": "end", "schema": 1, "answer": "Let me see.\n\nIn the cellar.", "model": "qwen3:8b", "session": "s1",
+        "turn": "m1", "used": [used], "usage": {"tokens_in": 9, "tokens_out": 3}, "finish": "stop",
+    }  # fmt: skip
+
+
+def test_stream_json_ends_with_the_error_that_ended_it(program, server):
+    server.play(script.reply("half of", then=script.CUT))
+    ran = program("ask", "--stream-json", "hi")
+    assert (ran.code, ran.err) == (1, "")
+    assert [each["type"] for each in lines(ran)][:2] == ["start", "used"]
+    assert (lines(ran)[-1]["type"], lines(ran)[-1]["error"]["code"]) == ("error", "model_failed")
+
+
+def test_stream_json_to_a_reader_that_has_gone_ends_in_silence_and_each_line_came_at_once(program, server):
+    server.play(script.pieces(*(script.Piece(f"word{n} ", delay=0.1) for n in range(100))))
+    process = program.start("ask", "--stream-json", "hi", stdin=DEVNULL)
+    assert [json.loads(process.stdout.readline())["type"] for _ in range(3)] == ["start", "used", "delta"]
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(10)) == ("", 141)
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("form", ["--json", "--stream-json"])
+@pytest.mark.parametrize("wrong", [["--nope"], ["--timeout", "0"], ["--timeout"]], ids=str)
+def test_a_slip_on_the_command_line_is_an_error_in_json_too(program, form, wrong):
+    ran = program("ask", form, "hi", *wrong)
+    assert (ran.code, ran.err, ran.out.count("\n")) == (2, "", 1)
+    assert (ran.json["error"]["code"], wrong[0] in ran.json["error"]["message"]) == ("usage", True)
+
+
+def test_a_question_about_json_is_answered_in_words(program, server):
+    server.play(script.reply("A flag."))
+    assert program("ask", "--", "--json").out == "A flag.\n"
+
+
+def test_json_names_what_was_used_and_has_all_that_was_said(knowing, server):
+    played = (
+        script.reply("Let me see.", calls=[("read_jottings", {})]),
+        script.reply("In the cellar."),
+    )
+    server.play(*played, *played, *played)
+    as_json = knowing("ask", "--json", "where is the router?").json
+    assert [(each["kind"], each["id"]) for each in as_json["used"]] == [("note", "n1")]
+    assert as_json["answer"] == "Let me see.\n\nIn the cellar."
+    streamed, whole = knowing("ask", "where is it?").out, knowing("ask", "--no-stream", "where is it?").out
+    assert streamed == whole == "Let me see.\n\nIn the cellar.\n"
+
+
+def test_why_says_on_standard_error_what_was_used(knowing, server):
+    server.play(script.reply("In the cellar."))
+    ran = knowing("ask", "--why", "where is the router?")
+    assert (ran.code, ran.out) == (0, "In the cellar.\n")
+    assert ran.err.startswith("- n1, ")
+    assert "router is a Fritzbox" in ran.err
+    assert knowing("ask", "--why", "--no-memory", "hi").err == "agent: nothing was recalled for this question\n"
+
+
+def test_the_last_block_of_code_is_printed_alone(program, server):
+    server.play(script.reply(CODE, words=False))
+    assert program("ask", "-x", "how?") == Ran(0, "ls -l\n", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "finish", "said"),
+    [
+        ("Just do it.", "stop", "agent: no block of code is in the answer; ask without -x to see it\n"),
+        (
+            "```sh\nrm -rf a",
+            "length",
+            "agent: the block of code was cut off before its end; ask without -x to see it\n",
+        ),
+    ],
+    ids=["none", "cut off"],
+)
+def test_where_no_whole_block_of_code_is_found_nothing_is_printed(program, server, answer, finish, said):
+    server.play(script.reply(answer, words=False, finish=finish))
+    assert program("ask", "-x", "how?") == Ran(1, "", said)
+    assert program.rows(LOG) == [("user", "how?"), ("assistant", answer)]
+
+
+def test_without_memory_a_question_is_kept_and_told_nothing(knowing, server):
+    assert knowing("ask", "--no-memory", "where is the router?").code == 0
+    assert "Fritzbox" not in told(server)
+    assert "search_notes" not in str(server.turns[-1]["tools"])
+    assert knowing.rows("select text from message where role = 'user'") == [("where is the router?",)]
+
+
+def test_a_question_that_is_not_saved_is_answered_with_memory(knowing, server):
+    as_json = knowing("ask", "--no-save", "--json", "where is the router?").json
+    assert "Fritzbox" in told(server)
+    assert ([each["id"] for each in as_json["used"]], as_json["session"], as_json["turn"]) == (["n1"], None, None)
+    assert knowing.rows("select count(*) from message union all select count(*) from session") == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("options", [["ask", "--incognito"], ["--incognito", "ask"], ["--incognito"]], ids=str)
+def test_an_incognito_question_makes_no_file_and_reads_none(program, server, options):
+    ran = program(*options, *(["hi"] if "ask" in options else []), stdin="" if "ask" in options else "hi")
+    assert (ran.code, program.db.exists(), len(server.turns)) == (0, False, 1)
+    program("notes", "add", "the router is a Fritzbox 7590 in the cellar")
+    program("ask", "--incognito", "where is the router?")
+    assert "Fritzbox" not in told(server)
+    program("ask", "--incognito", "--memory", "where is the router?")
+    assert "Fritzbox" in told(server)
+    assert program.rows("select count(*) from message") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--incognito", "-c"], "an incognito run is kept nowhere"),
+        (["ask", "--no-save", "--session", "s1", "hi"], "an incognito run is kept nowhere"),
+        (["ask", "--memory", "--no-memory", "hi"], "--memory and --no-memory exclude each other"),
+        (["ask", "--json", "-x", "hi"], "--json, --stream-json and -x exclude each other"),
+        (["ask", "--render", "--plain", "hi"], "--render and --plain exclude each other"),
+        (["--incognito", "notes", "add", "x"], "--incognito is for a conversation and for `agent ask`"),
+        (["--no-memory", "notes", "list"], "--no-memory is for a conversation and for `agent ask`"),
+        (["ask", "-i", "hi"], "-i goes on as a conversation, and the output is no terminal"),
+        (["ask", "-i", "--json", "hi"], "-i goes on as a conversation: leave out"),
+        (["--color", "red"], "Invalid value for '--color'"),
+    ],
+    ids=str,
+)
+def test_options_that_exclude_each_other_are_said(program, server, arguments, said):
+    ran = program(*arguments)
+    assert (ran.code, said in (ran.out if "--json" in arguments else ran.err)) == (2, True), ran
+    assert server.turns == []

@@ -1,0 +1,140 @@
+"""A conversation that is kept nowhere, and one that is shown nothing of memory: what their models are told."""
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from agent_cli.agent import loop
+from agent_cli.app import open_app
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.memory import closing, log, recollections, sessions
+from agent_cli.messages import Part
+from agent_cli.store import jobs
+from tests.recalling import fact, note, reply, say
+from tests.turns import calls
+
+QUESTION = "When is my dentist appointment?"
+
+
+@pytest.fixture
+def app(tmp_path):
+    environ = {"HOME": str(tmp_path), "AGENT_DB": str(tmp_path / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    opened = open_app({}, print, config_file=tmp_path / "config.toml", environ=environ)
+    session = sessions.start(opened.db, opened.scope, opened.time())
+    say(opened.db, session, "the code of the gate is 4711", scope=opened.scope)
+    reply(opened.db, session, "Noted.")
+    closing.close(opened.db, session, opened.time)
+    note(opened.db, "dentist appointment on Friday at 3pm", scope=opened.scope)
+    fact(opened.db, "My dentist is Dr. Berger")
+    opened.ready_to_search(opened.db)
+    yield opened
+    opened.db.close()
+
+
+def ask(app, *replies, words=QUESTION):
+    """A turn in a new session: its model, its events and where it happened."""
+    model = ScriptedModel([Reply(say=each) if isinstance(each, str) else each for each in replies or ["Friday."]])
+    db = app.db.again()  # as the thread of a turn does
+    here = app.here(db, sessions.start(app.db, app.scope, app.time()))
+    agent = app.agent(model, lambda call: True)
+    parts = [Part(words, "typed")]
+    events = list(app.listen(loop.run_turn(lambda: agent, here, parts, Cancel()), here, parts, at_keyboard=True))
+    app.after_turn(db)
+    return agent, here, events
+
+
+def shown(agent, here):
+    return str(loop.request(agent, here).messages)
+
+
+def content(app):
+    return sha256(app.path.read_bytes()).hexdigest()
+
+
+def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was(app):
+    app.db.truncate_journal()
+    before = content(app)
+    agent, here, _ = ask(app.incognito())
+
+    assert [(entry.message.role, entry.message.text) for entry in log.history(here.db, here.session)] == [
+        ("user", QUESTION),
+        ("assistant", "Friday."),
+    ]
+    assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
+    assert list(agent.tools) == ["jot", "read_jottings"]
+    assert (jobs.due(here.db, app.time()), content(app)) == (False, before)
+
+
+def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leaves_the_file_as_it_was(app):
+    app.db.truncate_journal()
+    before = content(app)
+    private = app.incognito(reads=True)
+    looking = calls(("search_memory", {"query": "dentist"}), ("search_notes", {"query": "dentist"}))
+    agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
+
+    assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
+    assert list(agent.tools) == [
+        "jot", "read_jottings", "search_notes", "search_memory", "timeline", "read_skill",
+    ]  # fmt: skip
+    assert {each.handle for each in recollections.of(here.db, 1)} == {"n1", "f1"}
+    answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
+    assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
+    assert content(app) == before
+    assert private._find("dentist", 3)
+
+
+def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be(app):
+    _, here, events = ask(app.incognito(), words="Remember that my cat is called Mia")
+
+    assert [event.text for event in events if hasattr(event, "text") and "incognito" in event.text] == [
+        "nothing of this is kept: the conversation is incognito"
+    ]
+    assert here.db.value("select count(*) from fact") == 0
+    with pytest.raises(UsageError, match="incognito"):
+        app.incognito().refuse_incognito()
+
+
+def test_without_memory_a_session_is_logged_and_shown_nothing_of_it(app):
+    agent, here, _ = ask(replace(app, reads=False))
+
+    assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
+    assert list(agent.tools) == ["jot", "read_jottings", "save_note", "propose_fact"]
+    assert app.db.value("select count(*) from message where text = ?", (QUESTION,)) == 1
+
+
+def test_a_session_in_which_memory_was_read_shows_nothing_of_it_once_it_is_not(app):
+    agent, here, _ = ask(app)
+    assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, here)] == []
+
+    off = replace(app, reads=False)
+    assert [word for word in ("dentist appointment on", "4711") if word in shown(agent, off.here(app.db, 2))] == []
+
+
+def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
+    def waits():
+        return app.db.value("select count(*) from job where kind = 'learn'")
+
+    ask(replace(app, learns=False))
+    assert waits() == 0
+    ask(app)
+    assert waits() == 1
+
+
+def test_a_file_of_an_older_program_is_not_read_before_it_was_brought_up_to_date(app):
+    app.db.execute("delete from meta where key = 'schema'")
+    with pytest.raises(StoreError, match="an older agent wrote this file"):
+        app.incognito(reads=True).here(app.db, 1)
+
+
+def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):
+    environ = {"HOME": str(tmp_path), "AGENT_DB": str(tmp_path / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    opened = open_app({}, print, config_file=tmp_path / "config.toml", environ=environ)
+    looking = calls(("search_memory", {"query": "dentist"}), ("search_notes", {"query": "dentist"}))
+    _, here, _ = ask(opened.incognito(reads=True), looking, "I know of nothing.")
+    assert [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"] == [
+        "nothing is known of it",
+        "no note has these words",
+    ]

@@ -1,0 +1,201 @@
+"""What is taken back counts no more, wherever it stood, and stays in the log."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.agent import opening
+from agent_cli.memory import (
+    adoption,
+    closing,
+    counts,
+    facts,
+    forget,
+    grains,
+    index,
+    jottings,
+    log,
+    periods,
+    provenance,
+    recall,
+    recollections,
+    rolling,
+    sessions,
+    summaries,
+    transfer,
+    undoing,
+)  # fmt: skip
+from agent_cli.memory.candidates import Filter
+from agent_cli.memory.claims import Claim
+from agent_cli.messages import Message, Part
+from tests.conftest import HERE, NOON, noon
+from tests.turns import summarise
+
+
+def exchange(db, session, question, answer):
+    """A question and its answer; the number of the question."""
+    asked = log.say(db, session, HERE, [Part(question, "typed")], NOON)
+    reply = log.open_reply(db, session, HERE, "m", NOON)
+    log.close_reply(db, reply, Message("assistant", answer), "stop", log.Usage("m", 10, 5), NOON)
+    return asked
+
+
+@pytest.fixture
+def last(db, session):
+    """The second of two exchanges."""
+    exchange(db, session, "My router is a Zyxel.", "Noted.")
+    return exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+
+
+def take_back(db, session, message):
+    return undoing.take_back(db, session, HERE.owner, message, noon)
+
+
+def said(db, session):
+    return [entry.message.text for entry in log.history(db, session)]
+
+
+def found(db, words):
+    index.refresh_all(db)
+    return [hit.handle for hit in recall.find(db, words, Filter(HERE.owner), NOON, 5).hits if hit.kind == "message"]
+
+
+def test_it_stays_in_the_log_and_is_said_no_more(db, session, last):
+    assert take_back(db, session, last) == [3, 4]
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+    assert (log.count(db, session), log.said(db, session)) == (2, 2)
+    assert db.value("select count(*) from message where text like '%Gutenberg%'") == 1
+    assert log.nth(db, session, "user", 1).message.text == "My router is a Zyxel."
+    assert take_back(db, session, last) == [], "twice is once"
+    assert take_back(db, session, 1) == [1, 2]
+    assert said(db, session) == []
+
+
+def test_it_is_found_no_more_not_even_by_its_neighbours(db, session, last):
+    assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
+    take_back(db, session, last)
+    assert db.value("select count(*) from passage where kind = 'm' and row >= 3") == 0, "at once"
+    assert {"m3", "m4"}.isdisjoint(found(db, "printer Gutenberg"))
+    for _ in index.rebuild(db):
+        pass
+    assert {"m3", "m4"}.isdisjoint(found(db, "printer Gutenberg"))
+    assert found(db, "router Zyxel") == ["m1", "m2"]
+
+
+def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    take_back(db, session, asked)
+    assert sessions.listing(db, HERE.owner, 5) == []
+    assert sessions.latest(db, HERE.owner) is None
+    assert sessions.all_of(db, HERE.owner) == []
+    assert recollections.latest(db, HERE.owner) is None
+    assert opening.compose(db, HERE)[0].text == ""
+    closing.close(db, session, noon)
+    assert summaries.of(db, session) is None
+
+
+def test_a_session_is_named_after_what_still_counts(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    take_back(db, session, asked)
+    exchange(db, session, "My router is a Zyxel.", "Noted.")
+    assert [(row["title"], row["turns"]) for row in sessions.listing(db, HERE.owner, 5)] == [
+        ("My router is a Zyxel.", 1)
+    ]
+    assert sessions.resolve(db, "Zyxel", HERE.owner).id == session
+    assert "Gutenberg" not in transfer.markdown(db, sessions.get(db, session, HERE.owner))
+    assert "Gutenberg" not in str(transfer.exported(db, sessions.get(db, session, HERE.owner)))
+
+
+def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
+    rolling.fold(db, session, 4, NOON)
+    assert "Gutenberg" in rolling.of(db, session).text
+    take_back(db, session, last)
+    assert rolling.of(db, session) is None
+    assert "Gutenberg" not in rolling.fold(db, session, 2, NOON).text
+    exchange(db, session, "Now what?", "Nothing.")
+    take_back(db, session, 5)
+    assert rolling.of(db, session).up_to == 2, "what was folded before stays"
+
+
+def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(db, session, last):
+    summarise(db, session, "The printer is called Gutenberg.")
+    day = periods.parse("2026-01-02")
+    with db.write():
+        grains.keep(
+            db, grains.read(db, HERE.owner, day, 1000), grains.make(grains.read(db, HERE.owner, day, 1000),
+            "The printer is called Gutenberg.", "model", "m"), noon,
+        )  # fmt: skip
+    assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
+    take_back(db, session, last)
+    assert summaries.of(db, session) is None
+    assert summaries.of_period(db, HERE.owner, "2026-01-02") is None
+    assert db.rows("select subject from job where kind = 'grain' and subject = '2026-01-02'") == [("2026-01-02",)]
+    material = grains.read(db, HERE.owner, day, 1000)
+    assert ["Gutenberg" in item.text for item in material.items] == [False]
+    closing.close(db, session, noon)
+    assert "Gutenberg" not in summaries.of(db, session).text
+
+
+def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    day = periods.parse("2026-01-02")
+    material = grains.read(db, HERE.owner, day, 1000)
+    with db.write():
+        grains.keep(db, material, grains.make(material, "The printer is called Gutenberg.", "model", "m"), noon)
+    take_back(db, session, asked)
+    material = grains.read(db, HERE.owner, day, 1000)
+    assert (material.items, material.outlived, material.empty) == ((), (), True)
+
+
+def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
+    later = sessions.start(db, HERE, NOON)
+    told, _ = opening.compose(db, HERE, later)
+    sessions.set_opening(db, later, told.text)
+    assert "Gutenberg" in told.text
+    take_back(db, session, last)
+    assert sessions.get(db, later, HERE.owner).opening is None
+    assert "Gutenberg" not in opening.compose(db, HERE, later)[0].text
+
+
+def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last):
+    claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
+    waits = adoption.propose(db, HERE, claim, noon)
+    kept = adoption.add(db, HERE, replace(claim, statement="I own a Heidelberg press", origin="typed"), noon).fact
+    also = adoption.propose(db, HERE, replace(claim, statement="Paper is bought at Hofer's"), noon)
+    facts.support(db, also, 1, "My router", NOON)
+    take_back(db, session, last)
+    states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
+    assert states == ["expired", "accepted", "pending"]
+    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn"]
+    assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+
+
+def test_what_was_jotted_since_is_gone(db, session, last):
+    jottings.add(db, session, "the printer", NOON)
+    take_back(db, session, last)
+    assert jottings.of(db, session) == []
+
+
+def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):
+    take_back(db, session, last)
+    [row] = counts.used(db, HERE.owner, "session", 5)
+    assert (row["answers"], row["tokens_in"]) == (2, 20)
+    plan = forget.planned(db, provenance.named(db, HERE.owner, ["m3"]))
+    forget.erase(db, plan, noon)
+    assert db.value("select count(*) from message where text like '%Gutenberg%'") == 0
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_a_crash_leaves_no_answer_open_in_what_was_taken_back(db, session, last):
+    log.open_reply(db, session, HERE, "m", NOON)
+    take_back(db, session, last)
+    log.heal(db, session, HERE, NOON)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_an_older_export_does_not_bring_it_back(db, session, last):
+    rows = [json.dumps(transfer.exported(db, sessions.get(db, session, HERE.owner)))]
+    take_back(db, session, last)
+    transfer.read(db, HERE, rows, "agent", noon, print)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
