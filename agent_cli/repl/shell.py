@@ -42,6 +42,7 @@ from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
+from agent_cli.repl.notices import Notices
 from agent_cli.repl.stream import Paper
 from agent_cli.text import clean
 
@@ -70,6 +71,7 @@ class Shell:
         self._line = Line(app, lambda: self._talk.id, self._say)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._notices = Notices(lambda: self._talk.reviewer)
         self._ended_by = 0
         self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
@@ -180,6 +182,13 @@ class Shell:
             self._line.look()
             if self._runner is None:
                 self._line.let_go()
+                self._tell_news()
+
+    def _tell_news(self) -> None:
+        """Above the prompt, never during an answer."""
+        with suppress(StoreError):  # what the person does next tells what is wrong with the file
+            for line in self._notices.look() if self._app.keeps else ():
+                self._say(line)
 
     async def _work(self, work: Work) -> None:
         """Draw the events of some work until it ends; Ctrl-C and Esc stop it."""

@@ -161,6 +161,11 @@ def fresh(db: Database, kind: str, now: datetime) -> dict[str, bool]:
     return {subject: bool(running) for subject, running in rows}
 
 
+def parked(db: Database) -> int:
+    """How many were given up."""
+    return int(db.value("select count(*) from job where state = 'parked'"))
+
+
 def settle(db: Database, kind: str, now: datetime) -> None:
     """What the jobs of this kind were to do has been done without them."""
     with db.write():
