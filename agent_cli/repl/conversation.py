@@ -90,10 +90,12 @@ class Conversation:
                     )
                 if instead:
                     undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
-                yield from self.answer(self.app, self.app.here(db, id), parts, cancel, approve, model=model)
+                try:
+                    yield from self.answer(self.app, self.app.here(db, id), parts, cancel, approve, model=model)
+                finally:
+                    self._pass_over(db, id)
                 self.app.after_turn(db)
             finally:
-                self._pass_over(db, id)
                 db.close()
 
         return work
