@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -23,6 +24,8 @@ from agent_cli.memory import (
     rolling,
     sessions,
     summaries,
+    taken_in,
+    topic,
     transfer,
     undoing,
 )  # fmt: skip
@@ -199,3 +202,16 @@ def test_an_older_export_does_not_bring_it_back(db, session, last):
     take_back(db, session, last)
     transfer.read(db, HERE, rows, "agent", noon, print)
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
+    take_back(db, session, exchange(db, session, "The printer is called Gutenberg.", "A fine name."))
+    closing.close(db, session, noon)
+    db.execute("update job set state = 'done'")
+    [item] = taken_in.messages(db, NOON + timedelta(days=3))
+    assert (item.count, item.kept) == (2, "")
+
+
+def test_forgetting_a_topic_reaches_it(db, session, last):
+    take_back(db, session, last)
+    assert 3 in topic.named(db, HERE.owner, "Gutenberg", NOON).messages

@@ -129,3 +129,10 @@ def test_a_program_that_fails_leaves_it_to_the_terminal(clip):
     (clip.parent / "bin" / "xclip").write_text("#!/bin/sh\nexit 1\n")
     screen = Screen()
     assert clipboard.copy("words", {"TERM": "xterm", "DISPLAY": ":0"}, screen).startswith("through the terminal")
+
+
+def test_what_is_copied_cannot_steer_the_terminal_it_is_pasted_into(conversation, clip):
+    answer(conversation, "ls\x1b[201~\nrm -r x\x07")
+    run(conversation, "/copy")
+    assert "\x1b" not in clip.read_text()
+    assert "\x07" not in clip.read_text()

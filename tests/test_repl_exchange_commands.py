@@ -232,3 +232,12 @@ def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
     server.play(script.reply("Noted."))
     told = say(conversation, "Remember that I live in Linz.")
     assert [line for line in told if "/update" in line] == []
+
+
+def test_undo_names_the_facts_that_stay(conversation, server):
+    server.play(script.reply("Noted."))
+    say(conversation, "Remember that I live in Graz.")
+    assert run(conversation, "/undo").told == (
+        "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
+    )
+    assert conversation.app.db.rows("select state from fact") == [("accepted",)]

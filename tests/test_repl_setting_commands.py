@@ -42,7 +42,7 @@ def test_think_is_asked_of_the_model_and_thoughts_are_shown_when_wanted(talk, se
     conversation = talk(AGENT_MODEL="qwen3:8b")
     assert run(conversation, "/think") == "think is auto; thoughts are not shown"
     assert run(conversation, "/think show") == "think is auto; thoughts are shown as they come"
-    assert conversation.thinking_shown
+    assert conversation.show_thinking
     assert run(conversation, "/think on") == "think is on; thoughts are shown as they come"
     server.play(script.reply("Hello."))
     say(conversation, "hi")

@@ -162,6 +162,11 @@ def is_said(entry: Entry) -> bool:
     return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
 
 
+def began(db: Database, session: int) -> bool:
+    """Whether anything is said in it."""
+    return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))
+
+
 def count(db: Database, session: int) -> int:
     return int(db.value("select count(*) from said where session_id = ?", (session,)))
 

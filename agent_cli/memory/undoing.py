@@ -11,7 +11,7 @@ from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.memory import facts, grains, index, jottings, log, periods, rolling, sessions, summaries, upward
-from agent_cli.memory.facts import EXPIRED
+from agent_cli.memory.facts import EXPIRED, Fact
 from agent_cli.memory.summaries import Source
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -37,6 +37,14 @@ def take_back(db: Database, session: int, owner: str, since: int, time: clock.Cl
         _withdraw(db, owner, gone, time)
         events.append(db, time, "taken back", ids.handle("message", since), actor="person", session=session)
     return gone
+
+
+def staying(db: Database, owner: str, gone: Sequence[int]) -> list[Fact]:
+    """The accepted facts that were learned from these messages."""
+    found = db.rows(
+        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (json.dumps(gone),)
+    )
+    return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.current]
 
 
 def _summarise_anew(db: Database, session: int, owner: str, said: str, now: datetime) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory import log
 from agent_cli.memory.log import Entry
@@ -15,6 +16,7 @@ def copy(conversation: Conversation, argument: str) -> str:
     code = argument == "code"
     answer = _answer(conversation, "" if code else argument)
     words = _last_code(answer) if code else answer.message.text.strip()
+    words = text.clean(words)  # what is pasted into a shell must not be able to steer its terminal
     how = clipboard.copy(words, os.environ, sys.stdout)
     return f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}"
 

@@ -16,6 +16,7 @@ from agent_cli.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
+from agent_cli.memory.facts import Fact
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Origin, Part, ToolCall
@@ -41,7 +42,7 @@ class Conversation:
         self.origin: Origin = "typed"  # of the line that is being run: one with a paste in it is pasted
         self.parts: Sequence[Part] = ()  # of that line
         self.without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what memory is not to add to it
-        self.thinking_shown = False
+        self.show_thinking = False
         self._offline_told = False
         if session:
             self.resume(session)
@@ -51,7 +52,7 @@ class Conversation:
     @property
     def session(self) -> Session | None:
         """The session, once something has been said in it."""
-        if self.id is None or not log.count(self.app.db, self.id):
+        if self.id is None or not log.began(self.app.db, self.id):
             return None
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
@@ -93,10 +94,12 @@ class Conversation:
                 if instead:
                     undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
                 here = replace(self.app.here(db, id), without=self.without)
-                yield from self.answer(self.app, here, parts, cancel, approve, model=model)
+                try:
+                    yield from self.answer(self.app, here, parts, cancel, approve, model=model)
+                finally:
+                    self._pass_over(db, id)
                 self.app.after_turn(db)
             finally:
-                self._pass_over(db, id)
                 db.close()
 
         return work
@@ -137,10 +140,12 @@ class Conversation:
         sessions.reopen(self.app.db, self.id, self.app.scope.owner, self.app.time())
         return self.id
 
-    def take_back(self, since: int) -> None:
-        """Have this message of the session and all after it count no more."""
-        undoing.take_back(self.app.db, self.held(), self.app.scope.owner, since, self.app.time)
-        self.app.after_turn(self.app.db)
+    def take_back(self, since: int) -> list[Fact]:
+        """Have this message of the session and all after it count no more; gives the facts from there that stay."""
+        db, owner = self.app.db, self.app.scope.owner
+        gone = undoing.take_back(db, self.held(), owner, since, self.app.time)
+        self.app.after_turn(db)
+        return undoing.staying(db, owner, gone)
 
     def _pass_over(self, db: Database, id: int) -> None:
         """What was said while nothing was to be learned is read for facts and skills later neither."""

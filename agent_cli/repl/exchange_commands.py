@@ -13,7 +13,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import log
+from agent_cli.memory import adoption, log
 from agent_cli.memory.log import Entry
 from agent_cli.messages import Part
 from agent_cli.repl import asides
@@ -37,8 +37,11 @@ def undo(conversation: Conversation, argument: str) -> Draft:
     Once more takes the one before back too. All of it stays in the log, and counts no more.
     """
     asked = _asked(conversation)
-    conversation.take_back(asked.id)
-    return Draft(f"{asked.handle} and its answer are taken back", asked.message.text, asked.parts)
+    stay = conversation.take_back(asked.id)
+    told = f"{asked.handle} and its answer are taken back"
+    if stay:
+        told += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+    return Draft(told, asked.message.text, asked.parts)
 
 
 def retry(conversation: Conversation, argument: str) -> Work:

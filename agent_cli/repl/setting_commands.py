@@ -44,10 +44,10 @@ def think(conversation: Conversation, argument: str) -> str:
     """
     app = conversation.app
     if argument in ("show", "hide"):
-        conversation.thinking_shown = argument == "show"
+        conversation.show_thinking = argument == "show"
     elif argument:
         app.change("think", argument)
-    shown = "shown as they come" if conversation.thinking_shown else "not shown"
+    shown = "shown as they come" if conversation.show_thinking else "not shown"
     return f"think is {app.config.think}; thoughts are {shown}"
 
 
@@ -95,7 +95,7 @@ def set_(conversation: Conversation, argument: str) -> str:
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
     app = conversation.app
-    command = [sys.executable, "-m", "agent_cli", "--db", app.db.path, "-m", app.config.model, "doctor"]
+    command = [sys.executable, "-m", "agent_cli", "--db", str(app.path), "-m", app.config.model, "doctor"]
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         piped = subprocess.PIPE
