@@ -75,7 +75,7 @@ class App:
     def refuse_incognito(self) -> None:
         """Raises UsageError where nothing is kept, and nothing of the file can be changed."""
         if not self.keeps:
-            raise UsageError("this conversation is incognito: nothing is kept or changed; do it in another one")
+            raise UsageError("this conversation is incognito and apart from your file: do it in another one")
 
     def incognito(self, *, reads: bool = False) -> "App":
         """The same with a log that is in memory alone. `reads`: memory is read, from the file opened for reading."""
