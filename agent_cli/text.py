@@ -59,6 +59,8 @@ _END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）
 _ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
+_NEAR = 16  # characters, more than an abbreviation has
+_STOPPED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
 _WORD = Pattern(r"\w+")
 
 
@@ -103,10 +105,15 @@ def pieces(text: str) -> list[str]:
     """A text in sentences, blanks and all, adding up to it."""
     pieces, start = [], 0
     for end in _END.finditer(text):
-        if not _ABBREVIATED.search(text[start : end.end()]):
+        if not _ABBREVIATED.search(text[max(start, end.end() - _NEAR) : end.end()]):
             pieces.append(text[start : end.end()])
             start = end.end()
     return [*pieces, text[start:]]
+
+
+def stopped(sentence: str) -> str:
+    """With a full stop, unless something else ends it."""
+    return sentence if _STOPPED.search(sentence) else f"{sentence}."
 
 
 def words(text: str) -> list[str]:

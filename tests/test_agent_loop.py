@@ -33,6 +33,12 @@ def test_a_tools_result_goes_back_to_the_model(context):
     ]  # fmt: skip
 
 
+def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_log(context):
+    events = run(chunks([Text("Of f7 [f"), Text("12] I know [f7]."), Done()]), context, "What do you know of f7?")
+
+    assert text_of(events) == logged(context)[-1][1] == "Of f7 I know [f7]."
+
+
 def test_six_rounds_and_then_words(context):
     rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
     hired = agent(*rounds, "Enough.")

@@ -4,8 +4,11 @@ from datetime import date, datetime
 
 import pytest
 
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
 from tests import years
 from tests.conftest import Ran, empty
+from tests.ollama_server import script
 from tests.terminal import ENTER
 from tests.years import ZONE
 
@@ -39,6 +42,9 @@ def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
         "off: nothing is removed, however old it is",
         "agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years",
     ]
+    assert ran.out.splitlines()[-1] == (
+        "once on, what is old and taken in by the next grain goes by itself, without a question"
+    )
     assert program("retention", "apply", "--yes") == Ran(
         2, "", "agent: retention is off; `agent retention` says how to switch it on\n"
     )
@@ -59,6 +65,18 @@ def test_switched_on_it_shows_what_is_kept_how_long_and_why(program):
         "quarters               4 quarters  0 there    0 would go",
         "years                  2 years     0 there    0 would go",
     ]
+
+
+def test_what_waits_for_a_job_says_where_to_look(program):
+    switch_on(program)
+    db = Database(program.db)
+    db.prepare()
+    jobs.add(db, "learn", "s1", NOW)
+    db.close()
+    ran = program("retention")
+    assert "old but kept: 2 not taken in" in ran.out.splitlines()[0]
+    assert ran.err == "agent: not taken in: a summary or a job has yet to read it; see `agent jobs list`\n"
+    assert program("-q", "retention").err == ""
 
 
 def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):
@@ -130,3 +148,18 @@ def test_only_the_person_says_what_goes(program):
 )
 def test_what_cannot_be_pinned_is_told(program, command, said):
     assert program(*command) == Ran(2, "", f"agent: {said}\n")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["whose summary stands", "whose summary went too"])
+def test_of_a_session_whose_messages_are_gone_no_summary_is_made_up(program, server, told):
+    switch_on(program)
+    assert program("retention", "apply", "--yes").code == 0
+    gone = "session_id not in (select session_id from message)"
+    kept = program.rows(f"select session_id, text, at from summary where {gone} order by session_id")
+    session = kept[0][0] if told else 1
+    server.play(script.reply("The person bought a house."))
+    program.use(server).env["AGENT_MODEL"] = "auto"
+
+    assert program("sessions", "close", f"s{session}").out == ""
+
+    assert program.rows(f"select session_id, text, at from summary where {gone} order by session_id") == kept

@@ -9,7 +9,7 @@ from agent_cli.memory import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store.db import Database
-from tests.conftest import NOON, Program
+from tests.conftest import NOON, Program, Ran
 from tests.ollama_server import script
 
 SAID = (
@@ -141,6 +141,9 @@ def test_limit_is_the_most_that_is_listed(filled):
 def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
     assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is no day: write it like 2026-11-20\n"
     assert filled("search", "cat", "--kind", "dream").code == 2
+    assert filled("search", "cat", "--kind", "note", "--grain", "day") == Ran(
+        2, "", "agent: --grain finds summaries: leave out --kind, or say --kind summary alone\n"
+    )
 
 
 def test_the_doctor_finds_the_dentist_without_a_server(filled):

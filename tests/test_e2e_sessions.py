@@ -40,7 +40,7 @@ def talk(program, talked):
 
 def test_sessions_are_listed_latest_first(program, talk, talked):
     assert program("sessions", "list").out == (
-        "s2  2026-01-02  1 turns  qwen3:8b  how are you?\ns1  2026-01-02  2 turns  qwen3:8b  which tea?\n"
+        "s2  2026-01-02  1 turn   qwen3:8b  how are you?\ns1  2026-01-02  2 turns  qwen3:8b  which tea?\n"
     )
     assert program("sessions", "list", "--json", "--limit", "1").json == [
         {
@@ -104,6 +104,12 @@ def test_a_session_is_closed_with_a_summary(program, talk, server):
     assert program.rows("select text, method, model from summary") == [("They prefer green tea.", "model", "qwen3:8b")]
     assert program.rows("select closed_at is not null, holder from session") == [(1, None)] * 2
     assert program("sessions", "show", "s1").out == f"{SHOWN}## Summary\n\nThey prefer green tea.\n"
+
+
+def test_closing_a_closed_session_again_tells_nothing_that_changed_since_it_ended(program, talk, server):
+    program("facts", "add", "I have a cat")
+    server.play(script.reply("They like green tea."))
+    assert program("sessions", "close", "s1") == Ran(0, "They like green tea.\n", "agent: closed s1 “which tea?”\n")
 
 
 def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk):

@@ -221,6 +221,34 @@ def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     )
 
 
+def test_the_last_decision_on_a_skill_is_taken_back(program):
+    add(program)
+    written(program, "deploy-site", DEPLOY.replace("rsync", "scp"))
+    program("skills", "import", "library", "--accept", "--yes")
+    assert (
+        program("facts", "undo").out
+        == "taken back: k1 deploy-site is version 1 again\ntaken back: k2 deploy-site is rejected\n"
+    )
+    assert program("skills", "show", "deploy-site").out.endswith("2. rsync\n")
+    assert program("facts", "undo").err == "agent: there is no change to take back\n"
+
+
+def test_the_name_of_a_file_forges_no_line(program):
+    file = written(program, "a", DEPLOY)
+    (file.parent / "x\nagent: imported 9 skills").touch()
+    written(program, "b\nagent: all is well", "no skill")
+    ran = program("skills", "import", "library")
+    assert [line[:12] for line in ran.err.splitlines()] == ["agent: deplo", "agent: libra", "agent: 1 bro"]
+
+
+def test_a_skill_that_is_named_twice_is_taken_once(program):
+    add(program)
+    assert program("skills", "export", "deploy-site", "k1", "--to", "out").out == "wrote out/deploy-site/SKILL.md\n"
+    assert program("skills", "rm", "deploy-site", "k1").out == (
+        "hidden k1 “deploy-site” (agent skills restore deploy-site)\n"
+    )
+
+
 def test_an_export_writes_over_nothing_else(program):
     add(program)
     assert program("skills", "export", "--to", "out").out == "wrote out/deploy-site/SKILL.md\n"
@@ -251,6 +279,8 @@ WRONG = [
     (["add", "deploy-site", "-d", "y", "z"],
      "there is a skill deploy-site already; `agent skills edit deploy-site` changes it"),
     (["import", "nowhere"], "there is no nowhere"),
+    (["import", "~no-such-user/x"], "there is no ~no-such-user/x"),
+    (["import", "x" * 300], f"{'x' * 300} cannot be read: File name too long"),
     (["import", "."], ". holds no SKILL.md, and no folder with one"),
     (["import", ".", "--accept"],
      "--accept takes every file as right without a look: say --yes as well, or leave it to review"),

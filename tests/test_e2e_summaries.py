@@ -99,6 +99,9 @@ def test_a_summary_is_pinned_and_unpinned(program, talk):
         (("show", "2026-W01"), "there is no summary of 2026-W01 yet; `agent summaries rebuild 2026-W01` makes it now"),
         (("show", "y9"), "there is no summary y9; `agent summaries list` shows them all"),
         (("show", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
+        (("show", "2027"), "nothing is kept of 2027"),
+        (("pin", "2025-12"), "nothing is kept of 2025-12"),
+        (("rebuild", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
         (("show", "2025-W53"), "there is no week 2025-W53 in the calendar"),
         (("rebuild",), "name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain"),
         (("rebuild", "--all", "--grain", "session"),
@@ -107,6 +110,16 @@ def test_a_summary_is_pinned_and_unpinned(program, talk):
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_with_what_can(program, talk, words, said):
     assert program("summaries", *words) == Ran(2, "", f"agent: {said}\n")
+
+
+def test_a_summary_is_made_again_by_its_handle_too(program, talk, server):
+    program("summaries", "rebuild", "2026-01-02")
+    assert program("summaries", "rebuild", "y1").err.startswith(TOLD)
+
+
+def test_which_summaries_can_be_pinned_is_told_by_the_help(program):
+    assert "PERIOD|HANDLE" in program("summaries", "pin", "--help").out
+    assert "as in 2026-11-20" in program("summaries", "unpin", "--help").out
 
 
 def test_of_a_period_in_which_nothing_was_said_nothing_is_made(program, talk):

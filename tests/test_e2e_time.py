@@ -98,10 +98,11 @@ def test_closing_ends_with_what_has_changed_in_memory(program, server, terminal)
     shell.enter("/close").wait("closed s1").wait("+ f2 My cat is Mia").wait_prompt()
     assert "Rex" not in shell.text
 
-    program("ask", "hello")
+    shell.enter("hello again").wait("I see.", times=2).wait_prompt().signal(signal.SIGKILL)
+    shell.ended()
     program("facts", "rm", "f1")
     closed = program("sessions", "close", "s2")
-    assert closed.err == "agent: closed s2 “hello”\nagent: - f1 My dog is Rex\n"
+    assert closed.err == "agent: closed s2 “hello again”\nagent: - f1 My dog is Rex\n"
 
 
 def test_what_the_answers_took_is_counted(program, server):

@@ -1,3 +1,5 @@
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -19,11 +21,21 @@ from agent_cli.memory import details
         ("Due 2026-11-20 and again 2026-11-20.", ["2026-11-20"]),
         ("He weighs 82 kg, 5 % more.", ["82 kg", "5 %"]),
         ("I have 2 cats and 3 of them sleep.", ["2 cats"]),
+        ("Leaves at 07:45 from Graz, 20 with 3 bags.", ["07:45", "3 bags"]),
+        ("Call 0664 1234567 or +43 316 12 34 56.", ["0664 1234567", "+43 316 12 34 56"]),
+        ("Flight LH1234, invoice INV-2026-0042, plan B.", ["LH1234", "INV-2026-0042"]),
         ("Nothing to lift here, is there?", []),
     ],
 )
 def test_what_a_summary_would_lose_is_lifted_word_for_word(said, lifted):
     assert details.lift(said) == lifted
+
+
+@pytest.mark.parametrize("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
+def test_a_word_without_an_end_holds_nobody_up(word):
+    started = perf_counter()
+    details.lift(word * 30_000)
+    assert perf_counter() - started < 1
 
 
 @given(some.text())

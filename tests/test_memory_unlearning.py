@@ -66,6 +66,22 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
     assert (skill.body, skill.version) == ("Turn the wheel.", 3)
 
 
+@pytest.mark.parametrize("last", [1, 3])
+def test_what_the_person_wrote_before_and_brought_back_stays(file, here, last):
+    write(file, "open-safe", "Turn the wheel.")
+    learn(file, here, "open-safe", f"Turn the wheel slowly, the code is {SECRET}.")
+    skill = skills.get(file, 1, "person")
+    skill = skills.edit(file, skill, f"{skill.text}\nThen push.\n", noon)
+    skill = skills.restore(file, skill, noon, version=1)
+    if last == 3:
+        skills.restore(file, skill, noon, version=3)
+
+    erase(file, "s1")
+
+    assert bodies(file) == [("k1", "Turn the wheel.", 4)]
+    assert traces(file.path, SECRET) == 0
+
+
 def test_a_version_in_between_goes_and_the_present_one_stays(file, here):
     write(file, "open-safe", "Turn the wheel.")
     learn(file, here, "open-safe", f"Turn the wheel slowly to {SECRET}.")

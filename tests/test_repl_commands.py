@@ -155,7 +155,7 @@ def test_rename_and_sessions(conversation):
         run(conversation, "/rename Garden")
     say(conversation, "about the garden")
     assert run(conversation, "/rename The garden") == "s1 is now “The garden”"
-    assert run(conversation, "/sessions").endswith("1 turns  The garden")
+    assert run(conversation, "/sessions").endswith("1 turn   The garden")
     with pytest.raises(UsageError, match="'many' is no number"):
         run(conversation, "/sessions many")
 

@@ -69,7 +69,9 @@ Review 1 of 1 · k1                                from s1 “Publish it”, jus
     m2 assistant: Done.
 """.replace("_", " ")
     )
-    assert "\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent skills rm hides a skill again" in screen
+    assert (
+        "\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent facts undo takes the last decision back" in screen
+    )
     assert states(db) == [("accepted", 1)]
 
 
@@ -121,6 +123,25 @@ def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
     assert screen.endswith("0 kept, 0 rejected, 3 left\n")
     assert states(db) == [("accepted", 1), ("pending", 1), ("pending", 1)]
     assert skills.get(db, 1, "person").text == DEPLOY
+
+
+def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, reviewer, walk):
+    skills.add(db, "person", DEPLOY, noon)
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    propose(db, BETTER)
+    assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
+
+    assert review.undo_last(reviewer) == ["f1 waits again", "k1 deploy-site is version 1 again", "k2 waits again"]
+    assert review.waiting(reviewer) == [("fact", 1), ("skill", 2)]
+    assert review.undo_last(reviewer) == []
+
+
+def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, reviewer, walk):
+    propose(db)
+    walk("n")
+    adoption.add(db, HERE, Claim("I like tea", "typed"), lambda: NOON + timedelta(minutes=1))
+
+    assert review.undo_last(reviewer) == []
 
 
 def test_capital_a_keeps_facts_and_skills(db, walk):

@@ -29,7 +29,15 @@ class Draft:
 
     def arrive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
         """Take in a piece; gives what may be shown now."""
+        self.take_in(event)
+        if time.monotonic() >= self._next:
+            yield from self.flush()
+
+    def take_in(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
+        """Take in a piece, to be shown later."""
         match event:
+            case TextArrived(""):
+                return
             case TextArrived(text):
                 self.text += text
             case ThinkingArrived(text):
@@ -37,8 +45,6 @@ class Draft:
             case TextWasThinking():
                 self.thinking, self.text = self.thinking + self.text, ""
         self._waiting.append(event)
-        if time.monotonic() >= self._next:
-            yield from self.flush()
 
     def flush(self) -> Iterator[Event]:
         """Write down what has arrived, then give it out."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_cli.agent import context, estimate, opening, policy, prompt
+from agent_cli.agent import citations, context, estimate, opening, policy, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Asked,
@@ -125,14 +125,16 @@ def _reply(
     shown = request(agent, here, extra)
     schemas = offered(agent, here)
     draft, done = Draft(here, agent.model.name), Done("interrupted")
+    cited = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
         for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
             match chunk:
                 case Text(text):
-                    yield from draft.arrive(TextArrived(text))
+                    yield from draft.arrive(TextArrived(cited.feed(text)))
                 case Thinking(text):
                     yield from draft.arrive(ThinkingArrived(text))
                 case Rethought():
+                    yield from draft.arrive(TextArrived(cited.end()))
                     yield from draft.arrive(TextWasThinking())
                 case Note(text):
                     yield Noticed(text)
@@ -140,9 +142,11 @@ def _reply(
                     draft.calls.append(chunk)
                 case Done():
                     done = chunk
+        yield from draft.arrive(TextArrived(cited.end()))
         yield from draft.flush()
     except BaseException as error:
         cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
+        draft.take_in(TextArrived(cited.end()))
         draft.calls.clear()  # a call in a reply that broke off was never meant to run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):

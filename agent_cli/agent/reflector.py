@@ -90,7 +90,7 @@ def _propose(
 
 
 def _new(db: Database, session: int, characters: int) -> list[Entry]:
-    """The next exchanges that are over, with their tools, as many as fit and at least one; what was imported apart."""
+    """The next exchanges that are over, with their tools, as many as fit and at least what can teach; imports apart."""
     told = log.history(db, session, after=sessions.reflected_to(db, session))
     entries = [entry for entry in told if entry.message.role == "tool" or log.is_said(entry)]
     entries = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
@@ -99,7 +99,7 @@ def _new(db: Database, session: int, characters: int) -> list[Entry]:
     for end in [n for n, entry in enumerate(entries, 1) if entry.message.role == "assistant" and is_whole(entry)]:
         exchange = entries[start:end]
         room += sum(reflection.size(entry) for entry in exchange)
-        if chosen and room > characters:
+        if room > characters and _teaches(chosen):  # less would be passed over for ever
             break
         chosen, start = [*chosen, *exchange], end
     return chosen

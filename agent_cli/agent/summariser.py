@@ -39,11 +39,11 @@ def summarise(desk: Desk, job: jobs.Job) -> Effect:
     session = ids.number("session", job.subject)
     closed, count = _state(desk, session)
     said = summarising.transcript(desk.db, session, desk.characters)
-    if closed is None or not said:  # taken up again, or gone: nothing to summarise
-        return lambda: grains.queue_session(desk.db, session, desk.time())
-    ask, method, name = summariser(desk)
-    words = "".join(summarising.stream(said, ask))
-    made = summarising.make(desk.db, session, words, method, name)
+    made = None
+    if closed is not None and said:  # else it was taken up again, or is gone: there is nothing to summarise
+        ask, method, name = summariser(desk)
+        words = "".join(summarising.stream(said, ask))
+        made = summarising.make(desk.db, session, words, method, name)
 
     def effect() -> None:
         if _state(desk, session) == (closed, count):
@@ -70,11 +70,12 @@ def summarise_period(desk: Desk, job: jobs.Job) -> Effect:
     material = grains.read(desk.db, owner, period, desk.characters)
     if not material.items:
         return _unless_changed(desk, material, lambda: _settle(desk, material))
+    same = _unless_changed(desk, material, lambda: grains.queue_coarser(desk.db, material, desk.time()))
     if material.is_current(summaries.MODEL):
-        return lambda: grains.queue_coarser(desk.db, material, desk.time())
+        return same
     ask, method, name = summariser(desk)
     if material.is_current(method):
-        return lambda: grains.queue_coarser(desk.db, material, desk.time())
+        return same
     words = "".join(grains.stream(material, ask, desk.characters))
     made = grains.make(material, words, method, name)
     return _unless_changed(desk, material, lambda: grains.keep(desk.db, material, made, desk.time))
@@ -110,6 +111,9 @@ def _settle(desk: Desk, material: Material) -> None:
     """Without anything to make it from, what nothing else says any more stays, and all else goes."""
     if material.empty:
         grains.drop(desk.db, material, desk.time)
+    elif material.earlier and material.known != material.lost:
+        made = grains.make(material, "", material.earlier.method, material.earlier.model)
+        grains.keep(desk.db, material, made, desk.time)
 
 
 def _unless_changed(desk: Desk, material: Material, effect: Callable[[], object]) -> Effect:

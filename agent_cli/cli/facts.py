@@ -13,9 +13,11 @@ from agent_cli.cli.fact_told import became, day, found, note_masked, place, rece
 from agent_cli.cli.options import AsJson, Limit, moment
 from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, facts, graph, recall, replacing, sessions
+from agent_cli.memory import review as queue
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.claims import Claim
 from agent_cli.memory.facts import Fact
+from agent_cli.memory.proposals import Reviewer
 from agent_cli.messages import Origin
 from agent_cli.repl.editor import edited
 from agent_cli.store import ids
@@ -252,6 +254,10 @@ def undo(
     app_: App = context.obj.app()
     app_.refuse_child()
     fact = found(context, handle)[1] if handle else None
+    if fact is None and (told := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
+        for line in told:
+            output.say(f"taken back: {line}")
+        return
     undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # how each ends up
     for each in undone.values():
         output.say(f"taken back: {short(each)} {became(each)}")

@@ -1,10 +1,12 @@
 """`agent jobs`: the queue of work that may wait."""
 
 import time
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
+from agent_cli import clock
 from agent_cli.agent import worker
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
@@ -21,8 +23,18 @@ _ROUND = 60.0  # seconds between looks for what nobody has queued: a session lef
 def list_(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) -> None:
     """List jobs, those not done first."""
     app_ = context.obj.app()
+    now = app_.time()
     rows = jobs.listing(app_.db, limit)
+    if not as_json:
+        rows = [{**row, **_told(row, now)} for row in rows]
     output.listing(rows, ("id", "kind", "subject", "state", "attempts", "due_at", "error"), as_json=as_json)
+
+
+def _told(row: dict[str, Any], now: datetime) -> dict[str, str]:
+    """The time of a job by the person's clock; what is not due yet is for later."""
+    later = row["state"] == "ready" and row["due_at"] > clock.utc(now)
+    due = clock.local(row["due_at"], clock.offset(now))
+    return {"state": "later" if later else row["state"], "due_at": f"{due:%Y-%m-%d %H:%M}"}
 
 
 @app.command()
@@ -45,7 +57,7 @@ def run(
         if until_idle:
             break
         time.sleep(_PAUSE)
-    run.note(f"{done} jobs were run")
+    run.note("1 job was run" if done == 1 else f"{done} jobs were run")
 
 
 @app.command()

@@ -18,7 +18,10 @@ from agent_cli.memory.taken_in import HELD, OPEN, PINNED, SESSION, WAITS, WORKIN
 from agent_cli.store import events, ids
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Show and remove what is old and summarised; pin what stays."
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Show and remove what is old and summarised; pin what stays. Once `agent config set retention.preset short`"
+    " has switched it on, it goes by itself.",
 )
 
 _NAMES = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
@@ -32,7 +35,8 @@ agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months,
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
 agent config set retention.preset long     240 hours, 120 days, 24 weeks, 24 months, 16 quarters, 8 years
 agent config set retention.week keep       for one grain something else than the preset says
-agent config set retention '{}'            off again"""
+agent config set retention '{}'            off again
+once on, what is old and taken in by the next grain goes by itself, without a question"""
 
 Handles = Annotated[list[str], typer.Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
 
@@ -55,6 +59,8 @@ def overview(
         output.say(_OFF)
     else:
         output.listing(_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
+        if any(each.kept == WAITS for each in items):
+            context.obj.note("not taken in: a summary or a job has yet to read it; see `agent jobs list`")
         if dry_run:
             _list(items)
 

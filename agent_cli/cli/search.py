@@ -62,6 +62,8 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find what was said, noted, summarised or learned. The verdict tells whether it is known at all."""
+    if grain and set(kind or ()) - {Kind.summary}:
+        raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
     now = app_.time()
     allowed = Filter(

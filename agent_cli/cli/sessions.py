@@ -38,7 +38,7 @@ def list_(
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
     if not as_json:
-        rows = [{**row, "turns": f"{row['turns']} turns"} for row in rows]
+        rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
     output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)
 
 
@@ -88,12 +88,14 @@ def close(context: typer.Context, told: Told) -> None:
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
-    output.say()
+    if words:
+        output.say()
     made = summarising.make(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, made, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
-    for line in difference.since_opened(app_.db, session.id, session.owner, "agent facts review"):
-        output.note(line)
+    if session.closed_at is None:  # else it has been told, and what changed since is not its doing
+        for line in difference.since_opened(app_.db, session.id, session.owner, "agent facts review"):
+            output.note(line)
 
 
 @app.command()

@@ -13,8 +13,10 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import skill_file, skill_folders, skills
 from agent_cli.memory.skills import PENDING, Skill
 from agent_cli.store import ids
+from agent_cli.text import one_line
 
 _NAMED = 3  # files beside a skill that are named
+_PATH = 300  # characters of a path that are shown
 
 
 def export(
@@ -25,7 +27,7 @@ def export(
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
     app_: App = context.obj.app()
-    chosen = [found(app_, name) for name in dict.fromkeys(names or ())]
+    chosen = list(dict.fromkeys(found(app_, name) for name in names or ()))
     if to is None:
         if len(chosen) != 1:
             raise UsageError("name the one skill to print, or say with --to where to write them all")
@@ -73,7 +75,7 @@ def import_(
             new += _take_in(app_, file, accept, batch)
         except UsageError as error:
             broken += 1
-            output.note(f"{file} was skipped: {error}")
+            output.note(f"{one_line(str(file), _PATH)} was skipped: {error}")
     waits = "" if accept or not new else " (agent skills review)"
     output.say(f"imported {new} skill{'s' * (new != 1)}, {'accepted' if accept else 'pending'}{waits}")
     if broken:
@@ -90,7 +92,8 @@ def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
     skill = skill_folders.take_in(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
     if skill is None:
         name = skill_file.read(text).name
-        output.note(f"nothing new in {file}: {name} is known, waits already, or was rejected, hidden or forgotten")
+        told = f"{name} is known, waits already, or was rejected, hidden or forgotten"
+        output.note(f"nothing new in {one_line(str(file), _PATH)}: {told}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _accepted(skill)}")
@@ -98,5 +101,6 @@ def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
     left = skill_folders.beside(file)
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {', '.join(left[:_NAMED])}{more}")
+        names = ", ".join(one_line(each) for each in left[:_NAMED])
+        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
     return True

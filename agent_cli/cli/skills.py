@@ -193,7 +193,7 @@ def edit(context: typer.Context, name: Name) -> None:
 def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen = [found(app_, name) for name in dict.fromkeys(names)]
+    chosen = list(dict.fromkeys(found(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")

@@ -31,6 +31,12 @@ Told = Annotated[
 ]
 
 
+Those = Annotated[
+    list[str], typer.Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
+]
+_CLOSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
+
+
 class Grain(StrEnum):
     session = "session"
     day = "day"
@@ -91,19 +97,22 @@ def show(
 def rebuild(
     context: typer.Context,
     told: Annotated[
-        list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month.")
+        list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All that is over and has something to tell.")] = False,
     grain: Annotated[Grain | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
 ) -> None:
-    """Make summaries anew, now: first what they are made of, where that is missing, then those made of them."""
+    """Make summaries anew, now.
+
+    First what they are made of, where that is missing, then those made of them.
+    """
     run: Run = context.obj
     app_ = run.app()
     if bool(told) == every or (grain and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
     if grain is Grain.session:
-        raise UsageError("the summary of a session is written when it is closed: `agent sessions close s4`")
-    named = _all(app_, grain) if every else [periods.named(each, app_.time()) for each in told or ()]
+        raise UsageError(_CLOSED)
+    named = _all(app_, grain) if every else [_period(app_, each) for each in told or ()]
     desk = app_.desk(app_.db, Cancel())
     if summariser.summariser(desk)[0] is None:
         output.note("no model answers: sentences are extracted, and summarised when one does")
@@ -120,13 +129,13 @@ def rebuild(
 
 
 @app.command()
-def pin(context: typer.Context, told: list[str]) -> None:
+def pin(context: typer.Context, told: Those) -> None:
     """Have retention leave summaries alone."""
     _pin(context.obj.app(), told, pinned=True)
 
 
 @app.command()
-def unpin(context: typer.Context, told: list[str]) -> None:
+def unpin(context: typer.Context, told: Those) -> None:
     """Have retention treat them like all others again."""
     _pin(context.obj.app(), told, pinned=False)
 
@@ -154,7 +163,18 @@ def _found(app_: App, told: str) -> Summary:
     period = periods.named(told, app_.time())
     if summary := summaries.of_period(app_.db, owner, period.key):
         return summary
+    if not grain_sources.days(app_.db, owner, period.first, period.end):
+        raise UsageError(f"nothing is kept of {period.key}")
     raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
+
+
+def _period(app_: App, told: str) -> Period:
+    """The period that is named, or whose summary is named by its handle. Raises UsageError."""
+    if not re.fullmatch(r"[ys]\d+", told.strip().lower()):
+        return periods.named(told, app_.time())
+    if key := _found(app_, told).period:
+        return periods.parse(key)
+    raise UsageError(_CLOSED)
 
 
 def _plan(app_: App, named: list[Period]) -> list[Period]:

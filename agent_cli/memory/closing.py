@@ -14,15 +14,9 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
 
     One in which nothing was said gets none.
     """
-    rounds = forgotten.rounds(db)
-    extract = None if summaries.of(db, session) else summarising.make(db, session, "", summaries.EXTRACT, "")
+    rounds, extract = forgotten.rounds(db), _extract(db, session)
     with db.write():
-        _close(db, session, time, actor)
-        if not log.count(db, session) or summaries.is_current(db, session):
-            return
-        if extract and extract.text and forgotten.rounds(db) == rounds and not summaries.of(db, session):
-            summaries.keep_session(db, session, extract, time)
-        jobs.add(db, summarising.JOB, ids.handle("session", session), time())
+        _end(db, session, time, actor, extract if forgotten.rounds(db) == rounds else None)
 
 
 def close_with(db: Database, session: int, made: Made | None, time: clock.Clock, rounds: int | None = None) -> None:
@@ -46,9 +40,10 @@ def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
         return
     since = time() - silence
     for session in sessions.silent(db, since):
+        rounds, extract = forgotten.rounds(db), _extract(db, session)  # of thousands of messages it takes a second
         with db.write():
             if session in sessions.silent(db, since):  # another process may have noticed first
-                close(db, session, time, actor="program")
+                _end(db, session, time, "program", extract if forgotten.rounds(db) == rounds else None)
 
 
 def sweep(db: Database, time: clock.Clock) -> None:
@@ -60,6 +55,20 @@ def sweep(db: Database, time: clock.Clock) -> None:
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")
+
+
+def _extract(db: Database, session: int) -> Made | None:
+    """What stands for its first summary."""
+    return None if summaries.of(db, session) else summarising.make(db, session, "", summaries.EXTRACT, "")
+
+
+def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: Made | None) -> None:
+    _close(db, session, time, actor)
+    if not log.count(db, session) or summaries.is_current(db, session):
+        return
+    if extract and extract.text and not summaries.of(db, session):
+        summaries.keep_session(db, session, extract, time)
+    jobs.add(db, summarising.JOB, ids.handle("session", session), time())
 
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:

@@ -17,19 +17,23 @@ _LIFTED = Pattern(
     rf"""
       `[^`\n]{{2,120}}`                                              # a command
     | \bhttps?://[^\s<>"'”]+[^\s<>"'”.,;:!?)\]]                      # an address on the web
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                   # of mail
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                      # of mail
     | (?<![\w/])(?:~|\.{{1,2}})?/[\w.@+-]+(?:/[\w.@+-]+)*/?          # a path
     | \b[A-Za-z]:\\[^\s"<>|]+                                        # and on Windows
     | \b\d{{4}}-\d\d(?:-\d\d)?(?:[T\ ]\d\d:\d\d)?\b                  # a date
     | \b\d{{1,2}}\.?(?:st|nd|rd|th)?\ (?:of\ )?(?:{_MONTHS})\b(?:\ \d{{4}})?
     | \b(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
+    | (?<![\w.])(?:\+\d{{1,3}}|0\d{{2,4}})(?:[\ /-]\d{{2,9}})+\b  # a telephone number
+    | (?<!\w)(?-i:[A-Z]{{1,5}})-?\d{{2,}}\w*(?:-\w+)*               # a flight, an invoice
     | (?:[€$£]\ ?)?(?<![\w.])\d+(?:[.,:]\d+)*(?:\ ?(?:%|‰|°C?|[€$£]|[A-Za-zµ]{{1,6}}\b))?   # a number with its unit
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PART = Pattern(r"(`[^`\n]{2,120}`|(?:(?!; ).)*)(?:; |\Z)")
 _BARE = Pattern(r"\d{1,3}(?:st|nd|rd|th)?")  # says nothing alone
 _NO_UNIT = Pattern(
-    r"(?:an?|and|are|as|at|but|by|for|if|in|is|it|of|on|or|so|the|to|und|von|zu|im|am|de[rsnm]|die|das)$"
+    r"(?:an?|and|are|as|at|but|by|for|from|if|in|is|it|of|on|or|so|the|then|till|to|until|was|with"
+    r"|ab|am|auf|aus|bei|bis|de[rsnm]|die|das|im|ist|mit|nach|oder|um|und|von|vor|zu)$"
 )
 
 
@@ -52,11 +56,16 @@ def newest(texts: Iterable[str], characters: int) -> str:
     return "; ".join(reversed(kept))
 
 
+def parts(told: str) -> list[str]:
+    """Some details one by one; a command may hold what stands between them."""
+    return [each for each in _PART.findall(told) if each]
+
+
 def carried(told: Iterable[str], characters: int) -> str:
     """What some details of finer summaries become in a coarser one, at most this long: in turn one of each."""
     kept: list[str] = []
     room = characters
-    for turn in zip_longest(*(each.split("; ") for each in told if each)):
+    for turn in zip_longest(*map(parts, told)):
         for each in turn:
             if each and each not in kept and len(each) + 2 <= room:
                 room -= len(each) + 2

@@ -44,6 +44,11 @@ def shortened(told: str, characters: int) -> str:
     return "\n".join(_spread(lines, characters))[:characters]
 
 
+def inside(told: str, element: str) -> str:
+    """A text that cannot end the element it is put in, and so speak to the model in the program's name."""
+    return re.sub(rf"<(?=\s*/\s*{element}\b)", "‹", told, flags=re.IGNORECASE)
+
+
 def sentences(transcript: str) -> list[Sentence]:
     """Each sentence with its weight.
 
@@ -53,7 +58,7 @@ def sentences(transcript: str) -> list[Sentence]:
     said = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _said(line)]
     frequency = Counter(word for _, piece in said for word in _content(piece))
     return [
-        Sentence(speaker, _stopped(piece), _weight(speaker, piece, frequency), place)
+        Sentence(speaker, text.stopped(piece), _weight(speaker, piece, frequency), place)
         for place, (speaker, piece) in enumerate(said)
     ]
 
@@ -77,10 +82,6 @@ def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
     weight = sum(frequency[word] for word in words) / len(words)
     weight *= 1.0 if speaker == "assistant" else 1.5
     return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
-
-
-def _stopped(piece: str) -> str:
-    return piece if re.search(r"[.!?…。！？][\"'”’»)\]]*$", piece) else f"{piece}."
 
 
 def _middle_out(words: str, room: int) -> str:

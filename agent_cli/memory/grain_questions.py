@@ -37,7 +37,7 @@ def question(period: Period, items: Sequence[Item], characters: int) -> str:
     what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.grain, period.key)
     return _QUESTION.format(
         what=what, wanted=_WANTED[period.grain], most=SENTENCES[period.grain], grain=period.grain,
-        told=_told(items, characters),
+        told=digest.inside(_told(items, characters), period.grain),
     )  # fmt: skip
 
 

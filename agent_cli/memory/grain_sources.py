@@ -20,7 +20,7 @@ _FACTS = 50  # of one day, the newest; more came from a file
 _DAY = timedelta(days=1)
 
 _SAYS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
-    and date(m.at) is not null"""
+    and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # beyond, a day has none beside it
 _ON = "date(m.at, m.utc_offset || ' minutes')"  # by the person's clock, where they were then
 
 

@@ -43,8 +43,10 @@ class Material:
 
     def is_current(self, method: str) -> bool:
         """Whether the earlier one says all this already, and was made no worse than by this method."""
-        if self.earlier is None or (self.earlier.method != summaries.MODEL and method == summaries.MODEL):
+        if self.earlier is None:
             return False
+        if method == summaries.MODEL and self.earlier.method != method and not self.earlier.model:
+            return False  # an extract, and not for want of words: a model that had none is named beside it
         same = self.known - self.lost == {item.source for item in self.items}
         return same and all(item.at <= self.earlier.at for item in self.items)
 
@@ -77,7 +79,8 @@ def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again, the finest first."""
     found = [(periods.parse(key), owner) for owner, key, session in summaries.extracted(db) if session is None]
     for period, owner in sorted(found, key=lambda each: GRAINS.index(each[0].grain)):
-        queue(db, owner, period, now)
+        if not jobs.rests(db, JOB, _subject(owner, period), now):
+            queue(db, owner, period, now)
 
 
 def too_early(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
@@ -132,32 +135,34 @@ def stream(material: Material, ask: Ask | None, characters: int) -> Iterator[str
     if ask is None:
         yield grain_questions.extract(period, material.items)
         return
-    whole, most = "", SENTENCES[period.grain]
-    for piece in ask(grain_questions.question(period, material.items, characters)):
-        before, whole = whole, whole + piece
-        if len(text.sentences(whole)) > most:
-            yield text.beginning(whole, most)[len(before) :]
-            return
-        yield piece
+    question = grain_questions.question(period, material.items, characters)
+    yield from summarising.beginning(ask(question), SENTENCES[period.grain])
 
 
 def make(material: Material, words: str, method: str, model: str) -> Made:
     """The summary in these words, behind the sentences that have outlived their sources."""
-    if not words.strip():  # the model had nothing to say
+    if not words.strip() and material.items:  # the model had nothing to say
         words, method = grain_questions.extract(material.period, material.items), summaries.EXTRACT
-    kept = dict(material.outlived)
-    new = " ".join(text.sentences(words)[: SENTENCES[material.period.grain]])
-    whole = " ".join([*kept, new]) if new else " ".join(kept)
-    sentences = text.sentences(whole)
-    found = attribution.sources(sentences, [(item.source, item.words) for item in material.items])
-    before = [material.earlier.details] if material.earlier and material.lost else []
+    new = text.sentences(words)[: SENTENCES[material.period.grain]]
+    found = attribution.sources(new, [(item.source, item.words) for item in material.items])
+    whole, sources = summaries.joined([*dict(material.outlived).items(), *zip(new, found, strict=True)])
+    before = [_details_left(material)]
     return Made(
         whole,
         details.carried([*before, *(item.details for item in material.items)], DETAILS[material.period.grain]),
-        method, model,
-        tuple(kept.get(sentence, sources) for sentence, sources in zip(sentences, found, strict=True)),
+        method, model, sources,
         (*sorted(material.lost, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
     )  # fmt: skip
+
+
+def _details_left(material: Material) -> str:
+    """Those of what retention took; when something was hidden too, only those that stand in a sentence that is left."""
+    if material.earlier is None or not material.lost:
+        return ""
+    if material.known <= material.lost | {item.source for item in material.items}:
+        return material.earlier.details
+    told = " ".join(words for words, _ in material.outlived)
+    return "; ".join(each for each in details.parts(material.earlier.details) if each in told)
 
 
 def keep(db: Database, material: Material, made: Made, time: Clock) -> int:

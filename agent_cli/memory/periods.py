@@ -69,6 +69,8 @@ def parse(told: str) -> Period:
     for grain, pattern in _KEYS.items():
         if re.fullmatch(pattern, key):
             try:
+                if not 1 < int(key[:4]) < 9999:  # there the calendar has no day before, or none after
+                    raise ValueError(key)
                 return of(_first(grain, key), grain)
             except (ValueError, OverflowError) as error:
                 raise UsageError(f"there is no {grain} {key} in the calendar") from error

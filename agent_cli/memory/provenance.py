@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, sessions, telling, terms, unlearning, upward
+from agent_cli.memory import log, sessions, summarising, telling, terms, unlearning, upward
 from agent_cli.memory.index import KINDS
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import Sentence, Source
@@ -97,6 +97,8 @@ def walk(db: Database, names: Named) -> Walk:
     shorter = emptied | touched
     own = set(names.about) | set(_all(db, "summary", "session_id", shorter))
     gone = _sources(shorter, messages, facts, own | set(names.summaries))
+    told_by = _all(db, "summary", "id", names.summaries, wanted="session_id")  # a day names the session
+    gone += [Source("session", id) for id in told_by]
     linked = upward.linked(db, gone)
     days = upward.of_days(db, names.owner, _sorted(messages)) - linked
     again = (own | linked | days) - set(names.summaries)
@@ -116,12 +118,19 @@ def walk(db: Database, names: Named) -> Walk:
     )  # fmt: skip
     told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", found.summaries, wanted="session_id")))
     about = [*found.handles, *(ids.handle("session", id) for id in touched), *_subjects(db, names)]
+    queued = [*(id for id, _, _ in jobs.about(db, about)), *_making(db, told_by)]
     return Walk(
         **{
             **found.__dict__, "recollections": _recalled(db, found),
-            "openings": _sorted(set(told) - emptied), "jobs": tuple(id for id, _, _ in jobs.about(db, about)),
+            "openings": _sorted(set(told) - emptied), "jobs": _sorted(queued),
         }
     )  # fmt: skip
+
+
+def _making(db: Database, sessions: Iterable[int]) -> list[int]:
+    """Jobs that are to summarise sessions whose summary is named by its handle: it is not made again either."""
+    found = jobs.about(db, [ids.handle("session", id) for id in sessions])
+    return [id for id, kind, _ in found if kind == summarising.JOB]
 
 
 def _subjects(db: Database, names: Named) -> list[str]:

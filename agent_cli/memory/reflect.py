@@ -111,7 +111,7 @@ class Proposed:
 def question(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[Used]) -> str:
     """What the model is asked."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
-    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{_body(each.text)}\n" for each in used)
+    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
     day = f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
     lines = "\n".join(line for entry in entries for line in _lines(entry))
     return _QUESTION.format(
@@ -148,7 +148,7 @@ def read(answer: str) -> Found | None:
     for field, value in values.items():
         if not isinstance(value, str):
             raise ValueError(f"the {field} of the skill is no text")
-    return _checked(Found(**{field: text.visible(value).strip() for field, value in values.items()}))
+    return _checked(Found(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()}))
 
 
 def known(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
@@ -161,14 +161,18 @@ def known(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> 
 
 
 def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
-    """The skills that were read in a conversation, each in the version that was read last."""
+    """The skills that were read in a conversation, each in the version that was read last, as many as can be shown."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
         for entry in entries for call in entry.message.calls if call.name == READ_SKILL
     }  # fmt: skip
     present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
     read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
-    return list(read.values())[-_USED:]
+    shown: list[Used] = []
+    for each in reversed(read.values()):
+        if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _STEPS:
+            shown.insert(0, each)
+    return shown[-_USED:]
 
 
 def trust(entries: Sequence[Entry]) -> Origin:
@@ -240,8 +244,8 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
     states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
-        return any(terms.alike(_body(made), each.body) for each in others)
-    if _plain(_body(made)) in (_plain(base.skill.body), _plain(_body(base.text))):
+        return any(terms.alike(skill_file.body(made), each.body) for each in others)
+    if _plain(skill_file.body(made)) in (_plain(base.skill.body), _plain(skill_file.body(base.text))):
         return True
     change = _new_lines(made, base.text)
     return any(
@@ -251,15 +255,11 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
 
 def _new_lines(made: str, before: str) -> str:
     there = {_plain(line) for line in before.splitlines()}
-    return "\n".join(line for line in _body(made).splitlines() if _plain(line) not in there)
+    return "\n".join(line for line in skill_file.body(made).splitlines() if _plain(line) not in there)
 
 
 def _plain(words: str) -> str:
     return " ".join(words.casefold().split())
-
-
-def _body(told: str) -> str:
-    return skill_file.read(told).body
 
 
 def _lines(entry: Entry) -> list[str]:

@@ -46,12 +46,13 @@ class Limit:
 
     def before(self, now: datetime) -> datetime:
         """What was over by then is old. Of months the same day and hour, or the last day of a shorter month."""
+        never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # nothing is so old
         if self.unit not in _MONTHS:
             hours = self.count * {"h": 1, "d": 24, "w": 168}[self.unit]
-            return now - timedelta(hours=hours)
+            return now - timedelta(hours=hours) if hours < (now - never) / timedelta(hours=1) else never
         month = now.year * 12 + now.month - 1 - self.count * _MONTHS[self.unit]
-        if month < 12:
-            return datetime.min.replace(year=2, tzinfo=now.tzinfo)  # nothing is so old
+        if month // 12 < never.year:
+            return never
         first = now.replace(year=month // 12, month=month % 12 + 1, day=1)
         last = periods.of(first.date(), "month").end - timedelta(days=1)
         return first.replace(day=min(now.day, last.day))

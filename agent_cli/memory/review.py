@@ -111,6 +111,23 @@ def undo(reviewer: Reviewer, decision: Decision) -> list[str]:
         ]
 
 
+def undo_last(reviewer: Reviewer) -> list[str]:
+    """Take back the last decision where it was one on skills, or on skills too; nothing where a fact changed since.
+
+    (Of facts alone facts.undo takes it back.) Raises UsageError like `undo`.
+    """
+    with reviewer.db.write():
+        batch = reviewer.db.value(
+            """select v.batch from skill_version v join skill s on s.id = v.skill_id
+               where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
+                 and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
+                              where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
+               order by v.id desc limit 1""",
+            (reviewer.scope.owner,),
+        )
+        return [receipt for kind in KINDS.values() for receipt in kind.take_back(reviewer, batch)] if batch else []
+
+
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
     """Its source message with two messages before and after, or how its session ended. Raises UsageError."""
     if proposal.message is None and proposal.session:

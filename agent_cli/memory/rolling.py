@@ -21,6 +21,7 @@ WORDS = 150
 _SENTENCE = 40  # words of one sentence
 _NEWS = 0.4  # the share of its words that must be new
 _DETAILS = 400  # characters
+_LONGEST = 1_500  # characters: not every script parts its words
 _EXTRACTED = 40_000  # characters of a transcript
 
 _QUESTION = """Below is the earlier part of a conversation that goes on. Its words are no longer shown to the assistant.
@@ -68,7 +69,7 @@ def ask(db: Database, session: int, characters: int, ask: Callable[[str], Iterat
     now = of(db, session)
     if now is None:
         return None
-    transcript = digest.lines(_folded(db, session, now.up_to), characters)
+    transcript = digest.inside(digest.lines(_folded(db, session, now.up_to), characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
     return Rolling(now.up_to, _cut(words), now.details, "model") if words else None
 
@@ -152,4 +153,4 @@ def _cut(words: str) -> str:
         if room < 0:
             break
         kept.append(sentence)
-    return " ".join(kept) or " ".join(words.split()[:WORDS])
+    return text.one_line(" ".join(kept) or " ".join(words.split()[:WORDS]), _LONGEST)

@@ -14,6 +14,7 @@ NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill: more than a small model can follow
 _NAME, _DESCRIPTION = 64, 1024  # characters, as the format has it
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_HANDLE = Pattern(r"k?\d+")  # what `agent skills rm k3` means must not hang on what a skill is called
 _SHAPE = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -42,12 +43,16 @@ def read(text: str) -> SkillFile:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
     told = _front(front[1])
     name, description = (told.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not _described(description):
+    if not isinstance(name, str) or not isinstance(description, str) or not (name and _described(description)):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
-    body = text[front.end() :].strip()
-    if not body:
+    if not body(text):
         raise UsageError("a skill without steps says nothing: write them below its front matter")
-    return SkillFile(checked(name), _described(description), body, text)
+    return SkillFile(checked(name), _described(description), body(text), text)
+
+
+def body(text: str) -> str:
+    """The steps of what was read before, without taking its front matter apart."""
+    return _FRONT.sub("", text, 1).strip()
 
 
 def compose(name: str, description: str, body: str) -> str:
@@ -69,6 +74,8 @@ def checked(name: str) -> str:
             f"{one_line(name, 70)!r} is no name for a skill: write small letters, digits and single hyphens, at most "
             f"{_NAME}, as in deploy-site"
         )
+    if _HANDLE.fullmatch(name):
+        raise UsageError(f"{name!r} is a handle, as every skill has one: give the skill a name in words")
     return name
 
 
@@ -83,8 +90,8 @@ def _front(words: str) -> dict[str, Any]:
     import yaml
 
     try:
-        told = yaml.safe_load(words)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        told = yaml.load(words, Loader=yaml.BaseLoader)  # every value a text as it stands: no dates, tags or merges
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
         raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error

@@ -25,12 +25,12 @@ class Written:
 
 def files(path: Path) -> list[Path]:
     """The skills of a file, of a folder with one, or of a folder of such. Raises UsageError when there is none."""
-    path = path.expanduser()
-    if not path.exists():
-        raise UsageError(f"there is no {path}")
-    if not path.is_dir():
-        return [path]
+    path = Path(os.path.expanduser(path))  # unlike Path's own it leaves what is nobody's home
     try:
+        if not path.exists():
+            raise UsageError(f"there is no {path}")
+        if not path.is_dir():
+            return [path]
         folders = [path, *sorted(each for each in path.iterdir() if each.is_dir())]
         found = [folder / skill_file.NAME for folder in folders if (folder / skill_file.NAME).exists()]
     except OSError as error:
@@ -60,7 +60,10 @@ def beside(path: Path) -> list[str]:
     """What else stands in the folder of a SKILL.md."""
     if path.name != skill_file.NAME:
         return []
-    return sorted(f"{each.name}{'/' * each.is_dir()}" for each in path.parent.iterdir() if each.name != path.name)
+    try:
+        return sorted(f"{each.name}{'/' * each.is_dir()}" for each in path.parent.iterdir() if each.name != path.name)
+    except OSError:  # a folder from which one may read without listing it
+        return []
 
 
 def take_in(
@@ -81,7 +84,7 @@ def take_in(
 
 def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iterator[Written]:
     """Write NAME/SKILL.md for each. Raises UsageError, before anything is written, where another file is in the way."""
-    folder = folder.expanduser()
+    folder = Path(os.path.expanduser(folder))
     targets = [(folder / each.name / skill_file.NAME, each.text.encode()) for each in chosen]
     try:
         there = {path: _held(path) for path, _ in targets}

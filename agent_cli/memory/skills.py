@@ -6,7 +6,7 @@ its own, which a yes writes into the skill as its next version. Every version st
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -52,7 +52,7 @@ class Skill:
 
     @property
     def body(self) -> str:
-        return skill_file.read(self.text).body
+        return skill_file.body(self.text)
 
     def described(self) -> dict[str, Any]:
         target = ids.handle("skill", self.target_id) if self.target_id else None
@@ -191,11 +191,8 @@ def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str
     told = skill_file.read(text)
     with db.write():
         now = get(db, skill.id, skill.owner)
-        if (now.text, now.state) != (skill.text, skill.state):
+        if (now.text, now.state, now.hidden_at) != (skill.text, skill.state, skill.hidden_at):
             raise UsageError(f"{skill.handle} was changed meanwhile, and was left as it is now; look at it again")
-        other = _of_name(db, skill.owner, told.name)
-        if now.state == ACCEPTED and other and other.id != skill.id:
-            raise UsageError(f"there is another skill {told.name} already: {skill.name} was left as it is")
         return _change(
             db, now, "edited", time, batch=batch, text=told.text, name=told.name, description=told.description,
             version=now.version + (now.state == ACCEPTED),
@@ -212,9 +209,6 @@ def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None =
     """Bring a hidden skill back, or make an older version the present one. Raises UsageError when there is none."""
     with db.write():
         now = get(db, skill.id, skill.owner)
-        other = _of_name(db, now.owner, now.name)
-        if other and other.id != now.id:
-            raise UsageError(f"there is another skill {now.name} meanwhile, {other.handle}: hide that first")
         if version is None or version == now.version:
             return _change(db, now, "restored", time, hidden_at=None)
         older = next((each for each in versions(db, now) if each.version == version), None)
@@ -281,10 +275,12 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete skills with all their versions, out of the index first. Runs in the caller's transaction."""
     index.erase_many(db, "k", found)
-    listed = (json.dumps(list(found)),)
-    db.execute("delete from skill_version where skill_id in (select value from json_each(?))", listed)
-    db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", listed)
-    db.execute("delete from skill where id in (select value from json_each(?))", listed)
+    listed, at = (json.dumps(list(found)),), "in (select value from json_each(?))"
+    without = "json_set(was, '$.target_id', null)"
+    db.execute(f"delete from skill_version where skill_id {at}", listed)
+    db.execute(f"update skill_version set was = {without} where was ->> 'target_id' {at}", listed)
+    db.execute(f"update skill set target_id = null where target_id {at}", listed)
+    db.execute(f"delete from skill where id {at}", listed)
 
 
 def drop(db: Database, versions: Sequence[int], sessions: Sequence[int]) -> None:
@@ -376,8 +372,14 @@ def _change(
     db: Database, skill: Skill, change: str, time: clock.Clock, *, actor: str = "person", batch: str = "",
     undone: int = 0, **values: Any,
 ) -> Skill:  # fmt: skip
-    """Change some columns and keep how they were. Runs in the caller's transaction."""
+    """Change some columns and keep how they were. Runs in the caller's transaction.
+
+    Raises UsageError when another skill would have its name too.
+    """
     before = get(db, skill.id, skill.owner)
+    after = replace(before, **values)
+    if after.current and (other := _of_name(db, after.owner, after.name)) and other.id != after.id:
+        raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
     put(db, skill.id, **{"changed_at": clock.utc(time()), **values})
     changed = get(db, skill.id, skill.owner)
     _record(db, changed, before, change, time, actor, batch, undone)

@@ -5,9 +5,11 @@ for good: so a sentence whose sources are all gone is kept when its summary is m
 """
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import accumulate
 
 from agent_cli import clock, text
 from agent_cli.memory import index
@@ -65,6 +67,23 @@ class Summary:
     @property
     def handle(self) -> str:
         return ids.handle("summary", self.id)
+
+
+def joined(told: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
+    """One text of some sentences, and what each of it comes from, as `text.sentences` numbers them.
+
+    Two may run together, as when one ends with a number: then that comes from what both come from.
+    """
+    words = [*(text.stopped(each) for each, _ in told[:-1]), *(each for each, _ in told[-1:])]
+    ends = list(accumulate(len(each) + 1 for each in words))
+    whole, at = " ".join(words), 0
+    sources: list[tuple[Source, ...]] = []
+    for piece in text.pieces(whole):
+        first, at = at, at + len(piece)
+        if piece.strip():
+            inside = slice(bisect_right(ends, first + 1), bisect_left(ends, at) + 1)  # a piece begins with its blank
+            sources.append(tuple(dict.fromkeys(each for _, found in told[inside] for each in found)))
+    return whole, tuple(sources)
 
 
 def keep_session(db: Database, session: int, made: Made, time: clock.Clock) -> int | None:
@@ -241,13 +260,13 @@ def shorten(db: Database, id: int, kept: Sequence[Sentence]) -> None:
     """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
     index.erase(db, "y", id)  # before its words change
     whole = tuple(sources(db, id).get(0, ()))
-    told = " ".join(words for words, _ in kept)
+    told, found = joined(kept)
     db.execute(
         """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
            where id = ?""",
         (told, id),
     )
-    _set_sources(db, id, Made(told, "", "", "", tuple(found for _, found in kept), whole))
+    _set_sources(db, id, Made(told, "", "", "", found, whole))
 
 
 def drop_sources(db: Database, found: Iterable[Source]) -> None:

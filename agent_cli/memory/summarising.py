@@ -5,7 +5,7 @@ of the transcript that say most, marked as extracted, and made again when a mode
 that each sentence comes from, and word for word what summaries lose.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from agent_cli import text
@@ -17,6 +17,7 @@ from agent_cli.store.db import Database
 SENTENCES = 5
 _EXTRACTED = 20_000  # characters of a transcript
 _DETAILS = 300
+_LONGEST = 4_000  # characters of what a model says
 JOB = "summary"
 
 Ask = Callable[[str], Iterator[str]]
@@ -32,17 +33,26 @@ and what was left open. State only what is said. No heading, no list, no introdu
 
 
 def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
-    """The words of a summary as they come, at most five sentences. `ask` None extracts instead."""
+    """The words of a summary as they come, at most five sentences; none of nothing. `ask` None extracts instead."""
     if ask is None:
         yield extract(transcript)
         return
+    if not transcript:  # a model would make something up
+        return
+    yield from beginning(ask(_QUESTION.format(transcript=digest.inside(transcript, "conversation"))), SENTENCES)
+
+
+def beginning(pieces: Iterable[str], count: int) -> Iterator[str]:
+    """What a model says up to the end of its `count`-th sentence, as it comes; one that finds no end is cut off."""
     whole = ""
-    for piece in ask(_QUESTION.format(transcript=transcript)):
-        before, whole = whole, whole + piece
-        if len(text.sentences(whole)) > SENTENCES:
-            yield text.beginning(whole, SENTENCES)[len(before) :]
+    for piece in pieces:
+        before, whole = whole, (whole + piece)[:_LONGEST]
+        if len(text.sentences(whole)) > count:
+            yield text.beginning(whole, count)[len(before) :]
             return
-        yield piece
+        yield whole[len(before) :]
+        if len(whole) == _LONGEST:
+            return
 
 
 def cut(words: str) -> str:
@@ -62,11 +72,14 @@ def transcript(db: Database, session: int, characters: int) -> str:
 
 
 def make(db: Database, session: int, words: str, method: str, model: str) -> Made | None:
-    """The summary in these words, with its sources and details; None when there is nothing to say, or nothing new."""
+    """The summary in these words, with its sources and details; None when a model has nothing to add to its own."""
     if not words.strip():  # the model had nothing to say
-        if summaries.of(db, session):
-            return None
+        earlier = summaries.of(db, session)
+        if earlier and earlier.method == summaries.MODEL:
+            return None  # an extract is made anew, to stand beside the name of the model: it is not asked again
         words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
+        if not words:
+            return None
     said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
     earlier = summaries.of(db, session)
     outlived = summaries.outlived(db, earlier) if earlier else []
@@ -75,15 +88,12 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
     lifted = details.newest((entry.message.text for entry in said), _DETAILS)
     if earlier and outlived:  # so do the details of what is gone
         lifted = details.carried([earlier.details, lifted], _DETAILS)
-    return Made(
-        " ".join([*(sentence for sentence, _ in outlived), *new]),
-        lifted, method, model,
-        (*(found for _, found in outlived), *attribution.sources(new, items)),
-    )  # fmt: skip
+    told, sources = summaries.joined([*outlived, *zip(new, attribution.sources(new, items), strict=True)])
+    return Made(told, lifted, method, model, sources)
 
 
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again."""
     for _, _, session in summaries.extracted(db):
-        if session is not None:
+        if session is not None and not jobs.rests(db, JOB, ids.handle("session", session), now):
             jobs.add(db, JOB, ids.handle("session", session), now)

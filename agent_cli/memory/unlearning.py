@@ -124,12 +124,17 @@ def _wordings(db: Database, id: int) -> list[Wording]:
 
 
 def _lost(told: Sequence[Wording], wanted: Wanted, sessions: set[int], about: Callable[[str], bool]) -> set[str]:
-    """The texts that say the topic, and those with erased words, from the first on that was learned there."""
-    lost, learned = set[str](), False
+    """The texts that say the topic, and those with erased words, from the first on that was learned there.
+
+    What stood there before came from elsewhere, and may have been brought back since.
+    """
+    lost, before, learned = set[str](), set[str](), False
     for each in told:
         says = bool(wanted.within(telling.folded(each.told)))
         learned |= says and each.origin == "model" and each.session in sessions
-        if (says and learned) or about(each.told):
+        if not learned:
+            before.add(each.text)
+        if (says and learned and each.text not in before) or about(each.told):
             lost.add(each.text)
     return lost
 

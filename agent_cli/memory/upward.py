@@ -32,7 +32,7 @@ def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     """The summaries of all periods that hold the days of these messages."""
     days = db.rows(
         """select distinct date(at, utc_offset || ' minutes') from message
-           where id in (select value from json_each(?))""",
+           where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
         (json.dumps(messages),),
     )
     keys = {periods.of(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.GRAINS}

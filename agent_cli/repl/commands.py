@@ -127,7 +127,11 @@ def close(conversation: Conversation, argument: str) -> Result:
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, _count(argument))
-    lines = [f"{row['id']:<6} {row['last_at'][:10]}  {row['turns']:>4} turns  {row['title']}" for row in rows]
+    counts = [f"{row['turns']:>4} turn{' ' if row['turns'] == 1 else 's'}" for row in rows]
+    lines = [
+        f"{row['id']:<6} {row['last_at'][:10]}  {count}  {row['title']}"
+        for row, count in zip(rows, counts, strict=True)
+    ]
     return "\n".join(lines) or "there are no sessions yet"
 
 

@@ -200,13 +200,7 @@ class Review:
         left = len(review.waiting(self._reviewer, self._session))
         _say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
         if self._decided and self._at >= len(self._queue):  # no key is left to say it with
-            last = self._decided[-1][1]
-            if any(each.kind == "fact" for each in last.proposals):
-                _say("agent facts undo takes the last decision back")
-            elif last.kept:
-                _say(
-                    "agent skills rm hides a skill again, agent skills restore --version N brings its former text back"
-                )
+            _say("agent facts undo takes the last decision back")
 
 
 def _these(count: int) -> str:

@@ -40,8 +40,8 @@ def summary(conversation: Conversation, argument: str) -> Work:
                 yield TextArrived(f"\n{older}" if shown else older)
             if found.details:
                 yield Noticed(f"verbatim: {found.details}")
-            how = "extracted, by no model" if found.method == summaries.EXTRACT else "summarised"
-            yield Noticed(f"{period.key} ({found.handle}), {how}{' just now' if shown else ''}")
+            how, why = ("extracted", ": no model answered") if found.method == summaries.EXTRACT else ("summarised", "")
+            yield Noticed(f"{period.key} ({found.handle}), {how}{' just now' if shown else ''}{why}")
         finally:
             db.close()
 

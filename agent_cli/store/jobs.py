@@ -18,6 +18,7 @@ from agent_cli.store.db import Database
 
 LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
 ATTEMPTS = 5
+_REST = timedelta(days=1)
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
@@ -36,13 +37,14 @@ class LeaseLost(Exception):
 def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | None = None) -> None:
     """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run.
 
-    `due`: not before this.
+    `due`: not before this. One that waits for a later time comes forward, as after a clock was set back.
     """
     with db.write():
         db.execute(
             """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
                on conflict (kind, subject) where state <> 'done' do update
-                  set state = 'ready', attempts = 0, due_at = excluded.due_at, error = '' where state = 'parked'""",
+                  set state = 'ready', attempts = 0, due_at = excluded.due_at, error = ''
+                  where state = 'parked' or (state = 'ready' and attempts = 0 and due_at > excluded.due_at)""",
             (ids.new(now), kind, subject, clock.utc(max(now, due or now)), clock.utc(now), clock.offset(now)),
         )
 
@@ -126,6 +128,16 @@ def waits(db: Database, kind: str, subject: str | None = None) -> bool:
         db.value(
             "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1",
             (kind, subject),
+        )
+    )
+
+
+def rests(db: Database, kind: str, subject: str, now: datetime) -> bool:
+    """Whether it was given up less than a day ago: without a new reason it is not tried again so soon."""
+    return bool(
+        db.value(
+            "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?",
+            (kind, subject, clock.utc(now - _REST)),
         )
     )
 

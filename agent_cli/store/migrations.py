@@ -50,7 +50,7 @@ def queue_days(db: Database) -> None:
     for (day,) in db.rows(
         """select distinct date(m.at, m.utc_offset || ' minutes') from message m join session s on s.id = m.session_id
            where s.owner = 'person' and s.source is null and m.role in ('user', 'assistant') and m.text <> ''
-             and date(m.at) is not null
+             and date(m.at) is not null and m.at >= '0002' and m.at < '9999'
            order by 1 desc"""
     ):
         end = datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), now.tzinfo)

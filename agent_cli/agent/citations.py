@@ -1,0 +1,68 @@
+"""What a model cites: handles of memory in brackets, as in [f12]. One that it was not shown it made up: it is left out.
+
+An answer streams, so what may become a citation is held until that is decided. In code a bracket is an index.
+"""
+
+import re
+from collections.abc import Iterable
+
+_HANDLE = re.compile(r"\b[fnsmyk]\d{1,9}\b")
+_MARK = re.compile(
+    r"(?P<ticks>`+)|(?P<line>\n)|(?P<before>^|(?<=\s)| )\[(?P<cited>[fnsmyk]\d{1,9}(?:, ?[fnsmyk]\d{1,9}){0,9})\]"
+)
+_OPEN = re.compile(r"(?:`+|\s?\[[fnsmyk0-9, ]{0,120}|\s)\Z")  # what the next piece may make a mark of
+_FENCE = 3
+
+
+def handles(texts: Iterable[str]) -> frozenset[str]:
+    """The handles that stand in some texts."""
+    return frozenset(found for text in texts for found in _HANDLE.findall(text))
+
+
+class Citations:
+    """Passes the pieces of an answer on, without citations of what is not known."""
+
+    def __init__(self, known: frozenset[str]):
+        self._known = known
+        self._held = ""
+        self._ticks = 0  # how many began the code we are in
+        self._last = "\n"  # the character before what is held
+
+    def feed(self, piece: str) -> str:
+        """What of the answer can be passed on now."""
+        text = self._held + piece
+        tail = _OPEN.search(text)
+        cut = tail.start() if tail else len(text)
+        self._held = text[cut:]
+        return self._passed(text[:cut])
+
+    def end(self) -> str:
+        """What was still held."""
+        held, self._held = self._held, ""
+        return self._passed(held)
+
+    def _passed(self, text: str) -> str:
+        if not text:
+            return ""
+        whole = self._last + text  # so that a mark sees what stands before it
+        self._last = text[-1]
+        return _MARK.sub(self._replaced, whole)[1:]
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        if ticks := found["ticks"]:
+            self._tick(len(ticks))
+            return found[0]
+        if found["line"]:
+            self._ticks = self._ticks if self._ticks >= _FENCE else 0
+            return found[0]
+        if self._ticks:
+            return found[0]
+        kept = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
+        return f"{found['before']}[{', '.join(kept)}]" if kept else ""
+
+    def _tick(self, count: int) -> None:
+        """Code begins with some ticks, and ends with as many."""
+        if not self._ticks:
+            self._ticks = count
+        elif count == self._ticks or (self._ticks >= _FENCE and count >= self._ticks):
+            self._ticks = 0

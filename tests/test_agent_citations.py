@@ -1,0 +1,41 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from agent_cli.agent.citations import Citations, handles
+
+KNOWN = frozenset({"f12", "n4"})
+
+
+def passed(text, size=10_000):
+    cited = Citations(KNOWN)
+    return "".join(cited.feed(text[n : n + size]) for n in range(0, len(text), size)) + cited.end()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("You live in Graz [f12].", "You live in Graz [f12]."),
+        ("You live in Graz [f99].", "You live in Graz."),
+        ("[f99] You live in Graz.", " You live in Graz."),
+        ("Graz [f12, f99, n4] it is", "Graz [f12, n4] it is"),
+        ("Graz [f99][f12]", "Graz[f12]"),
+        ("`a [f99]` and a[n1] and [f99]", "`a [f99]` and a[n1] and"),
+        ("```\nx [m1]\n```\n[m1] y", "```\nx [m1]\n```\n y"),
+        ("an unclosed ` is over at the line's end\n [f99] so", "an unclosed ` is over at the line's end\n so"),
+        ("[f] [12] [link](f99) [ f99", "[f] [12] [link](f99) [ f99"),
+        ("ends with [f9", "ends with [f9"),
+        ("", ""),
+    ],
+)
+def test_a_made_up_citation_is_left_out_and_a_real_one_stays(said, shown):
+    assert passed(said) == shown
+
+
+@given(text=some.text("ab `\n[]f12n4,9", max_size=60), size=some.integers(1, 7))
+def test_however_an_answer_is_cut_into_pieces_it_reads_the_same(text, size):
+    assert passed(text, size) == passed(text)
+
+
+def test_handles_are_those_that_stand_in_the_request():
+    assert handles(["- f12, 3 May: x", "(s4) n7n8 m1"]) == {"f12", "s4", "m1"}
