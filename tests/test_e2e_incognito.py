@@ -91,3 +91,15 @@ def test_with_a_closed_standard_input_the_keyboard_goes_on(program, terminal, se
     shell = terminal("-i").wait_prompt()
     shell.enter("hi").wait("Fine.").wait_prompt()
     assert shell.type("\x04").ended() == 0
+
+
+def test_a_conversation_without_memory_says_so_and_is_kept(program, terminal, server):
+    program.env["AGENT_BACKGROUND_JOBS"] = "false"  # they would ask the model too
+    program("ask", "my name is Ada")
+    program("ask", "--session", "s1", "remember it")
+    server.play(script.reply("Who knows."))
+    shell = terminal("--no-memory").wait("nothing of memory is read in this run; what is said is kept")
+    shell.wait("memory is not read").wait_prompt().enter("who am I?").wait("Who knows.").wait_prompt()
+    assert shell.type("\x04").ended() == 0
+    assert "Ada" not in str(server.turns[-1]["messages"])
+    assert program.rows("select count(*) from message where text = 'who am I?'") == [(1,)]
