@@ -101,7 +101,7 @@ class App:
     def refuse_incognito(self) -> None:
         """Raises UsageError where nothing is kept, and nothing of the file can be changed."""
         if not self.keeps:
-            raise UsageError("this conversation is incognito: nothing is kept or changed; do it in another one")
+            raise UsageError("this conversation is incognito and apart from your file: do it in another one")
 
     def incognito(self, *, reads: bool = False) -> "App":
         """The same with a log that is in memory alone. `reads`: memory is read, from the file opened for reading."""
@@ -212,7 +212,7 @@ class App:
         self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
     ) -> Generator[Event, None, None]:
         """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
-        learns = self.learns and self.config.learn == "ask"
+        learns = self._may_learn
         ear = listener.Ear(at_keyboard and not self.child, learns, self.single, self.keeps)
         return listener.listen(turn, here, parts, ear)
 
@@ -256,6 +256,10 @@ class App:
             self.report_damage(here.db, damaged)
 
     @property
+    def _may_learn(self) -> bool:
+        return self.learns and self.keeps and self.config.learn == "ask"
+
+    @property
     def silence(self) -> timedelta:
         """How long nothing is said before a session is closed."""
         return timedelta(minutes=self.config.close_after)
@@ -284,9 +288,9 @@ class App:
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
-        learns, model = self.learns and self.config.learn == "ask", lambda: self.cheap_model(db)
+        model, retention = lambda: self.cheap_model(db), self.config.retention if self.keeps else {}
         return Desk(
-            db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, learns, self.config.retention
+            db, self.time, model, self.meaning, max(2000, room), cancel, self.silence, self._may_learn, retention
         )
 
 

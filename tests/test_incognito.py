@@ -64,7 +64,7 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
         ("assistant", "Friday."),
     ]
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
-    assert list(agent.tools) == ["jot", "read_jottings"]
+    assert [tool["name"] for tool in loop.offered(agent, here)] == ["jot", "read_jottings"]
     assert (jobs.due(here.db, app.time()), content(app)) == (False, before)
 
 
@@ -76,8 +76,8 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
-    assert list(agent.tools) == [
-        "jot", "read_jottings", "search_notes", "search_memory", "timeline", "read_skill",
+    assert [tool["name"] for tool in loop.offered(agent, here)] == [
+        "jot", "read_jottings", "search_notes", "search_memory", "timeline",
     ]  # fmt: skip
     assert {each.handle for each in recollections.of(here.db, 1)} == {"n1", "f1"}
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
@@ -138,3 +138,13 @@ def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):
         "nothing is known of it",
         "no note has these words",
     ]
+
+
+def test_a_model_that_keeps_something_in_an_incognito_conversation_is_told_that_nothing_is_kept(app):
+    keeping = calls(("save_note", {"text": "tea"}), ("propose_fact", {"statement": "I drink tea."}))
+    _, here, _ = ask(app.incognito(), keeping, "I cannot.")
+
+    said = "nothing was kept: the conversation is incognito; tell the person"
+    answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
+    assert answers == [said, said]
+    assert here.db.value("select count(*) from note") == 0

@@ -134,7 +134,10 @@ def start(
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
     run.resume, run.latest, run.interactive = resume, continue_, interactive
-    run.color, run.plain, run.aloud = color, plain, screen_reader or bool(os.environ.get("ACCESSIBLE"))
+    run.color, run.plain = color, plain
+    run.aloud = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
+    if screen_reader:
+        os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation ask for it there
     run.read(memory, no_memory)
     run.incognito = incognito
     run.child = MARK in os.environ

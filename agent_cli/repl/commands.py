@@ -62,6 +62,10 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {}
+_ON_THE_FILE = {
+    "/close", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume", "/review", "/sessions",
+    "/skills", "/summary",
+}  # fmt: skip
 
 
 def command(
@@ -97,6 +101,13 @@ def find(line: str) -> tuple[Command, str] | None:
     near = sorted(begin) or get_close_matches(told, names, 1)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; /help lists them all"
     raise UsageError(f"there is no {told}{hint}")
+
+
+def run(conversation: Conversation, found: Command, argument: str) -> Result:
+    """Run a command. Raises UsageError where it is about the file and the conversation is incognito."""
+    if found.name in _ON_THE_FILE:
+        conversation.app.refuse_incognito()
+    return found.run(conversation, argument)
 
 
 @command("/help [COMMAND]", "/?", completes=("command",))

@@ -11,6 +11,8 @@ from agent_cli.memory.sessions import Session
 
 def carried_over(app: App) -> str:
     """What a new session here is told of earlier ones; empty when there are none anywhere."""
+    if not app.reads:
+        return "nothing of memory is read in this run; what is said is kept"
     db, scope = app.db, app.scope
     composed, previous = opening.compose(db, scope)
     shown = opening.within(composed, app.config.num_ctx)

@@ -121,7 +121,7 @@ class Shell:
             # A slash that came with a paste is text: nothing pasted can give a command.
             found = commands.find(said) if parts and parts[0].origin == "typed" else None
             if found:
-                result = found[0].run(self._talk, found[1])
+                result = commands.run(self._talk, *found)
                 if isinstance(result, str):
                     self._say(result)
                 elif isinstance(result, Screen):
@@ -289,6 +289,8 @@ class Shell:
             return
         with suppress(StoreError):
             self._app.finish_forgetting(self._app.db)
+        if not self._app.keeps:
+            self._say("nothing of this conversation is kept")
         if session:
             self._say(f"resume: agent -r {session.handle}")
             background(self._app)

@@ -1,9 +1,11 @@
 """The tools that come with the program, in the order the model sees them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from agent_cli.tools import facts, memory, skills
-from agent_cli.tools.tool import Tool
+from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
 BUILT_IN: dict[str, Tool] = {
     tool.name: tool
@@ -23,9 +25,19 @@ _READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.r
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
-    """The tools of a run: those that read memory where that may be read, those that keep where anything is kept."""
-    return {
-        name: tool
-        for name, tool in BUILT_IN.items()
-        if (reads or tool not in _READING) and (keeps or tool.risk not in ("propose", "write"))
-    }
+    """The tools of a run: of those that read memory none where it is not read, and none keeps where nothing is kept.
+
+    A tool that keeps is not offered then; a model that calls it all the same is told why, and tells the person.
+    """
+    there = {name: tool for name, tool in BUILT_IN.items() if reads or tool not in _READING}
+    return there if keeps else {name: _unkept(tool) for name, tool in there.items()}
+
+
+def _unkept(tool: Tool) -> Tool:
+    if tool.risk not in ("propose", "write"):
+        return tool
+    return replace(tool, risk="session", run=_keep_nothing, offered=lambda context: False)
+
+
+def _keep_nothing(context: ToolContext, **arguments: Any) -> str:
+    raise ToolFailed("nothing was kept: the conversation is incognito; tell the person")
