@@ -13,8 +13,10 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from agent_cli.app import App
@@ -82,12 +84,18 @@ class Line:
             app.key_processor.process_keys()
 
     def let_go(self) -> None:
-        """When something was forgotten, hold no line of before: history, undo, pastes and what was cut."""
+        """When something was forgotten, hold no line of before: history, undo, pastes, what was cut or searched for."""
         if self._history.outdated():
+            app, control = self.application, self.application.layout.current_control
             self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
-            self._prompt.app.clipboard = InMemoryClipboard()
+            app.clipboard = InMemoryClipboard()
+            app.vi_state.named_registers.clear()
+            if isinstance(control, BufferControl):
+                control.search_state.text = ""
+            self._prompt.search_buffer.history = InMemoryHistory()
+            searching.quicken(self.buffer)
             self.pastes.let_go(self.buffer.text)
-            self._prompt.app.invalidate()
+            app.invalidate()
 
     def keep_draft(self) -> None:
         """When a signal ends the program: what was typed and not sent goes to the history."""

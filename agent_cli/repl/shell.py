@@ -93,6 +93,7 @@ class Shell:
             watch.cancel()
             self._line.keep_draft()
             self._leave()
+            _show("")  # what prompt-toolkit wrote last
         return self._ended_by
 
     async def _heed(self, line: str) -> str:
@@ -125,6 +126,8 @@ class Shell:
                 except UsageError as error:
                     self._say(str(error))
                     return line
+                if files := attachments.told(parts):
+                    self._say(files)
                 await self._work(self._talk.turn(parts))
         except StoreBusy as error:
             self._say(str(error))
@@ -278,12 +281,17 @@ class Shell:
             loop.add_signal_handler(signal.SIGINT, lambda: self._runner.cancel() if self._runner else None)
 
     def _say(self, text: str) -> None:
-        try:
-            print(clean(text), flush=True)
-        except OSError:  # the terminal has gone, and leaving must still work
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _show(f"{clean(text)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:
     with suppress(RuntimeError):  # the program has left; the turn ends on its own
         loop.call_soon_threadsafe(events.put_nowait, event)
+
+
+def _show(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # the terminal has gone, and leaving must still work
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
