@@ -1,5 +1,6 @@
 """A person types, at a real terminal: what needs one."""
 
+import re
 import signal
 
 import pytest
@@ -51,8 +52,10 @@ def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
 def test_resume_alone_lets_one_choose(talked, terminal):
     talked("ask", "hello there")
     shell = terminal("-r").wait("hello there").wait("which one?").type("1" + ENTER).wait("s1 “hello there” goes on")
-    shell.wait_prompt().enter("/exit")
+    shell.wait_prompt().type("/se").wait("/search").type("\t").wait("/sessions").type(CTRL_C).wait_prompt()
+    shell.enter("/exit")
     assert shell.ended() == 0
+    assert re.findall(rb"\x1b\[[0-9;]*(?:[34]8;[25]|4[0-7]|10[0-7])[0-9;]*m", shell.raw) == [], "colours of its own"
     left = terminal("-r").wait("which one?").type(CTRL_C)
     assert left.ended() == 0
     assert talked("-r").code == 2

@@ -221,7 +221,7 @@ def test_esc_esc_on_an_empty_prompt_brings_the_last_message_back(typist):
 def test_a_question_mark_on_an_empty_prompt_shows_the_keys(typist):
     assert typist("?", "why?", "\r") == "why?"
     assert typist.said == [keys.HELP]
-    assert max(map(len, keys.HELP.splitlines())) <= 110
+    assert max(map(len, keys.HELP.splitlines())) < 80
 
 
 def test_ctrl_l_changes_nothing(typist):

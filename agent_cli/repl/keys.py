@@ -38,18 +38,22 @@ ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINES, Keys.F24))
 ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # the end of a paste that was given up comes late
 
 HELP = """\
-Enter            send; take what is chosen in the menu
-Alt-Enter        a new line; also Ctrl-J, \\ and Enter, and Shift-Enter where the terminal tells it from Enter
-Ctrl-C           stop the answer; put a draft away (Up brings it back); twice on an empty prompt: leave
-Ctrl-D           leave, on an empty prompt
-Esc              stop the answer; close the menu; twice on an empty prompt: your last message, to edit it
-Up, Down         move in a draft of several lines, then through what was sent; Ctrl-P and Ctrl-N: only that
-Ctrl-R           search in what was sent, in all sessions; again: further back, Enter: take it
-Tab              complete commands, handles, models, files behind @, names that are known
-Ctrl-X Ctrl-E    open the draft in your editor; also Ctrl-G
-Ctrl-L           draw the screen anew
-Ctrl-Z           put the program aside; fg brings it back
-@FILE            send a file along with a message"""
+Enter           send; in the menu: take what is chosen
+Alt-Enter       a new line; also Ctrl-J, and \\ before Enter;
+                Shift-Enter where the terminal tells it from Enter
+Ctrl-C          stop the answer; put a draft away, Up brings it back
+                on an empty prompt, twice: leave
+Ctrl-D          leave, on an empty prompt
+Esc             stop the answer; close the menu
+                on an empty prompt, twice: your last message, to edit it
+Up, Down        move in several lines, then in what was sent
+Ctrl-P, Ctrl-N  move in what was sent
+Ctrl-R          search in what was sent, in all sessions; again: further back
+Tab             complete commands, handles, models, files behind @, known names
+Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
+Ctrl-L          draw the screen anew
+Ctrl-Z          put the program aside; fg brings it back
+@FILE           send a file along with a message"""
 
 
 @Condition

@@ -18,6 +18,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
 
 from agent_cli.app import App
 from agent_cli.errors import AgentError
@@ -30,11 +31,30 @@ from agent_cli.repl.pastes import LostEnd, Pastes
 _ESC = 0.05  # seconds after which an Esc in vi mode is one: the rest of a key's code follows at once
 _LAST = 20  # messages in which the last one of the person is looked for
 
+# The colours of the terminal, whichever they are: what is chosen is shown in reverse.
+_PLAIN = "bg:default fg:default"
+_STYLE = Style.from_dict(
+    {
+        "completion-menu": _PLAIN,
+        "completion-menu.completion": _PLAIN,
+        "completion-menu.completion.current": f"{_PLAIN} reverse",
+        "completion-menu.meta.completion": _PLAIN,
+        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
+        "scrollbar.background": _PLAIN,
+        "scrollbar.button": _PLAIN,
+    }
+)
+
 
 class Line:
-    """`session` gives the number of the conversation; `say` prints a line above the prompt."""
+    """`session` gives the number of the conversation; `say` prints a line above the prompt.
 
-    def __init__(self, app: App, session: Callable[[], int | None], say: Callable[[str], None]):
+    `aloud`: for a screen reader, to which a menu that opens by itself would be noise.
+    """
+
+    def __init__(
+        self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, aloud: bool = False
+    ):  # fmt: skip
         self._app, self._session, self._say = app, session, say
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = Prompts(app, session, self.pastes)
@@ -43,7 +63,8 @@ class Line:
             history=self._history, multiline=True, prompt_continuation="  ",
             key_bindings=keys.bindings(self.pastes, say, self._edited, self._said_last),
             completer=completion.Completions(app), complete_in_thread=True,
-            complete_while_typing=Condition(self._completes), reserve_space_for_menu=4,
+            complete_while_typing=False if aloud else Condition(self._completes), reserve_space_for_menu=4,
+            style=_STYLE,
             search_ignore_case=True, enable_suspend=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS, cursor=ModalCursorShapeConfig() if vi else None,
         )  # fmt: skip

@@ -62,7 +62,8 @@ class Shell:
         self._app = app
         self._talk = Conversation(app, session)
         self._runner: Runner | None = None
-        self._line = Line(app, lambda: self._talk.id, self._say)
+        aloud = bool(os.environ.get("ACCESSIBLE"))
+        self._line = Line(app, lambda: self._talk.id, self._say, aloud=aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._ended_by = 0
