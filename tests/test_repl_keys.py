@@ -45,7 +45,7 @@ class Typist:
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             prompt = PromptSession(
                 multiline=True, history=self.history, complete_in_thread=True, **self.options,
-                key_bindings=keys.bindings(self.pastes, self.said.append, self._edit, lambda: self.last),
+                key_bindings=keys.bindings(self.pastes, self.said.append, self._edit, self._last),
             )  # fmt: skip
             prompt.app.ttimeoutlen, prompt.app.timeoutlen = 0.01, 0.2
             prompt.default_buffer.on_text_changed += self.pastes.follow
@@ -62,6 +62,9 @@ class Typist:
     def _edit(self, text):
         self.edited.append(text)
         return self.edit(text)
+
+    def _last(self):
+        return "".join(part.text for part in self.last), self.last
 
     def parts(self, *typed):
         return self.pastes.parts(self(*typed))

@@ -116,6 +116,28 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
     assert prompts.recent(app.db, app.scope.owner, 9) == ["half a thou"]
 
 
+def test_esc_esc_brings_the_last_message_without_its_files(app):
+    id = sessions.start(app.db, app.scope, app.time())
+    said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
+    log.say(app.db, id, app.scope, said, app.time())
+    sent = []
+
+    async def sit(keyboard):
+        line = Line(app, lambda: id, print)
+        asking = asyncio.create_task(line.ask())
+        await until(lambda: line.application.is_running)
+        keyboard.send_text("\x1b\x1b")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("!")
+        await until(lambda: line.buffer.text.endswith("!"))
+        keyboard.send_text("\r")
+        sent.extend(line.pastes.parts(await asking))
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(sit(keyboard))
+    assert sent == [Part("see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
+
+
 def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):

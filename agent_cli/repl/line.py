@@ -3,7 +3,7 @@
 Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app_or_none
@@ -23,7 +23,6 @@ from prompt_toolkit.styles import Style
 from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
-from agent_cli.messages import Part
 from agent_cli.repl import completion, editor, keys, searching
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
@@ -87,12 +86,12 @@ class Line:
     def input(self) -> Input:
         return self._prompt.app.input
 
-    async def ask(self, default: str = "") -> str:
-        """What is sent. Raises EOFError when the person leaves."""
+    async def ask(self, default: str = "", above: str = "") -> str:
+        """What is sent; `above` stands before the prompt. Raises EOFError when the person leaves."""
         self._open = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                "> ", default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
+                f"{above}> ", default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
             )
         self._open = False
         return line
@@ -141,8 +140,10 @@ class Line:
             self._say(str(error))
             return text
 
-    def _said_last(self) -> Sequence[Part]:
-        """The person's last message in this session."""
+    def _said_last(self) -> keys.Draft:
+        """The person's last message in this session, without the files that went along."""
         session = self._session()
         said = log.history(self._app.db, session, _LAST) if session else []
-        return next((entry.parts for entry in reversed(said) if entry.message.role == "user"), ())
+        parts = next((entry.parts for entry in reversed(said) if entry.message.role == "user"), ())
+        own = [part for part in parts if part.origin != "file"]
+        return "".join(part.text for part in own).strip("\n"), own
