@@ -1,5 +1,6 @@
 """A person types, at a real terminal: what needs one."""
 
+import re
 import signal
 
 import pytest
@@ -16,8 +17,10 @@ def talked(program, server):
 def test_a_draft_outlives_a_signal(talked, terminal):
     shell = terminal().wait_prompt().type("a draft").wait_for_line("> a draft").signal(signal.SIGTERM)
     assert shell.ended() == 143
-    assert talked.rows("select text, pasted from prompt") == [("a draft", "[]")]
-    again = terminal().wait_prompt().type("\x1b[A").wait_for_line("> a draft").type(CTRL_C).wait_prompt()
+    closed = terminal().wait_prompt().type("a window").wait_for_line("> a window")
+    assert closed.hang_up() == 129
+    assert talked.rows("select text from prompt") == [("a draft",), ("a window",)]
+    again = terminal().wait_prompt().type("\x1b[A").wait_for_line("> a window").type(CTRL_C).wait_prompt()
     again.type(CTRL_C).wait("press Ctrl-C again").type(CTRL_C)
     assert again.ended() == 0
 
@@ -29,7 +32,8 @@ def test_a_draft_goes_through_the_editor_and_takes_a_file_along(talked, server, 
     editor.chmod(0o700)
     server.play(script.reply("Milk."))
     shell = terminal(EDITOR=str(editor)).wait_prompt().type("what is").wait_for_line("> what is").type("\x07")
-    shell.wait_for_line("> what is @notes.txt?").type(ENTER).wait("Milk.").wait_prompt()
+    shell.wait_for_line("> what is @notes.txt?").type(ENTER).wait("sent along: notes.txt (8 characters)")
+    shell.wait("Milk.").wait_prompt()
     parts = '[["file", 10, "notes.txt"], ["typed", 19]]'
     assert talked.rows("select text, parts from message where role = 'user'") == [
         ("buy milk\n\nwhat is @notes.txt?", parts)
@@ -48,8 +52,10 @@ def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
 def test_resume_alone_lets_one_choose(talked, terminal):
     talked("ask", "hello there")
     shell = terminal("-r").wait("hello there").wait("which one?").type("1" + ENTER).wait("s1 “hello there” goes on")
-    shell.wait_prompt().enter("/exit")
+    shell.wait_prompt().type("/se").wait("/search").type("\t").wait("/sessions").type(CTRL_C).wait_prompt()
+    shell.enter("/exit")
     assert shell.ended() == 0
+    assert re.findall(rb"\x1b\[[0-9;]*(?:[34]8;[25]|4[0-7]|10[0-7])[0-9;]*m", shell.raw) == [], "colours of its own"
     left = terminal("-r").wait("which one?").type(CTRL_C)
     assert left.ended() == 0
     assert talked("-r").code == 2

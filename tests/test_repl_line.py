@@ -5,13 +5,15 @@ import asyncio
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.cursor_shapes import CursorShape
 from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.app import open_app
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, notes, prompts, sessions
+from agent_cli.memory import forgotten, log, notes, prompts, sessions
 from agent_cli.messages import Part
 from agent_cli.repl import attachments, picker
 from agent_cli.repl.completion import Completions, while_typing
@@ -115,6 +117,52 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
     assert prompts.recent(app.db, app.scope.owner, 9) == ["half a thou"]
+
+
+def test_esc_esc_brings_the_last_message_without_its_files(app):
+    id = sessions.start(app.db, app.scope, app.time())
+    said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
+    log.say(app.db, id, app.scope, said, app.time())
+    sent = []
+
+    async def sit(keyboard):
+        line = Line(app, lambda: id, print)
+        asking = asyncio.create_task(line.ask())
+        await until(lambda: line.application.is_running)
+        keyboard.send_text("\x1b\x1b")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("!")
+        await until(lambda: line.buffer.text.endswith("!"))
+        keyboard.send_text("\r")
+        sent.extend(line.pastes.parts(await asking))
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(sit(keyboard))
+    assert sent == [Part("see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
+
+
+def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
+    vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        prompt = Line(vi, lambda: None, print).application
+    assert (prompt.editing_mode, prompt.ttimeoutlen) == (EditingMode.VI, 0.05)
+    assert prompt.cursor.get_cursor_shape(prompt) == CursorShape.BEAM
+    vi.db.close()
+
+
+def test_what_was_searched_for_is_let_go_when_something_was_forgotten(app):
+    async def person(keyboard, line):
+        for keys in ("\x12", "Graz", "\r"):
+            keyboard.send_text(keys)
+            await asyncio.sleep(0.05)
+        state = line.application.layout.current_control.search_state
+        assert state.text == "Graz"
+        with app.db.write():
+            forgotten.count_round(app.db)
+        line.let_go()
+        assert state.text == ""
+
+    at_prompt(app, person)
 
 
 def test_sessions_are_offered_by_handle_and_by_title(app):

@@ -118,7 +118,7 @@ def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
 
 
 def test_a_message_said_before_is_pasted_where_it_was(typist):
-    typist.last = [Part("read ", "typed"), Part("this text", "pasted"), Part("the file", "file")]
+    typist.last = [Part("read ", "typed"), Part("this text", "pasted")]
     assert typist.parts("\x1b\x1b", "!", "\r") == [
         Part("read ", "typed"),
         Part("this text", "pasted"),

@@ -60,6 +60,7 @@ def _numbered(db: Database, owner: str, kind: str, told: str) -> Iterator[tuple[
     """Rows whose handle begins so: f12 is f12, f120 to f129, f1200 …"""
     match = re.fullmatch(rf"{ids.handle(kind, 0)[0]}([1-9]\d{{0,11}})", told)
     sql, _ = _ROWS[kind]
+    sql = sql.replace("owner =", "+owner =")  # or SQLite would go through all rows of the owner
     first, size = int(match[1]) if match else 0, 1
     while first and first <= 10**12:
         yield from db.rows(

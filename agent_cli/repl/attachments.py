@@ -28,6 +28,12 @@ def attached(parts: Sequence[Part]) -> list[Part]:
     return [*joined([*files.values(), Part("", "typed")])[:-1], *parts] if files else list(parts)
 
 
+def told(parts: Sequence[Part]) -> str:
+    """The files among the parts, for the person; empty when there are none."""
+    files = [f"{part.name} ({len(part.text.rstrip()):,} characters)" for part in parts if part.origin == "file"]
+    return f"sent along: {', '.join(files)}" if files else ""
+
+
 def _meant(told: str, *, quoted: bool) -> Path | None:
     """The file of that name, also with a comma or the like behind it; None where nothing of the kind is meant."""
     for name in dict.fromkeys((told, told if quoted else told.rstrip(".,;:!?)]}'’”"))):

@@ -18,9 +18,10 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.repl.pastes import LOST, LostEnd
+
 STOP, END, ENTER = "stop", "end", "enter"  # Ctrl-C; Ctrl-D, or the input has ended
 _HELD = 0.1  # seconds between two of the same key that nobody pressed twice
-_LOST = 1.0  # seconds after which the end of a paste does not come any more
 _NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER}
 
 
@@ -30,6 +31,7 @@ class Keypad:
     def __init__(self, say: Callable[[str], None], echo: Callable[[str], None]):
         self._say, self._echo = say, echo
         self._input, self._output = get_app_session().input, get_app_session().output
+        self._lost = LostEnd(self._input)
         self._arrived: asyncio.Queue[list[KeyPress] | None] = asyncio.Queue()
         self._held = ExitStack()
         self._last, self._pressed = "", 0.0
@@ -139,7 +141,7 @@ class Keypad:
             loop = asyncio.get_running_loop()
             loop.call_later(0.1, self._flush)
             self._read_last = time.monotonic()
-            loop.call_later(_LOST, self._end_lost_paste)
+            loop.call_later(LOST, self._end_lost_paste)
 
     def _flush(self) -> None:
         if pressed := self._input.flush_keys():
@@ -147,11 +149,8 @@ class Keypad:
 
     def _end_lost_paste(self) -> None:
         """A paste whose end mark was lost on the way would swallow every key, Ctrl-C too."""
-        parser = getattr(self._input, "vt100_parser", None)
-        quiet = time.monotonic() - self._read_last >= _LOST
-        if parser and quiet and getattr(parser, "_in_bracketed_paste", False):
-            parser.feed("\x1b[201~")
-            self._arrived.put_nowait(self._input.read_keys())
+        if self._lost.held() is not None and time.monotonic() - self._read_last >= LOST:
+            self._arrived.put_nowait(self._lost.end())
 
     def _hung_up(self) -> bool:
         """Whether the terminal has gone, in a process that no signal told of it."""

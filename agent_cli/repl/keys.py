@@ -37,19 +37,25 @@ _NEWLINES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b
 ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINES, Keys.F24))
 ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # the end of a paste that was given up comes late
 
+Draft = tuple[str, Sequence[Part]]
+
 HELP = """\
-Enter            send; take what is chosen in the menu
-Alt-Enter        a new line; also Ctrl-J, \\ and Enter, and Shift-Enter where the terminal tells it from Enter
-Ctrl-C           stop the answer; put a draft away (Up brings it back); twice on an empty prompt: leave
-Ctrl-D           leave, on an empty prompt
-Esc              stop the answer; close the menu; twice on an empty prompt: your last message, to edit it
-Up, Down         move in a draft of several lines, then through what was sent; Ctrl-P and Ctrl-N: only that
-Ctrl-R           search in what was sent, in all sessions; again: further back, Enter: take it
-Tab              complete commands, handles, models, files behind @, names that are known
-Ctrl-X Ctrl-E    open the draft in your editor; also Ctrl-G
-Ctrl-L           draw the screen anew
-Ctrl-Z           put the program aside; fg brings it back
-@FILE            send a file along with a message"""
+Enter           send; in the menu: take what is chosen
+Alt-Enter       a new line; also Ctrl-J, and \\ before Enter;
+                Shift-Enter where the terminal tells it from Enter
+Ctrl-C          stop the answer; put a draft away, Up brings it back
+                on an empty prompt, twice: leave
+Ctrl-D          leave, on an empty prompt
+Esc             stop the answer; close the menu
+                on an empty prompt, twice: your last message, to edit it
+Up, Down        move in several lines, then in what was sent
+Ctrl-P, Ctrl-N  move in what was sent
+Ctrl-R          search in what was sent, in all sessions; again: further back
+Tab             complete commands, handles, models, files behind @, known names
+Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
+Ctrl-L          draw the screen anew
+Ctrl-Z          put the program aside; fg brings it back
+@FILE           send a file along with a message"""
 
 
 @Condition
@@ -82,11 +88,12 @@ def bindings(
     pastes: Pastes,
     say: Callable[[str], None],
     edit: Callable[[str], str] = lambda text: text,
-    last: Callable[[], Sequence[Part]] = tuple,
+    last: Callable[[], Draft] = lambda: ("", ()),
 ) -> KeyBindings:
     """The key bindings of the prompt.
 
-    `say` prints a line above it, `edit` lets the person change a text elsewhere, `last` gives what they said last.
+    `say` prints a line above it, `edit` lets the person change a text elsewhere, `last` gives the line
+    with which they change what they said last, and its words as they came in.
     """
     keys = KeyBindings()
     _send(keys)
@@ -168,9 +175,7 @@ def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> Non
             run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
 
 
-def _open(
-    keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], Sequence[Part]]
-) -> None:  # fmt: skip
+def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], Draft]) -> None:
     @keys.add("c-x", "c-e", filter=~is_searching)
     @keys.add("c-g", filter=~is_searching & ~has_selection)
     def _(event: KeyPressEvent) -> None:
@@ -179,10 +184,9 @@ def _open(
 
     @keys.add("escape", "escape", filter=_empty & ~is_searching & ~has_completions)
     def _(event: KeyPressEvent) -> None:
-        said = [part for part in last() if part.origin in ("typed", "pasted")]
-        pastes.known(said)
-        text = "".join(part.text for part in said).strip("\n")
-        event.current_buffer.document = Document(pastes.collapsed(text))
+        line, parts = last()
+        pastes.known(parts)
+        event.current_buffer.document = Document(pastes.collapsed(line))
 
 
 def _edited(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:

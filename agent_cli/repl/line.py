@@ -3,7 +3,7 @@
 Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app_or_none
@@ -13,14 +13,16 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
 
 from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
-from agent_cli.messages import Part
 from agent_cli.repl import completion, editor, keys, searching
 from agent_cli.repl.foresight import Foresight
 from agent_cli.repl.history import Prompts
@@ -30,11 +32,30 @@ from agent_cli.text import one_line
 _ESC = 0.05  # seconds after which an Esc in vi mode is one: the rest of a key's code follows at once
 _LAST = 20  # messages in which the last one of the person is looked for
 
+# The colours of the terminal, whichever they are: what is chosen is shown in reverse.
+_PLAIN = "bg:default fg:default"
+_STYLE = Style.from_dict(
+    {
+        "completion-menu": _PLAIN,
+        "completion-menu.completion": _PLAIN,
+        "completion-menu.completion.current": f"{_PLAIN} reverse",
+        "completion-menu.meta.completion": _PLAIN,
+        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
+        "scrollbar.background": _PLAIN,
+        "scrollbar.button": _PLAIN,
+    }
+)
+
 
 class Line:
-    """`session` gives the number of the conversation; `say` prints a line above the prompt."""
+    """`session` gives the number of the conversation; `say` prints a line above the prompt.
 
-    def __init__(self, app: App, session: Callable[[], int | None], say: Callable[[str], None]):
+    `aloud`: for a screen reader, to which a menu that opens by itself would be noise.
+    """
+
+    def __init__(
+        self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, aloud: bool = False
+    ):  # fmt: skip
         self._app, self._session, self._say = app, session, say
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = Prompts(app, session, self.pastes)
@@ -44,7 +65,8 @@ class Line:
             history=self._history, multiline=True, prompt_continuation="  ",
             key_bindings=bound,
             completer=completion.Completions(app), complete_in_thread=True,
-            complete_while_typing=Condition(self._completes), reserve_space_for_menu=4,
+            complete_while_typing=False if aloud else Condition(self._completes), reserve_space_for_menu=4,
+            style=_STYLE,
             search_ignore_case=True, enable_suspend=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS, cursor=ModalCursorShapeConfig() if vi else None,
         )  # fmt: skip
@@ -70,12 +92,12 @@ class Line:
     def input(self) -> Input:
         return self._prompt.app.input
 
-    async def ask(self, default: str = "", status: str = "") -> str:
-        """What is sent. `status` stands before the prompt. Raises EOFError when the person leaves."""
+    async def ask(self, default: str = "", above: str = "") -> str:
+        """What is sent; `above` stands before the prompt. Raises EOFError when the person leaves."""
         self._open = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                lambda: f"{self._above()}{status}> ",
+                lambda: f"{self._foreseen()}{above}> ",
                 default=default,
                 handle_sigint=False,
                 pre_run=lambda: self.pastes.follow(self.buffer),
@@ -87,7 +109,7 @@ class Line:
         """What memory would have put beside the line just sent, and the person dropped."""
         return self._foresight.dropped()
 
-    def _above(self) -> str:
+    def _foreseen(self) -> str:
         told = self._foresight.line
         return f"{one_line(told, self._prompt.app.output.get_size().columns - 1)}\n" if told else ""
 
@@ -99,12 +121,18 @@ class Line:
             app.key_processor.process_keys()
 
     def let_go(self) -> None:
-        """When something was forgotten, hold no line of before: history, undo, pastes and what was cut."""
+        """When something was forgotten, hold no line of before: history, undo, pastes, what was cut or searched for."""
         if self._history.outdated():
+            app, control = self.application, self.application.layout.current_control
             self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
-            self._prompt.app.clipboard = InMemoryClipboard()
+            app.clipboard = InMemoryClipboard()
+            app.vi_state.named_registers.clear()
+            if isinstance(control, BufferControl):
+                control.search_state.text = ""
+            self._prompt.search_buffer.history = InMemoryHistory()
+            searching.quicken(self.buffer)
             self.pastes.let_go(self.buffer.text)
-            self._prompt.app.invalidate()
+            app.invalidate()
 
     def keep_draft(self) -> None:
         """When a signal ends the program: what was typed and not sent goes to the history."""
@@ -129,8 +157,10 @@ class Line:
             self._say(str(error))
             return text
 
-    def _said_last(self) -> Sequence[Part]:
-        """The person's last message in this session."""
+    def _said_last(self) -> keys.Draft:
+        """The person's last message in this session, without the files that went along."""
         session = self._session()
         said = log.history(self._app.db, session, _LAST) if session else []
-        return next((entry.parts for entry in reversed(said) if entry.message.role == "user"), ())
+        parts = next((entry.parts for entry in reversed(said) if entry.message.role == "user"), ())
+        own = [part for part in parts if part.origin != "file"]
+        return "".join(part.text for part in own).strip("\n"), own

@@ -16,7 +16,8 @@ Found = tuple[int, int] | None
 
 
 def quicken(buffer: Buffer) -> None:
-    """Let this buffer search quickly."""
+    """Let this buffer search quickly; again, to let go of what was looked for last."""
+    vars(buffer).pop("_search", None)
     slow = getattr(buffer, "_search", None)
     if slow is None or not hasattr(buffer, "_working_lines"):
         return

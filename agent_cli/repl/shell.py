@@ -68,7 +68,8 @@ class Shell:
         self._app = app
         self._talk = Conversation(app, session)
         self._runner: Runner | None = None
-        self._line = Line(app, lambda: self._talk.id, self._say)
+        aloud = bool(os.environ.get("ACCESSIBLE"))
+        self._line = Line(app, lambda: self._talk.id, self._say, aloud=aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
@@ -105,6 +106,7 @@ class Shell:
             watch.cancel()
             self._line.keep_draft()
             self._leave()
+            _show("")  # what prompt-toolkit wrote last
         return self._ended_by
 
     async def _heed(self, line: str, given: Sequence[Part] = ()) -> str:
@@ -142,6 +144,8 @@ class Shell:
                 except UsageError as error:
                     self._say(str(error))
                     return line
+                if files := attachments.told(parts):
+                    self._say(files)
                 await self._work(self._talk.turn(parts))
         except StoreBusy as error:
             self._say(str(error))
@@ -307,12 +311,17 @@ class Shell:
             loop.add_signal_handler(signal.SIGINT, lambda: self._runner.cancel() if self._runner else None)
 
     def _say(self, text: str) -> None:
-        try:
-            print(clean(text), flush=True)
-        except OSError:  # the terminal has gone, and leaving must still work
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _show(f"{clean(text)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:
     with suppress(RuntimeError):  # the program has left; the turn ends on its own
         loop.call_soon_threadsafe(events.put_nowait, event)
+
+
+def _show(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # the terminal has gone, and leaving must still work
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
