@@ -1,0 +1,59 @@
+"""The elements of a JSON array that is too large to be read at once, one after the other.
+
+An export of ten years is a single array of a gigabyte. So much of it is held as the element that is being read needs:
+what cannot be decoded yet is tried again with twice as much, which costs at most twice the work.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_PIECE = 1 << 20
+LARGEST = 1 << 28
+"""Characters of one element; beyond them the file is taken for broken."""
+
+_BEGIN = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
+_BETWEEN = re.compile(r"[\s,]*")
+_TAIL = 16  # characters at the end of what was read that may be the first half of a word or an escape
+_decode = json.JSONDecoder().raw_decode
+
+
+class Broken(ValueError):
+    """The array cannot be read any further."""
+
+
+def elements(read: Callable[[int], str]) -> Iterator[Any]:
+    """The elements; `read` gives so many characters, fewer only at the end. Raises Broken."""
+    held, whole = read(_PIECE), False
+    begin = _BEGIN.match(held)
+    if begin is None:
+        raise Broken("it is no JSON array of conversations")
+    at = begin.end()
+    while True:
+        at = _BETWEEN.match(held, at).end()  # type: ignore[union-attr]  # matches nothing, too
+        if held.startswith("]", at):
+            return
+        try:
+            element, end = _decode(held, at)
+        except json.JSONDecodeError as error:
+            if not whole and not _in_the_middle(error, len(held)) and len(held) - at < LARGEST:
+                end = -1
+            else:
+                raise Broken(
+                    "the file ends in the middle of it" if whole else f"it is no JSON ({error.msg})"
+                ) from error
+        except RecursionError as error:
+            raise Broken("it is nested too deeply") from error
+        if end >= 0:
+            yield element
+            held, at = (held[end:], 0) if end > _PIECE else (held, end)
+            continue
+        held, at = held[at:], 0
+        more = read(max(_PIECE, len(held)))
+        held, whole = held + more, not more
+
+
+def _in_the_middle(error: json.JSONDecodeError, length: int) -> bool:
+    """Whether what is wrong stands before the end of what was read, where more of it would not help."""
+    return error.pos < length - _TAIL and not error.msg.startswith("Unterminated string")
