@@ -171,6 +171,7 @@ GROUPS = {
     "db": ["path", "status", "backup", "restore", "check", "compact"],
     "notes": ["add", "list", "show", "edit", "search", "rm", "restore"],
     "sessions": ["list", "show", "resume", "close", "rename", "rm", "restore", "export", "import"],
+    "import": ["chatgpt", "claude", "llm"],
     "models": ["list", "use", "pull"],
     "config": ["path", "show", "edit", "set"],
     "jobs": ["list", "run", "retry"],
