@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 
 import pytest
@@ -52,6 +53,54 @@ def test_a_model_is_fetched_and_used(program, server):
     assert program("models", "use", "tiny:1b").code == 0
     del program.env["AGENT_MODEL"]
     assert program("ask", "--json", "hi").json["model"] == "tiny:1b"
+
+
+def test_a_fetch_whose_connection_breaks_goes_on_by_itself(program, server):
+    server.pull_cuts, pulling = 1, f"agent: pulling {TINY.digest[:12]}"
+    ran = program.use(server)("models", "pull", "tiny:1b")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "agent: pulling manifest",
+        f"{pulling} 0 %",
+        f"{pulling} 20 %",
+        "agent: the connection broke at 25 %; trying again, it goes on where it stopped",
+        "agent: pulling manifest",
+        f"{pulling} 20 %",
+        f"{pulling} 50 %",
+        f"{pulling} 70 %",
+        f"{pulling} 100 %",
+        "agent: verifying sha256 digest",
+        "agent: writing manifest",
+        "agent: success",
+    ]
+
+
+def test_a_fetch_that_is_stopped_says_how_to_go_on(program, server):
+    server.pull_delay = 0.3
+    process = program.use(server).start("models", "pull", "tiny:1b")
+    while "20 %" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out) == (130, "")
+    server.pull_delay = 0.0
+    again = program("models", "pull", "tiny:1b").err
+    assert "agent: going on where it stopped: 100 B of 400 B are here\n" in again
+    assert err.splitlines()[-1] in {
+        f"agent: stopped at {percent} %; what has arrived is kept, and `agent models pull tiny:1b` goes on from there"
+        for percent in (25, 50)
+    }
+
+
+def test_at_a_terminal_a_fetch_is_one_line(program, server, terminal):
+    server.pull_delay = 0.3
+    program.use(server)
+    screen = terminal("models", "pull", "tiny:1b")
+    screen.wait("50 % · 200 B of 400 B")
+    screen.wait("B/s · 0:00:0")
+    screen.wait("tiny:1b is here")
+    assert "%" not in screen.text
+    assert screen.raw.count(b"\n") == 1
 
 
 def test_a_model_that_cannot_be_fetched_is_said(program, server):
