@@ -36,6 +36,7 @@ COMMANDS = {
     "stats": "Count tokens, time and cost of the answers.",
     "jobs": "See and run queued work.",
     "doctor": "Check the server, the model, the database and the terminal.",
+    "completion": "Print a script that completes commands in your shell.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
 }
 
