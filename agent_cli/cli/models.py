@@ -68,10 +68,9 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
                 if state.notice:
                     line.note(state.notice)
                 line.show(state.line)
-                step = f"{state.status} {percent // 10 * 10} %" if state.total else state.status
-                if not line.live and step != last and step:
-                    last = step
-                    run.note(step)
+                if not line.live and state.step not in ("", last):
+                    last = state.step
+                    run.note(last)
         except KeyboardInterrupt:
             raise download.stopped(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")

@@ -34,6 +34,11 @@ class State:
         return 100 * self.completed // self.total if self.total else 0
 
     @property
+    def step(self) -> str:
+        """The same in tens of percent, for where each is a line of its own."""
+        return f"{self.status} {self.percent // 10 * 10} %" if self.total else self.status
+
+    @property
     def line(self) -> str:
         """All of it on one line."""
         if not self.total:
