@@ -157,6 +157,9 @@ def _loaded(settings: Config, name: str) -> Finding:
 def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
     try:
         app = open_app()
+        if app.db.path == ":memory:":
+            yield Finding("database", True, "in memory alone: nothing of this is kept")
+            return
         path = Path(app.db.path)
         sound = app.db.value("pragma quick_check")
         rows = app.db.value("select count(*) from message")
@@ -245,7 +248,7 @@ def _terminal() -> Iterator[Finding]:
         fix = "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
     yield Finding("terminal", True, ", ".join(f"{name} {value}" for name, value in told.items() if value), fix)
     encoding = locale.getencoding()
-    good = encoding.lower().replace("-", "") == "utf8"
+    good = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)
     fix = "" if good else "export LC_ALL=C.UTF-8, or what is typed beyond ASCII is lost"
     yield Finding("encoding", good, encoding, fix)
     if os.environ.get("TMUX"):

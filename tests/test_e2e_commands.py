@@ -225,6 +225,20 @@ def test_doctor_says_what_is_wrong_and_what_to_do(program, server):
     assert [row["id"] for row in ran.json if not row["ok"]] == ["settings", "server", "database"]
 
 
+def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):
+    tmux = program.work / "tmux"
+    tmux.write_text('#!/bin/sh\n[ "$3" = set-clipboard ] && echo off || echo on\n')
+    tmux.chmod(0o755)
+    env = {"PATH": f"{program.work}:{program.env['PATH']}", "TMUX": "x", "SSH_CONNECTION": "1 2 3 4"}
+    del program.env["PROMPT_TOOLKIT_NO_CPR"]
+    found = [(row["id"], row["found"], row["fix"]) for row in program("doctor", "--json", env=env).json]
+    assert ("tmux", "set-clipboard off", "tmux set -s set-clipboard on: /copy reaches your clipboard") in found
+    assert ("tmux", "extended-keys on", "") in found
+    (terminal,) = [row for row in found if row[0] == "terminal"]
+    assert "ssh yes" in terminal[1]
+    assert terminal[2] == "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
+
+
 STRANGE = [
     "<html>",
     "[]",

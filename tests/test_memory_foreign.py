@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_a_file_that_is_no_export_is_said(take, tmp_path):
     }.items():
         with pytest.raises(UsageError, match=words):
             take(told)
-    for told in ("", "words", "{}", "[{]"):
+    for told in ("", "words", "{}", "[{]", "[" * 100_000, "[" + "9" * 5000 + "]"):
         with pytest.raises(UsageError, match="is no export of ChatGPT"):
             take(told)
     with pytest.raises(UsageError, match="try `agent import claude"):
@@ -269,6 +270,9 @@ def test_the_log_of_llm_is_read_in_every_shape_and_only_read(db, take, tmp_path,
     exports.llm_said(file, "r2", "More", "Brie", at="2024-05-01T08:01:00+00:00")
     exports.llm_said(file, "r1", "Ten names", "Cheddar")
     exports.llm_said(file, "r3", "Alone", "", conversation=None)
+    with sqlite3.connect(file) as logging:
+        logging.execute("pragma journal_mode = wal")
+    logging.close()
     before = file.read_bytes()
     assert take(file, from_llm, "llm") == ((2, 5), [])
     assert take(file, from_llm, "llm") == ((0, 0), [])
@@ -276,7 +280,7 @@ def test_the_log_of_llm_is_read_in_every_shape_and_only_read(db, take, tmp_path,
     assert log.history(db, 1)[1].usage.model == "gpt-4o"
     assert log.history(db, 1)[0].at == "2024-05-01T08:00:00.000Z"
     assert sessions.get(db, 1, "person").title == "Cheese"
-    assert file.read_bytes() == before
+    assert (file.read_bytes(), list(tmp_path.iterdir())) == (before, [file])
 
 
 def test_a_log_of_llm_that_was_updated_brings_its_turns_once(db, take, tmp_path):

@@ -43,8 +43,8 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
                 raise Broken(
                     "the file ends in the middle of it" if whole else f"it is no JSON ({error.msg})"
                 ) from error
-        except RecursionError as error:
-            raise Broken("it is nested too deeply") from error
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+            raise Broken(f"it is too large or nested too deeply ({type(error).__name__})") from error
         if end >= 0:
             yield element
             held, at = (held[end:], 0) if end > _PIECE else (held, end)

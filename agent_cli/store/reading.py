@@ -17,14 +17,15 @@ class Reading:
         self._file = file
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         try:
-            self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?mode=ro", flags=flags)
+            how = "mode=ro&immutable=1" if _at_rest(file) else "mode=ro"
+            self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
             self.tables = {
                 name: {column[1] for column in self._connection.execute("select * from pragma_table_info(?)", (name,))}
                 for (name,) in self._connection.execute(
                     "select name from sqlite_schema where type = 'table'"
                 ).fetchall()
             }
-        except apsw.Error as error:
+        except (apsw.Error, OSError) as error:
             raise StoreError(f"{file} cannot be read: it is no SQLite file, or its folder is closed to you") from error
 
     def rows(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
@@ -36,3 +37,12 @@ class Reading:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _at_rest(file: Path) -> bool:
+    """Whether it has a journal for writing ahead (bytes 18 and 19) that nobody has open.
+
+    SQLite would make that journal to read by, and leave it behind.
+    """
+    with file.open("rb") as opened:
+        return opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
