@@ -1,5 +1,8 @@
 """The first conversation at a server that has nothing to talk to."""
 
+import socket
+import threading
+
 import pytest
 
 from agent_cli.agent.events import Noticed, Progressed
@@ -74,6 +77,22 @@ def test_the_model_of_the_settings_is_offered_first(offer):
     ]
     assert [offer(model=name).look() for name in ("offline", "scripted:x")] == ["", ""]
     assert offer(host="127.0.0.1:9").look() == ""
+
+
+@pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])
+def test_a_model_that_cannot_be_understood_is_none(offer, told):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(told)}\r\n\r\n{told}".encode())
+
+        answering = threading.Thread(target=serve)
+        answering.start()
+        assert "These would do" in offer(host=f"127.0.0.1:{listener.getsockname()[1]}").look()
+        answering.join()
 
 
 def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):

@@ -157,6 +157,7 @@ class Shell:
 
     async def _look_around(self) -> None:
         """Say above the prompt, once, that the server has no model to talk to."""
+        await asyncio.sleep(_LOOK / 4)  # the prompt comes first: asking a server takes modules that take time
         told = await asyncio.to_thread(self._offer.look)
         while self._runner:
             await asyncio.sleep(0.1)
