@@ -152,6 +152,16 @@ def test_an_export_that_breaks_off_is_imported_as_far_as_it_goes(db, take):
     )
 
 
+@pytest.mark.parametrize("piece", [1000, 1 << 20])
+def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take, monkeypatch, piece):
+    monkeypatch.setattr(json_array, "_PIECE", piece)
+    one, two, three = (json.dumps(exports.chatgpt(*ONE, id=f"c{n}", title=f"T {n}")) for n in (1, 2, 3))
+    for number, damaged in enumerate((two[:-40], two.replace('"author"', "author", 1), two.replace("}", "", 1))):
+        done, told = take(f"[{one}, {damaged}, {three.replace('c3', f'd{number}')}]")
+        assert done == ((2, 6) if not number else (1, 3))
+        assert [line.split("(")[0] for line in told] == ["conversation 2 was skipped: it is no JSON "]
+
+
 def test_what_was_forgotten_is_not_brought_back(db, take):
     take([exports.chatgpt(*ONE)])
     (id,) = [entry.id for entry in log.history(db, 1) if entry.message.text == "Where to?"]

@@ -44,7 +44,8 @@ def entries(
                 number += 1
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
-                    yield Entry(place, 1, _broken("it is no JSON object"))
+                    broken = isinstance(conversation, json_array.Broken)
+                    yield Entry(place, 1, _broken(str(conversation) if broken else "it is no JSON object"))
                     continue
                 if number == 1:
                     _refuse_other(file, conversation, key, maker, others)
