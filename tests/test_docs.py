@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from agent_cli import config
+from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
 from agent_cli.repl.commands import COMMANDS as SLASH
 
@@ -19,7 +20,7 @@ README = ROOT / "README.md"
 def commands_table():
     rows = ["| `agent` | Start a conversation. |"]
     for name, help in COMMANDS.items():
-        group = typer.main.get_command(import_module(f"agent_cli.cli.{name}").app)
+        group = typer.main.get_command(import_module(usage.module(name)).app)
         parts = " " + "\\|".join(group.commands) if hasattr(group, "commands") else ""
         rows.append(f"| `agent {name}{parts}` | {help} |")
     return "\n".join(["| command | |", "| --- | --- |", *rows])

@@ -2,7 +2,11 @@
 
 import json
 import os
+import signal
+import socket
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -52,6 +56,54 @@ def test_a_model_is_fetched_and_used(program, server):
     assert program("models", "use", "tiny:1b").code == 0
     del program.env["AGENT_MODEL"]
     assert program("ask", "--json", "hi").json["model"] == "tiny:1b"
+
+
+def test_a_fetch_whose_connection_breaks_goes_on_by_itself(program, server):
+    server.pull_cuts, pulling = 1, f"agent: pulling {TINY.digest[:12]}"
+    ran = program.use(server)("models", "pull", "tiny:1b")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "agent: pulling manifest",
+        f"{pulling} 0 %",
+        f"{pulling} 20 %",
+        "agent: the connection broke at 25 %; trying again, it goes on where it stopped",
+        "agent: pulling manifest",
+        f"{pulling} 20 %",
+        f"{pulling} 50 %",
+        f"{pulling} 70 %",
+        f"{pulling} 100 %",
+        "agent: verifying sha256 digest",
+        "agent: writing manifest",
+        "agent: success",
+    ]
+
+
+def test_a_fetch_that_is_stopped_says_how_to_go_on(program, server):
+    server.pull_delay = 0.3
+    process = program.use(server).start("models", "pull", "tiny:1b")
+    while "20 %" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out) == (130, "")
+    server.pull_delay = 0.0
+    again = program("models", "pull", "tiny:1b").err
+    assert "agent: going on where it stopped: " in again
+    assert err.splitlines()[-1] in {
+        f"agent: stopped at {percent} %; what has arrived is kept, and `agent models pull tiny:1b` goes on from there"
+        for percent in (25, 50)
+    }
+
+
+def test_at_a_terminal_a_fetch_is_one_line(program, server, terminal):
+    server.pull_delay = 0.3
+    program.use(server)
+    screen = terminal("models", "pull", "tiny:1b")
+    screen.wait("50 % · 200 B of 400 B")
+    screen.wait("B/s · 0:00:0")
+    screen.wait("tiny:1b is here")
+    assert "%" not in screen.text
+    assert screen.raw.count(b"\n") == 1
 
 
 def test_a_model_that_cannot_be_fetched_is_said(program, server):
@@ -135,28 +187,90 @@ def test_search_takes_several_kinds(program):
 
 
 def test_doctor_finds_everything_in_order(program, server):
-    program.use(server)("ask", "hi")
+    program.use(server).env["AGENT_LEARN"] = "off"
+    program("ask", "hi")
+    program("jobs", "run", "--until-idle")
     ran = program("doctor", "--json")
     assert (ran.code, ran.err) == (0, "")
     found = {row["id"]: row for row in ran.json}
-    assert list(found) == ["settings", "server", "model", "embedder", "database", "indexes", "command", "terminal"]
+    ids = "settings server models model loaded embedder database indexes vectors jobs disk command terminal encoding"
+    assert list(found) == ids.split()
     assert all(set(row) == {"id", "ok", "found", "fix"} and row["ok"] for row in ran.json)
-    assert found["server"]["found"] == f"{server.url}, 3 models"
-    assert found["model"]["found"] == "qwen3:8b, context 8192 tokens"
+    assert found["server"]["found"] == f"{server.url}, Ollama 0.33.0, 3 models"
+    assert found["models"]["found"] == (
+        "qwen3:8b (chat, tools, thinking); nomic-embed-text:latest (embedding); big:cloud (in the cloud, not used)"
+    )
+    assert found["model"]["found"] == "qwen3:8b, context 8192 tokens of the 40960 it was made for"
+    assert found["loaded"]["found"] == "qwen3:8b, 5.2 GB, on the CPU"
     assert "2 messages" in found["database"]["found"]
-    assert [line[:3] for line in program("doctor").out.splitlines()] == ["ok "] * 8
+    assert found["vectors"]["found"] == "2 by ollama nomic-embed-text:latest, complete"
+    assert {line[:3] for line in program("doctor").out.splitlines()} == {"ok "}
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(program, server):
     ran = program("doctor")
     assert (ran.code, ran.err) == (1, "")
     assert "NOT  server     no model server answers at http://127.0.0.1:9" in ran.out
-    program.use(server).env["AGENT_MODEL"] = "nope:1b"
-    ran = program("doctor")
-    assert ran.code == 1
-    assert "NOT  model      nope:1b is not on the server\n                → ollama pull nope:1b\n" in ran.out
+    program.use(server)
+    for model, num_ctx, line in (
+        ("nope:1b", "8192", "nope:1b is not on the server\n                → agent models pull nope:1b\n"),
+        ("nomic-embed-text", "8192", "nomic-embed-text cannot chat here\n"),
+        ("big:cloud", "8192", "the model 'big:cloud' runs on somebody else's machine"),
+        ("qwen3:8b", "50000", "qwen3:8b, context 50000 tokens, and it was made for 40960\n"),
+    ):
+        ran = program("doctor", env={"AGENT_MODEL": model, "AGENT_NUM_CTX": num_ctx})
+        assert (ran.code, f"NOT  model      {line}" in ran.out) == (1, True), ran.out
+    assert "→ agent config set num_ctx 40960" in ran.out
     ran = program("doctor", "--json", env={"AGENT_NUM_CTX": "many"})
     assert [row["id"] for row in ran.json if not row["ok"]] == ["settings", "server", "database"]
+
+
+def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):
+    tmux = program.work / "tmux"
+    tmux.write_text('#!/bin/sh\n[ "$3" = set-clipboard ] && echo off || echo on\n')
+    tmux.chmod(0o755)
+    env = {"PATH": f"{program.work}:{program.env['PATH']}", "TMUX": "x", "SSH_CONNECTION": "1 2 3 4"}
+    del program.env["PROMPT_TOOLKIT_NO_CPR"]
+    found = [(row["id"], row["found"], row["fix"]) for row in program("doctor", "--json", env=env).json]
+    assert ("tmux", "set-clipboard off", "tmux set -s set-clipboard on: /copy reaches your clipboard") in found
+    assert ("tmux", "extended-keys on", "") in found
+    (terminal,) = [row for row in found if row[0] == "terminal"]
+    assert "ssh yes" in terminal[1]
+    assert terminal[2] == "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
+
+
+STRANGE = [
+    "<html>",
+    "[]",
+    "{}",
+    "5",
+    '{"models": 5}',
+    '{"models": [5]}',
+    '{"models": [{"name": 5, "details": 5}]}',
+    "null",
+]
+
+
+def test_doctor_has_a_sentence_for_whatever_answers(program):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            with suppress(OSError):  # the test has ended
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(65536)
+                        body = current[0].encode()
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+        current = [""]
+        threading.Thread(target=serve, daemon=True).start()
+        program.env["OLLAMA_HOST"] = f"127.0.0.1:{listener.getsockname()[1]}"
+        program.env["AGENT_MODEL"] = "qwen3:8b"
+        for current[0] in STRANGE:
+            ran = program("doctor", "--json")
+            assert (ran.code, ran.err) == (1, ""), current
+            assert {"server", "model"} & {row["id"] for row in ran.json if not row["ok"]}
 
 
 def test_version(program):
@@ -171,6 +285,7 @@ GROUPS = {
     "db": ["path", "status", "backup", "restore", "check", "compact"],
     "notes": ["add", "list", "show", "edit", "search", "rm", "restore"],
     "sessions": ["list", "show", "resume", "close", "rename", "rm", "restore", "export", "import"],
+    "import": ["chatgpt", "claude", "llm"],
     "models": ["list", "use", "pull"],
     "config": ["path", "show", "edit", "set"],
     "jobs": ["list", "run", "retry"],

@@ -22,8 +22,9 @@ MAY_IMPORT = {
     "tools": f"memory store {LEAVES}",
     "agent": f"tools memory llm store {LEAVES}",
     "app": f"agent tools memory llm store config {LEAVES}",
-    "repl": f"app agent llm tools memory store {LEAVES}",
-    "cli": f"repl app agent llm tools memory store config {LEAVES}",
+    "checks": f"app llm memory store config {LEAVES}",
+    "repl": f"checks app agent llm tools memory store {LEAVES}",
+    "cli": f"repl checks app agent llm tools memory store config {LEAVES}",
     "__main__": "cli",
 }
 

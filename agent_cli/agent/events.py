@@ -22,6 +22,14 @@ class Noticed:
 
 
 @dataclass(frozen=True)
+class Progressed:
+    """How far something long has come: `line` where a line can be written over, `step` elsewhere unless it is empty."""
+
+    line: str
+    step: str = ""
+
+
+@dataclass(frozen=True)
 class ThinkingArrived:
     text: str
 
@@ -73,6 +81,6 @@ class TurnFailed:
 
 
 Event = (
-    Asked | Noticed | ThinkingArrived | TextArrived | TextWasThinking | ApprovalNeeded | ToolStarted | ToolFinished
-    | TurnEnded | TurnFailed
+    Asked | Noticed | Progressed | ThinkingArrived | TextArrived | TextWasThinking | ApprovalNeeded | ToolStarted
+    | ToolFinished | TurnEnded | TurnFailed
 )  # fmt: skip

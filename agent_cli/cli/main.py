@@ -36,7 +36,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        command = typer.main.get_command(import_module(f"agent_cli.cli.{cmd_name}").app)
+        command = typer.main.get_command(import_module(usage.module(cmd_name)).app)
         command.name = cmd_name
         return command
 

@@ -6,7 +6,9 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.llm import catalog, faults
+from agent_cli.cli.progress import Line
+from agent_cli.cli.run import Run
+from agent_cli.llm import catalog, download, faults
 
 app = typer.Typer(
     add_completion=False,
@@ -55,14 +57,22 @@ def use(
 
 
 @app.command()
-def pull(context: typer.Context, name: str) -> None:
-    """Fetch a model; broken off, it goes on where it was."""
-    last = ""
-    for step in catalog.pull(context.obj.settings().config.host, name):
-        share = f" {100 * step.completed // step.total} %" if step.total else ""
-        if step.status + share != last:
-            last = step.status + share
-            output.note(last)
+def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in qwen3:4b.")]) -> None:
+    """Fetch a model. Stopped or broken off, it goes on where it was."""
+    run: Run = context.obj
+    last, percent = "", 0
+    with Line(run.quiet) as line:
+        try:
+            for state in download.fetch(run.settings().config.host, name):
+                percent = state.percent or percent
+                if state.notice:
+                    line.note(state.notice)
+                line.show(state.line)
+                if not line.live and state.step not in ("", last):
+                    last = state.step
+                    run.note(last)
+        except KeyboardInterrupt:
+            raise download.stopped(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 

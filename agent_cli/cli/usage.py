@@ -33,6 +33,7 @@ COMMANDS = {
     "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
+    "import": "Take over conversations from ChatGPT, Claude or llm.",
     "retention": "Show and remove what is old and summarised; off by default.",
     "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
     "models": "List the models of the server, choose or fetch one.",
@@ -42,11 +43,17 @@ COMMANDS = {
     "stats": "Count tokens, time and cost of the answers.",
     "jobs": "See and run queued work.",
     "doctor": "Check the server, the model, the database and the terminal.",
+    "completion": "Print a script that completes commands in your shell.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
 }
 
 VERSION = f"agent {__version__}"
 _WIDTH = 80
+
+
+def module(command: str) -> str:
+    """Where a command of the table is written; `import` is a word of the language, and no name for a module."""
+    return f"agent_cli.cli.{'import_' if command == 'import' else command}"
 
 
 def help() -> str:

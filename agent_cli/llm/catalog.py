@@ -59,6 +59,10 @@ class Progress:
     total: int = 0
 
 
+class PullCut(ModelFailed):
+    """A model was not fetched whole because the connection broke: trying again goes on where it stopped."""
+
+
 def listing(host: str) -> list[Listed]:
     """The models of the server, newest first. Raises ModelUnavailable."""
     place = address.parse(host)
@@ -106,17 +110,20 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[Progres
     faults.refuse_cloud(name)
     place, status = address.parse(host), ""
     cancel = Cancel() if cancel is None else cancel
-    with _client(place, name, read=None, cancel=cancel) as client, cancel.stopping(client.close):
+    with _client(place, name, read=None, cancel=cancel, cut=PullCut) as client, cancel.stopping(client.close):
         for step in client.pull(name, stream=True):
             cancel.check()
             status = step.status or ""
             yield Progress(status, step.digest or "", step.completed or 0, step.total or 0)
     if status != "success":
-        raise ModelFailed(f"the server stopped fetching {name!r} before it was whole: run the same again to go on")
+        raise PullCut(f"the server stopped fetching {name!r} before it was whole: run the same again to go on")
 
 
 @contextmanager
-def _client(place: Address, name: str = "", read: float | None = READ, cancel: Cancel | None = None) -> Iterator[Any]:
+def _client(
+    place: Address, name: str = "", read: float | None = READ, cancel: Cancel | None = None,
+    cut: type[ModelFailed] = ModelFailed,
+) -> Iterator[Any]:  # fmt: skip
     ollama = _package()
     import httpx  # with the package, which leaves its exceptions as they are
 
@@ -141,7 +148,7 @@ def _client(place: Address, name: str = "", read: float | None = READ, cancel: C
     except (httpx.HTTPError, RuntimeError, *_UNREADABLE) as error:  # RuntimeError: closed
         if cancel is not None:
             cancel.check()
-        raise ModelFailed(f"the answer of the server at {place.url} broke off or cannot be read") from error
+        raise cut(f"the answer of the server at {place.url} broke off or cannot be read") from error
     finally:
         client.close()
 

@@ -1,6 +1,7 @@
 """Which model answers."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,22 @@ from agent_cli.llm.ollama import PATIENCE, OllamaModel
 from agent_cli.llm.tags import Tag
 
 SUGGESTED = "qwen3:4b"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A model that can chat and use tools; `memory` with a context of 8192 tokens."""
+
+    name: str
+    download: str
+    memory: str
+
+
+SUGGESTIONS = (
+    Suggestion(SUGGESTED, "2.5 GB", "about 4 GB"),
+    Suggestion("qwen3:1.7b", "1.4 GB", "about 3 GB"),
+    Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
+)
 
 _SCRIPT = "scripted:"
 _EMBEDDERS = ("embed", "bert", "minilm", "bge")
@@ -80,7 +97,7 @@ def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
     if known:
         return known.name, ""
     newest = max(able, key=lambda tag: _when(tag.modified_at))
-    return newest.name, f"using {newest.name}" if len(able) > 1 else ""
+    return newest.name, f"using {newest.name} (change: /model)" if len(able) > 1 else ""
 
 
 def chats(tag: Tag) -> bool:

@@ -33,7 +33,8 @@ def tags(host: str, timeout: float = PROBE) -> list[Tag]:
         raise faults.not_ollama(place.url, fault.words) from fault
     if not isinstance(told, dict) or not isinstance(told.get("models"), list | None):
         raise faults.not_ollama(place.url)
-    return [_tag(model) for model in told.get("models") or () if isinstance(model, dict)]
+    found = [_tag(model) for model in told.get("models") or () if isinstance(model, dict)]
+    return [tag for tag in found if tag.name]
 
 
 def is_local(place: Address, model: str, cancel: Cancel) -> bool:
@@ -66,14 +67,23 @@ def _whole(name: str) -> str:
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:
-    details = model.get("details") or {}
+    told, able = model.get("details"), model.get("capabilities")
+    details = told if isinstance(told, dict) else {}
     return Tag(
-        name=model.get("name") or model.get("model") or "",
-        size=model.get("size") or 0,
-        digest=model.get("digest") or "",
-        capabilities=tuple(model.get("capabilities") or ()),
-        remote=model.get("remote_host") or "",
-        modified_at=model.get("modified_at") or "",
-        context_length=details.get("context_length") or 0,
-        family=details.get("family") or "",
+        name=_word(model.get("name")) or _word(model.get("model")),
+        size=_number(model.get("size")),
+        digest=_word(model.get("digest")),
+        capabilities=tuple(map(str, able)) if isinstance(able, list) else (),
+        remote=_word(model.get("remote_host")),
+        modified_at=_word(model.get("modified_at")),
+        context_length=_number(details.get("context_length")),
+        family=_word(details.get("family")),
     )
+
+
+def _word(told: Any) -> str:
+    return told if isinstance(told, str) else ""
+
+
+def _number(told: Any) -> int:
+    return told if isinstance(told, int) else 0

@@ -1,7 +1,8 @@
 """Conversations in and out of the file, as JSON lines (a session a line), JSON or Markdown.
 
 What is exported as JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each
-source and session, so that importing twice adds nothing.
+source and session, so that importing twice adds nothing. The exports of other programs become the same rows elsewhere
+(from_chatgpt, from_claude, from_llm) and come in by the same door.
 """
 
 import json
@@ -9,6 +10,7 @@ import time as real_time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from agent_cli import clock, text
@@ -30,34 +32,67 @@ class Imported:
     broken: int
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A session as it stands outside: where, about how many messages it has, and what makes the row `exported` gives.
+
+    `row` gives None for one in which nothing was said; it raises ValueError, TypeError, KeyError or AttributeError when
+    it cannot be read.
+    """
+
+    place: str
+    size: int
+    row: Callable[[], dict[str, Any] | None]
+
+
 def read(
     db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, complain: Callable[[str], None]
 ) -> Imported:
     """Import JSON lines in batches. A broken line is told to `complain` with its number, and skipped."""
-    new_sessions = new_messages = broken = 0
-    for batch in _batches(lines):
+    entries = (
+        Entry(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    )
+    return take_in(db, scope, entries, source, time, complain)
+
+
+def take_in(
+    db: Database, scope: Scope, entries: Iterable[Entry], source: str, time: clock.Clock,
+    complain: Callable[[str], None], tell: Callable[[int, int], None] = lambda sessions, messages: None,
+) -> Imported:  # fmt: skip
+    """Import sessions in batches. A broken one is told to `complain` with its place, and skipped.
+
+    `tell` is told after each batch how many sessions were looked at and how many messages are new.
+    """
+    new_sessions = new_messages = broken = seen = 0
+    for batch in _batches(entries):
         with db.write():
-            for number, line in batch:
+            for entry in batch:
                 try:
-                    with db.write():  # a line whole or not at all
-                        begun, said = _read_session(db, scope, _parsed(line, time()), source)
+                    with db.write():  # a session whole or not at all
+                        row = entry.row()
+                        begun, said = (
+                            _read_session(db, scope, _parsed(row, time()), source) if row is not None else (0, 0)
+                        )
                 except _BROKEN as error:
                     broken += 1
-                    complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+                    complain(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
                 new_sessions, new_messages = new_sessions + begun, new_messages + said
+        seen += len(batch)
+        tell(seen, new_messages)
         real_time.sleep(_PAUSE)
     return Imported(new_sessions, new_messages, broken)
 
 
-def _batches(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
-    """Numbered lines in groups of some thousand messages' worth of text."""
-    batch: list[tuple[int, str]] = []
+def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Entries in groups of some thousand messages."""
+    batch: list[Entry] = []
     size = 0
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            batch.append((number, line))
-            size += 1 + line.count('"content"')
+    for entry in entries:
+        batch.append(entry)
+        size += entry.size
         if size >= _BATCH:
             yield batch
             batch, size = [], 0
@@ -84,12 +119,16 @@ class _Line:
     said: Sequence[_Said]
 
 
-def _parsed(line: str, now: datetime) -> _Line:
-    row = json.loads(line)
+def _row(line: str) -> dict[str, Any]:
+    row: Any = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
     if "\\u" in line:  # half of a character, as where another program cut a text
         row = json.loads(text.whole(json.dumps(row, ensure_ascii=False)))
+    return dict(row)
+
+
+def _parsed(row: dict[str, Any], now: datetime) -> _Line:
     id = _id(row, "session")
     messages = row.get("messages") or []
     if not isinstance(messages, list):

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from shutil import get_terminal_size
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.key_binding import KeyBindings
@@ -23,6 +24,7 @@ from agent_cli.agent.events import (
     Asked,
     Event,
     Noticed,
+    Progressed,
     TextArrived,
     TextWasThinking,
     ToolFinished,
@@ -36,7 +38,7 @@ from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, Sto
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, greeting
+from agent_cli.repl import attachments, commands, first_run, greeting
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
@@ -44,7 +46,7 @@ from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
 from agent_cli.repl.notices import Notices
 from agent_cli.repl.stream import Paper
-from agent_cli.text import clean
+from agent_cli.text import clean, one_line
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
 _LOOK = 1.0  # seconds between looks at what other processes have done
@@ -67,12 +69,14 @@ class Shell:
     def __init__(self, app: App, session: Session | None):
         self._app = app
         self._talk = Conversation(app, session)
+        self._offer = first_run.Offer(app)
         self._runner: Runner | None = None
         aloud = bool(os.environ.get("ACCESSIBLE"))
         self._line = Line(app, lambda: self._talk.id, self._say, aloud=aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
+        self._over = False  # whether the line at the cursor is to be written over
         self._ended_by = 0
         self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
@@ -83,6 +87,7 @@ class Shell:
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
+        look = asyncio.create_task(self._look_around())
         try:
             if first:
                 line = await self._heed("".join(part.text for part in first), first)
@@ -104,6 +109,7 @@ class Shell:
             self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
             watch.cancel()
+            look.cancel()
             self._line.keep_draft()
             self._leave()
             _show("")  # what prompt-toolkit wrote last
@@ -136,6 +142,8 @@ class Shell:
                     return result.line
                 elif result is not None:
                     await self._work(result)
+            elif self._talk.origin == "typed" and (fetching := self._offer.taken(said)):
+                await self._work(fetching)
             elif said.strip():
                 # What came faster than anyone types may be a paste: no word of it is the person's own.
                 parts = [Part(said, "pasted")] if at_once else parts
@@ -154,10 +162,20 @@ class Shell:
             raise  # the file cannot be written: going on would lose words
         except ModelMissing as error:
             told = str(error).replace("--model", "/model NAME")
-            self._say(told if "/model" in told else f"{told}; /model NAME chooses another")
+            told = told if "/model" in told else f"{told}; /model NAME chooses another"
+            self._say(await asyncio.to_thread(self._offer.look) or told)
         except AgentError as error:
             self._say(str(error))
         return ""
+
+    async def _look_around(self) -> None:
+        """Say above the prompt, once, that the server has no model to talk to."""
+        await asyncio.sleep(_LOOK / 4)  # the prompt comes first: asking a server takes modules that take time
+        told = await asyncio.to_thread(self._offer.look)
+        while self._runner:
+            await asyncio.sleep(0.1)
+        if told:
+            self._say(told)
 
     async def _give_way(self, screen: Screen) -> None:
         """Let a screen have the terminal; nothing is worked on behind it."""
@@ -219,7 +237,12 @@ class Shell:
             paper.end()
 
     def _draw(self, event: Event, paper: Paper) -> None:
+        if self._over:
+            print("\r\x1b[K", end="", flush=True)
+        self._over = isinstance(event, Progressed)
         match event:
+            case Progressed(line):
+                print(one_line(line, get_terminal_size().columns - 1), end="", flush=True)
             case Asked():
                 self._kept = True
             case TextArrived(text):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.ollama_server import go, registry
-from tests.ollama_server.exchange import Exchange
+from tests.ollama_server.exchange import Exchange, Gone
 from tests.ollama_server.go import Refused
 from tests.ollama_server.registry import Model
 from tests.ollama_server.state import State
@@ -39,6 +39,9 @@ def _stream(model: Model | None, state: State, exchange: Exchange) -> None:
         exchange.wire.wait(state.pull_delay)
         exchange.line(line)
         state.pulled[model.full_name] = done
+        if state.pull_cuts and 0 < done < model.size:
+            state.pull_cuts -= 1
+            raise Gone
     state.registry.add(model)
     exchange.line({"status": "success"})
     exchange.end()

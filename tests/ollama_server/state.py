@@ -61,6 +61,8 @@ class State:
         self.queue_full = False
         self.embed_delay = 0.0
         self.pull_delay = 0.0
+        self.pull_cuts = 0
+        """So many pulls break off in the middle of a download."""
         self.pulled: dict[str, int] = {}
         """Bytes of models whose pull was cut short."""
         self.expect_stable = True

@@ -1,0 +1,269 @@
+"""What is in order, what is not, and what to do about it: for `agent doctor`, and for /doctor in a conversation.
+
+Each check is made on its own, for the settings may be broken, the server away and the file damaged, all at once. A
+finding that is no fault may still have a remedy: something that would be better otherwise.
+"""
+
+import locale
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_cli.app import App
+from agent_cli.config import Config, Loaded
+from agent_cli.errors import AgentError
+from agent_cli.llm import address, choose, faults, server, tags
+from agent_cli.llm.download import size
+from agent_cli.llm.tags import Tag
+from agent_cli.memory import index, review, soundness, vectors
+from agent_cli.memory.proposals import Reviewer
+from agent_cli.store import file, jobs
+
+_SHOWN = 8  # models on one line
+_LEAST = 500_000_000  # bytes free on a disk
+_ABLE = {"completion": "chat"}
+_STRANGE = (TypeError, ValueError, KeyError, AttributeError)  # what an answer of no known shape makes of its readers
+
+
+@dataclass(frozen=True)
+class Finding:
+    id: str
+    ok: bool
+    found: str
+    fix: str = ""
+
+
+def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator[Finding]:
+    """All of them, one after the other. `settings` and `app` may raise AgentError: that is a finding too."""
+    yield from _settings(settings)
+    try:
+        config = settings().config
+    except AgentError as error:
+        yield Finding("server", False, f"not looked for: {error}")
+    else:
+        yield from _server(config)
+    yield from _database(app)
+    yield from _command()
+    yield from _terminal()
+
+
+def of(app: App) -> Iterator[Finding]:
+    """The findings for a program that runs."""
+    return findings(lambda: app.loaded, lambda: app)
+
+
+def lines(found: Iterable[Finding]) -> Iterator[str]:
+    """Findings for a person to read, as they come."""
+    for each in found:
+        yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}"
+        if each.fix:
+            yield f"     {'':<10} → {each.fix}"
+
+
+def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:
+    try:
+        loaded = settings()
+    except AgentError as error:
+        yield Finding("settings", False, str(error), "agent config edit")
+        return
+    there = loaded.file if loaded.file.exists() else f"{loaded.file} (none, all defaults)"
+    yield Finding("settings", True, str(there))
+
+
+def _server(settings: Config) -> Iterator[Finding]:
+    try:
+        url = address.parse(settings.host).url
+        found = tags.tags(settings.host)
+        version = server.version(settings.host)
+    except AgentError as error:
+        yield Finding("server", False, str(error), "start it with `ollama serve`; until then memory answers alone")
+        return
+    except _STRANGE:
+        yield Finding(
+            "server", False, f"what answers at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
+        )
+        return
+    yield Finding("server", True, f"{url}, Ollama {version}, {len(found)} models")
+    if found:
+        yield Finding("models", True, _models(found))
+    try:
+        yield from _model(settings, found, url)
+    except AgentError as error:
+        yield Finding("model", False, str(error), _suggested() if not any(map(choose.chats, found)) else "")
+    there = tags.find(settings.embed_model, found) is not None
+    fix = "" if there else f"ollama pull {settings.embed_model}"
+    yield Finding("embedder", True, settings.embed_model if there else "none on the server: search by words alone", fix)
+
+
+def _suggested() -> str:
+    return f"agent models pull {choose.SUGGESTED}"
+
+
+def _models(found: list[Tag]) -> str:
+    told = []
+    for tag in found[:_SHOWN]:
+        able = ", ".join(_ABLE.get(each, each) for each in tag.capabilities)
+        cloud = tag.remote or faults.is_cloud(tag.name)
+        about = "in the cloud, not used" if cloud else able
+        told.append(f"{tag.name} ({about})" if about else tag.name)
+    return "; ".join([*told, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
+
+
+def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
+    """The one that answers: what it can, how much of its context is used, whether it is loaded."""
+    name = settings.model
+    if name == "offline" or name.startswith("scripted:"):
+        yield Finding("model", True, f"{name}, which needs no server")
+        return
+    faults.refuse_cloud(name)
+    if name == "auto":
+        name, _ = choose.pick(found, "", url)
+    elif (tag := tags.find(name, found)) is None:
+        yield Finding("model", False, f"{name} is not on the server", f"agent models pull {name}")
+        return
+    elif not choose.chats(tag):
+        yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
+        return
+    about = server.about(settings.host, name)
+    own = f" of the {about.context} it was made for" if about.context else ""
+    if about.context and settings.num_ctx > about.context:
+        fix = f"agent config set num_ctx {about.context}"
+        told = f"{name}, context {settings.num_ctx} tokens, and it was made for {about.context}"
+        yield Finding("model", False, told, fix)
+    else:
+        yield Finding("model", True, f"{name}, context {settings.num_ctx} tokens{own}")
+    if about.capabilities and "tools" not in about.capabilities:
+        fix = "nothing is wrong; for notes written by the model itself, choose one that has `tools`"
+        yield Finding("tools", True, f"{name} cannot use tools", fix)
+    yield _loaded(settings, name)
+
+
+def _loaded(settings: Config, name: str) -> Finding:
+    running = server.loaded(settings.host, name)
+    if running is None:
+        return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
+    where = f"{100 * running.on_card // running.size} % of it on the graphics card" if running.on_card else "on the CPU"
+    told = f"{name}, {size(running.size)}, {where}"
+    if running.context and running.context != settings.num_ctx:
+        fix = "another program asks with another context; give both the same num_ctx"
+        return Finding("loaded", True, f"{told}, with {running.context} tokens: the next question loads it again", fix)
+    return Finding("loaded", True, told)
+
+
+def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
+    try:
+        app = open_app()
+        if app.db.path == ":memory:":
+            yield Finding("database", True, "in memory alone: nothing of this is kept")
+            return
+        path = Path(app.db.path)
+        sound = app.db.value("pragma quick_check")
+        rows = app.db.value("select count(*) from message")
+        told = (
+            f"{size(path.stat().st_size)}, {rows} messages, SQLite {app.db.value('select sqlite_version()')}, {sound}"
+        )
+        fix = "" if sound == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
+        yield Finding("database", sound == "ok", f"{path}: {told}", fix)
+        yield from _indexes(app)
+        yield from _vectors(app)
+        yield from _waiting(app)
+        yield from _disk(path)
+    except (AgentError, OSError) as error:
+        yield Finding(
+            "database", False, str(error), "agent db check says more; agent db restore FILE brings a backup back"
+        )
+
+
+def _indexes(app: App) -> Iterator[Finding]:
+    try:
+        damaged = soundness.check(app.db, app.time())
+        app.report_damage(app.db, damaged)
+    except AgentError as error:
+        yield Finding("indexes", False, str(error))
+        return
+    told = f"damaged: {', '.join(damaged)}" if damaged else f"sound, {index.waiting(app.db)} rows wait to be indexed"
+    yield Finding("indexes", not damaged, told, "agent jobs run --until-idle" if damaged else "")
+
+
+def _vectors(app: App) -> Iterator[Finding]:
+    """Whether everything can be found by its meaning."""
+    made, next_ = vectors.current(app.db), vectors.filling(app.db)
+    if made is None:
+        yield Finding("vectors", True, "none yet: search by words alone")
+        return
+    missing = vectors.missing(app.db, made)
+    told = f"{vectors.count(app.db, made)} by {' '.join(made.identity.split()[:2])}"
+    more = f", {missing} passages have none yet" if missing else ", complete"
+    more += "; another set is being made" if next_ else ""
+    yield Finding("vectors", True, told + more, "agent jobs run --until-idle" if missing or next_ else "")
+
+
+def _waiting(app: App) -> Iterator[Finding]:
+    listed = jobs.listing(app.db, 1000)
+    parked = sum(job["state"] == "parked" for job in listed)
+    if parked:
+        yield Finding("jobs", False, f"{parked} given up after five tries", "agent jobs list, then agent jobs retry")
+    else:
+        ready = sum(job["state"] == "ready" for job in listed)
+        yield Finding("jobs", True, f"{ready} queued, none given up")
+    waiting = len(review.waiting(Reviewer(app.db, app.scope, app.time, app.single)))
+    if waiting:
+        yield Finding("review", True, f"{waiting} proposals wait for your yes", "agent facts review")
+
+
+def _disk(path: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(path.parent).free
+    needed = max(_LEAST, 2 * path.stat().st_size)  # a copy of the file, and room to work
+    fix = "" if free >= needed else f"make room: {size(needed)} are needed for a backup and for work"
+    yield Finding("disk", free >= needed, f"{size(free)} free", fix)
+    if network := file.network_file_system(path):
+        yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
+
+
+def _command() -> Iterator[Finding]:
+    first = shutil.which("agent")
+    ours = Path(sys.argv[0]).resolve().parent
+    if first and Path(first).resolve().parent != ours and Path(sys.argv[0]).name in ("agent", "agent-cli"):
+        yield Finding("command", False, f"another `agent` comes first on PATH: {first}", "call this one agent-cli")
+    else:
+        yield Finding("command", True, first or "agent is not on PATH")
+
+
+def _terminal() -> Iterator[Finding]:
+    columns, rows = shutil.get_terminal_size()
+    told = {
+        "TERM": os.environ.get("TERM") or "not set",
+        "COLORTERM": os.environ.get("COLORTERM"),
+        "NO_COLOR": os.environ.get("NO_COLOR"),
+        "size": f"{columns}x{rows}",
+        "ssh": "yes" if os.environ.get("SSH_CONNECTION") else None,
+        "PROMPT_TOOLKIT_NO_CPR": os.environ.get("PROMPT_TOOLKIT_NO_CPR"),
+    }
+    fix = ""
+    if told["ssh"] and not told["PROMPT_TOOLKIT_NO_CPR"]:
+        fix = "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
+    yield Finding("terminal", True, ", ".join(f"{name} {value}" for name, value in told.items() if value), fix)
+    encoding = locale.getencoding()
+    good = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)
+    fix = "" if good else "export LC_ALL=C.UTF-8, or what is typed beyond ASCII is lost"
+    yield Finding("encoding", good, encoding, fix)
+    if os.environ.get("TMUX"):
+        yield from _tmux()
+
+
+def _tmux() -> Iterator[Finding]:
+    """What tmux lets through: the clipboard, and the difference between Enter and Shift-Enter."""
+    wanted = {"set-clipboard": "/copy reaches your clipboard", "extended-keys": "Shift-Enter can begin a new line"}
+    for name, good in wanted.items():
+        try:
+            asked = subprocess.run(["tmux", "show", "-sv", name], capture_output=True, text=True, timeout=2)
+        except (OSError, subprocess.TimeoutExpired):
+            yield Finding("tmux", True, "yes, but it does not answer")
+            return
+        value = asked.stdout.strip() or "not known to this tmux"
+        fix = f"tmux set -s {name} on: {good}" if value == "off" else ""
+        yield Finding("tmux", True, f"{name} {value}", fix)

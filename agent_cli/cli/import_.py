@@ -1,0 +1,61 @@
+"""`agent import`: the conversations that other programs hold, taken over as transcripts.
+
+They can be searched and recalled like any other. No fact is learned from them: words from elsewhere propose nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_cli.cli import output
+from agent_cli.cli.progress import Line
+from agent_cli.cli.run import Run
+from agent_cli.errors import AgentError
+from agent_cli.memory import from_chatgpt, from_claude, from_llm, transfer
+from agent_cli.memory.transfer import Entry
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Take over conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
+)
+
+Export = Annotated[Path, typer.Argument(metavar="FILE", help="The .zip as it came, its folder, or conversations.json.")]
+
+
+@app.command()
+def chatgpt(context: typer.Context, file: Export) -> None:
+    """Take over the export of ChatGPT. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
+    _take_in(context.obj, from_chatgpt.entries, file, "chatgpt")
+
+
+@app.command()
+def claude(context: typer.Context, file: Export) -> None:
+    """Take over the export of Claude. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
+    _take_in(context.obj, from_claude.entries, file, "claude")
+
+
+@app.command()
+def llm(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
+) -> None:
+    """Take over what llm has logged. The file is only read; a later import adds what is new."""
+    _take_in(context.obj, from_llm.entries, file, "llm")
+
+
+def _take_in(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, source: str) -> None:
+    app_ = run.app()
+    with Line(run.quiet) as line:
+        done = transfer.take_in(
+            app_.db, app_.scope, entries(file), source, app_.time, line.note,
+            lambda seen, new: line.show(f"{seen:,} conversations read, {new:,} messages are new"),
+        )  # fmt: skip
+        line.show("making them searchable")
+        app_.catch_up(app_.db)
+    output.say(f"imported {done.sessions} sessions with {done.messages} messages")
+    if done.broken:
+        raise AgentError(f"{done.broken} broken entries were skipped; the others are imported")

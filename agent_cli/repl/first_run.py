@@ -1,0 +1,84 @@
+"""The first start at a server that has no model to talk to: some that would do, fetched when the person says so.
+
+Nothing is ever fetched unasked: a model is gigabytes, and not every line is free.
+"""
+
+import threading
+from collections.abc import Iterator
+
+from agent_cli.agent.events import Event, Noticed, Progressed
+from agent_cli.agent.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.app import App
+from agent_cli.errors import AgentError, Cancelled
+from agent_cli.llm import address, choose, download, faults, tags
+from agent_cli.llm.model import Cancel
+
+
+class Offer:
+    """What could be fetched, once it has been said. It is looked for on another thread than it is taken on."""
+
+    def __init__(self, app: App):
+        self._app = app
+        self._names: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+
+    def look(self) -> str:
+        """What to say to a server without a model that can chat; empty where there is one, or no server."""
+        config = self._app.config
+        if config.model == "offline" or config.model.startswith("scripted:"):
+            return ""
+        try:
+            found = tags.tags(config.host)
+            url = address.parse(config.host).url
+        except AgentError:
+            return ""
+        if any(map(choose.chats, found)):
+            return ""
+        own = () if config.model == "auto" or faults.is_cloud(config.model) else (config.model,)
+        about = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in choose.SUGGESTIONS}
+        names = tuple(dict.fromkeys((*own, *about)))[:3]
+        with self._lock:
+            self._names = names
+        width = max(map(len, names))
+        listed = [f"  {number}  {name:<{width}}{about.get(name, '')}".rstrip() for number, name in enumerate(names, 1)]
+        return "\n".join(
+            [
+                f"The server at {url} has no model that can chat. These would do:",
+                *listed,
+                f"y fetches {names[0]} now, a number another one; notes, facts and search work without.",
+            ]
+        )
+
+    def taken(self, line: str) -> Work | None:
+        """What fetches the model that a line names; None when nothing was offered, or the line is something else.
+
+        Whatever is said next, the offer is over: a later `y` may answer quite another question.
+        """
+        with self._lock:
+            names, self._names = self._names, ()
+        numbered = {str(number): name for number, name in enumerate(names, 1)}
+        name = numbered.get("1" if line.strip().lower() in ("y", "yes") else line.strip())
+        return self._fetching(name) if name else None
+
+    def _fetching(self, name: str) -> Work:
+        config = self._app.config
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            step = ""
+            try:
+                for state in download.fetch(config.host, name, cancel):
+                    if state.notice:
+                        yield Noticed(state.notice)
+                    new = state.step if state.step != step else ""
+                    step = state.step
+                    yield Progressed(state.line, new)
+            except Cancelled as error:
+                yield Noticed(str(error))
+                return
+            answers = config.model == "auto" or tags.same(config.model, name)
+            yield Noticed(
+                f"{name} is here{' and answers from now on' if answers else f': /model {name} makes it answer'}"
+            )
+
+        return work

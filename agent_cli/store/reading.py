@@ -1,0 +1,48 @@
+"""Another program's SQLite file, to read: nothing is written into it, and no schema of ours is expected."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import apsw
+
+from agent_cli.errors import StoreError
+
+
+class Reading:
+    """A connection that can only read. Raises StoreError when it is no SQLite file."""
+
+    def __init__(self, file: Path):
+        self._file = file
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        try:
+            how = "mode=ro&immutable=1" if _at_rest(file) else "mode=ro"
+            self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
+            self.tables = {
+                name: {column[1] for column in self._connection.execute("select * from pragma_table_info(?)", (name,))}
+                for (name,) in self._connection.execute(
+                    "select name from sqlite_schema where type = 'table'"
+                ).fetchall()
+            }
+        except (apsw.Error, OSError) as error:
+            raise StoreError(f"{file} cannot be read: it is no SQLite file, or its folder is closed to you") from error
+
+    def rows(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows, one at a time. Raises StoreError when the file is damaged."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except apsw.Error as error:
+            raise StoreError(f"{self._file} cannot be read to its end: {error}") from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _at_rest(file: Path) -> bool:
+    """Whether it has a journal for writing ahead (bytes 18 and 19) that nobody has open.
+
+    SQLite would make that journal to read by, and leave it behind.
+    """
+    with file.open("rb") as opened:
+        return opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()

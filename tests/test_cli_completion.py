@@ -1,0 +1,74 @@
+"""The scripts that complete commands: made from the commands there are, and tried in the shells that are here."""
+
+import shutil
+import subprocess
+from collections import Counter
+
+import pytest
+
+from agent_cli.cli import completion, usage
+
+SHELLS = ["bash", "zsh", "fish", "pwsh"]
+
+
+@pytest.fixture(scope="module")
+def places():
+    return completion.table()
+
+
+@pytest.fixture(scope="module")
+def complete(places, tmp_path_factory):
+    """What bash offers for a line that ends where the cursor is."""
+    file = tmp_path_factory.mktemp("completion") / "agent"
+    file.write_text(completion.script("bash", places))
+
+    def run(line):
+        words = line.split(" ")
+        quoted = " ".join(f"'{word}'" for word in words)
+        place = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
+        asked = f'source {file}; {place}; _agent; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        ran = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True)
+        assert ran.stderr == ""
+        return ran.stdout.split()
+
+    return run
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_options_and_choices(complete):
+    assert complete("agent mo") == ["models"]
+    assert complete("agent ") == list(usage.COMMANDS)
+    assert complete("agent models ") == ["list", "use", "pull"]
+    assert complete("agent-cli -m qwen3:8b facts te") == ["test"]
+    assert complete("agent facts test ") == ["add", "list", "rm", "run"]
+    assert complete("agent sessions export --fo") == ["--format"]
+    assert complete("agent sessions export --format ") == ["md", "json", "jsonl"]
+    assert complete("agent --ver") == ["--verbose", "--version"]
+    assert complete("agent completion f") == ["fish"]
+    assert complete("agent import chatgpt ") == []  # then bash offers files
+
+
+def test_the_table_holds_every_command_and_what_it_does(places):
+    assert [path for path in places if path.count("/") == 1] == [f"/{name}" for name in usage.COMMANDS]
+    assert {"add", "list", "rm", "run", "--help"} <= set(places["/facts/test"].words)
+    without = [(path, word) for path, place in places.items() for word, help in place.words.items() if not help]
+    assert [word for _, word in without if not word.startswith("-")] == []
+    assert places[""].words["--model"] == "The model for this run"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
+    ran = program("completion", shell)
+    assert (ran.code, ran.err) == (0, f"agent: to install it: {completion._INSTALL[shell]}\n")
+    assert f"# To install: {completion._INSTALL[shell]}\n" in ran.out
+    counted = Counter(ran.out)
+    assert all(counted[one] == counted[other] for one, other in ("{}", "()")) or shell in ("bash", "zsh")  # case … )
+    assert all(line.count("'") % 2 == 0 for line in ran.out.splitlines())
+    assert not program.db.exists()
+    if shutil.which(shell):
+        check = {"pwsh": ["-Command", "-"]}.get(shell, ["-n"])
+        assert subprocess.run([shell, *check], input=ran.out, text=True, capture_output=True).stderr == ""
+
+
+def test_a_shell_that_is_not_known_is_said(program):
+    assert program("completion", "tcsh").code == 2
