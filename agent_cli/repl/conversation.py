@@ -12,6 +12,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
+from agent_cli.llm import tags
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, difference, forgotten, log, sessions, summarising
 from agent_cli.memory.proposals import Reviewer
@@ -34,6 +35,7 @@ class Conversation:
         self.id: int | None = None
         self.allowed: set[str] = set()  # tools the person allowed until the session ends
         self.origin: Origin = "typed"  # of the line that is being run: one with a paste in it is pasted
+        self.waiting = ""  # what is known of the wait for the model's first word
         self._offline_told = False
         if session:
             self.resume(session)
@@ -62,6 +64,7 @@ class Conversation:
         """What answers these words."""
         ended = self._ended()
         id = self.begun()
+        self.waiting = "looking into memory"
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.again()
@@ -70,6 +73,7 @@ class Conversation:
             def hire() -> loop.Agent:
                 model, notice = self.app.chat_model(db)
                 notices.append(notice)
+                self.waiting = _wait_for(model.name, self.app.config.host)
                 return self.app.agent(model, lambda call: self._allowed(call) or approve(call))
 
             try:
@@ -174,3 +178,11 @@ class Conversation:
         self.id = None
         self.allowed.clear()
         self._offline_told = False
+
+
+def _wait_for(model: str, host: str) -> str:
+    """What a person waits for when a request is sent now, as far as it is certain."""
+    if model in ("offline", "scripted"):
+        return f"waiting for {model}"
+    loaded = tags.loaded(host, model)
+    return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]

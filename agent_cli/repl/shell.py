@@ -6,7 +6,6 @@ is raw: Ctrl-C and Esc stop the answer, every other key waits for the next promp
 
 import asyncio
 import errno
-import json
 import os
 import signal
 import sys
@@ -23,29 +22,19 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from agent_cli.agent.events import (
-    ApprovalNeeded,
-    Asked,
-    Event,
-    Noticed,
-    TextArrived,
-    TextWasThinking,
-    ToolFinished,
-    TurnEnded,
-    TurnFailed,
-)
+from agent_cli.agent.events import ApprovalNeeded, Asked, Event
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
-from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError
+from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import commands, greeting, keys
+from agent_cli.repl import commands, drawing, greeting, keys
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.history import Prompts
-from agent_cli.repl.stream import Paper
+from agent_cli.repl.look import Look, decide
 from agent_cli.text import clean
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
@@ -53,17 +42,19 @@ _LOOK = 1.0  # seconds between looks at what other processes have done
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
-def run(app: App, session: Session | None) -> None:
+def run(app: App, session: Session | None, look: Look | None = None) -> None:
     """Talk until the person leaves. Raises AgentError, SystemExit when a signal ended it."""
-    code = asyncio.run(Shell(app, session).talk())
+    code = asyncio.run(Shell(app, session, look).talk())
     if code:
         sys.exit(code)
 
 
 class Shell:
-    def __init__(self, app: App, session: Session | None):
+    def __init__(self, app: App, session: Session | None, look: Look | None = None):
         self._app = app
         self._talk = Conversation(app, session)
+        self._look = look or decide(sys.stdout, os.environ)
+        self.show_thinking = False
         self._pastes = keys.Pastes()
         self._runner: Runner | None = None
         self._history = Prompts(app, lambda: self._talk.id, self._pastes)
@@ -188,60 +179,30 @@ class Shell:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._jobs.touch(busy=True)
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
-        paper = Paper(sys.stdout)
+        shown = drawing.Drawing(
+            sys.stdout, self._look, show_thinking=self.show_thinking, waiting=lambda: self._talk.waiting
+        )
         try:
             with _Keyboard(self._prompt, runner.cancel) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
-                        paper.end()
+                        shown.end()
                         with keyboard.paused():
                             event.answer(await self._ask(event))
-                        paper = Paper(sys.stdout)
-                    else:
-                        self._draw(event, paper)
+                        continue
+                    self._kept = self._kept or isinstance(event, Asked)
+                    shown.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program: what has arrived is kept
             runner.join(_LAST_WAIT / 2)
             self._runner = None
             self._jobs.touch(busy=False)
-            paper.end()
-
-    def _draw(self, event: Event, paper: Paper) -> None:
-        match event:
-            case Asked():
-                self._kept = True
-            case TextArrived(text):
-                paper.write(text)
-            case TextWasThinking():
-                paper.end()
-                self._say("(that was the model thinking aloud; it is not kept as the answer)")
-            case ToolFinished(call, result):
-                paper.end()
-                if result.failed and result.text.startswith("refused: "):
-                    self._say(f"{call.name} was not allowed")
-                elif result.failed:
-                    self._say(f"{call.name} failed: {result.text[:200]}")
-                elif result.receipt:
-                    self._say(result.receipt)
-            case Noticed(text):
-                paper.end()
-                self._say(text)
-            case TurnEnded(stopped_by=reason) if reason:
-                paper.end()
-                self._say(f"the turn was ended: {reason}")
-            case TurnFailed(error):
-                paper.end()
-                if isinstance(error, Cancelled):
-                    self._say("— stopped —")
-                else:
-                    raise error
+            shown.end()
 
     async def _ask(self, needed: ApprovalNeeded) -> bool:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
-        self._say(
-            f"The model wants to call {call.name} with {json.dumps(call.arguments, ensure_ascii=False, indent=2)}"
-        )
+        self._say(drawing.question(call))
         asking: PromptSession[str] = PromptSession()
         try:
             answer = await asking.prompt_async(
