@@ -94,7 +94,7 @@ class Layout:
             self._write("\n" + " " * self._hang)
             self._column = self._hang
         else:
-            if self._space and not self._word[0].style:
+            if self._space and self._word[0].style != self._style:
                 self._turn("")
             self._write(self._space)
             self._column += gap
