@@ -38,9 +38,9 @@ def plain(text):
 @pytest.mark.parametrize(
     ("text", "drawn"),
     [
-        ("# A *title*\nText", "\x1b[1mA \x1b[m\x1b[1;3mtitle\x1b[m\nText\n"),
+        ("# A *title*\nText", "\x1b[1mA\x1b[m \x1b[1;3mtitle\x1b[m\nText\n"),
         ("one **two** `three` ~~four~~", "one \x1b[1mtwo\x1b[m \x1b[36mthree\x1b[m \x1b[9mfour\x1b[m\n"),
-        ("**a *b* c**!", "\x1b[1ma \x1b[m\x1b[1;3mb\x1b[m \x1b[1mc\x1b[m!\n"),
+        ("**a *b* c**!", "\x1b[1ma\x1b[m \x1b[1;3mb\x1b[m \x1b[1mc\x1b[m!\n"),
         ("2 * 3 * 4 and 2*3*4, f(**kwargs, *args)", "2 * 3 * 4 and 2*3*4, f(**kwargs, *args)\n"),
         ("__init__ and snake_case_name", "__init__ and snake_case_name\n"),
         ("a **mark that is never closed", "a **mark that is never closed\n"),

@@ -35,6 +35,7 @@ class Conversation:
         self.id: int | None = None
         self.allowed: set[str] = set()  # tools the person allowed until the session ends
         self.origin: Origin = "typed"  # of the line that is being run: one with a paste in it is pasted
+        self.show_thinking = False
         self.waiting = ""  # what is known of the wait for the model's first word
         self._offline_told = False
         if session:

@@ -54,7 +54,6 @@ class Shell:
         self._app = app
         self._talk = Conversation(app, session)
         self._look = look or decide(sys.stdout, os.environ)
-        self.show_thinking = False
         self._pastes = keys.Pastes()
         self._runner: Runner | None = None
         self._history = Prompts(app, lambda: self._talk.id, self._pastes)
@@ -180,7 +179,7 @@ class Shell:
         self._jobs.touch(busy=True)
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
         shown = drawing.Drawing(
-            sys.stdout, self._look, show_thinking=self.show_thinking, waiting=lambda: self._talk.waiting
+            sys.stdout, self._look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
         )
         try:
             with _Keyboard(self._prompt, runner.cancel) as keyboard:
