@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, facts, recall, startup, typing, window, years
+from benchmarks import crash, crowd, facts, recall, startup, stream, typing, window, years
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
+    "stream": lambda options: stream.run(),
     "crash": lambda options: crash.run(),
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,

@@ -39,7 +39,9 @@ VENDORS = {
     "yaml": "memory",
     "typer": "cli",
     "prompt_toolkit": "repl",
+    "pygments": "repl",
     "rich": "repl cli",
+    "wcwidth": "repl",
 }
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")

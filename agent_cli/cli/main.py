@@ -177,11 +177,11 @@ def _without_command(run: Run) -> None:
         from agent_cli.repl import picker, shell  # as below
 
         if session := picker.pick(run.app()):
-            shell.run(run.app(), session)
+            shell.run(run.app(), session, look=run.look())
     else:
         from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-        shell.run(run.app(), run.chosen())
+        shell.run(run.app(), run.chosen(), look=run.look())
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """What the options before a command say, and what they open, once and only when it is needed."""
 
+import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from agent_cli.app import App
     from agent_cli.config import Loaded
     from agent_cli.memory.sessions import Session
+    from agent_cli.repl.look import Look
 
 
 @dataclass
@@ -36,6 +39,12 @@ class Run:
 
             self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
         return self._app
+
+    def look(self, *, render: bool = False) -> "Look":
+        """What is drawn on standard output. `render`: Markdown in a pipe too."""
+        from agent_cli.repl import look  # only what shows an answer needs it
+
+        return look.decide(sys.stdout, os.environ, self.color, plain=self.plain, aloud=self.aloud, render=render)
 
     @property
     def reads(self) -> bool:

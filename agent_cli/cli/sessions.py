@@ -69,7 +69,7 @@ def resume(context: typer.Context, told: Told) -> None:
     from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     app_, session = _found(context, told)
-    shell.run(app_, session)
+    shell.run(app_, session, look=context.obj.look())
 
 
 @app.command()

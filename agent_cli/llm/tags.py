@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agent_cli.errors import ModelUnavailable
 from agent_cli.llm import address, faults, wire
 from agent_cli.llm.address import Address
 from agent_cli.llm.model import Cancel
@@ -50,6 +51,18 @@ def is_local(place: Address, model: str, cancel: Cancel) -> bool:
     if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
         raise faults.cloud(model)
     return True
+
+
+def loaded(host: str, model: str) -> bool | None:
+    """Whether the server has the model in memory, asked before a request would load it; None when it does not tell."""
+    try:
+        told = wire.fetch(address.parse(host), "/api/ps", timeout=PROBE)
+    except (faults.Fault, ModelUnavailable):
+        return None
+    running = told.get("models") if isinstance(told, dict) else None
+    if not isinstance(running, list):
+        return None
+    return any(isinstance(each, dict) and same(str(each.get("name")), model) for each in running)
 
 
 def find(name: str, among: list[Tag]) -> Tag | None:

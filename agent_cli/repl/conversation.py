@@ -14,6 +14,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
 from agent_cli.errors import UsageError
+from agent_cli.llm import tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
 from agent_cli.memory.facts import Fact
@@ -43,6 +44,7 @@ class Conversation:
         self.parts: Sequence[Part] = ()  # of that line
         self.without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what memory is not to add to it
         self.show_thinking = False
+        self.waiting = ""  # what is known of the wait for the model's first word
         self._offline_told = False
         if session:
             self.resume(session)
@@ -83,6 +85,7 @@ class Conversation:
         """
         ended = "" if instead else self._ended()
         id = self.begun()
+        self.waiting = "looking into memory"
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.again()
@@ -113,6 +116,7 @@ class Conversation:
 
         def hire() -> loop.Agent:
             chosen, notice = (model, "") if model else app.chat_model(here.db)
+            self.waiting = _wait_for(chosen.name, app.config.host)
             notices.append(notice)
             return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
 
@@ -238,3 +242,11 @@ class Conversation:
         self.id = None
         self.allowed.clear()
         self._offline_told = False
+
+
+def _wait_for(model: str, host: str) -> str:
+    """What a person waits for when a request is sent now, as far as it is certain."""
+    if model in ("offline", "scripted"):
+        return f"waiting for {model}"
+    loaded = tags.loaded(host, model)
+    return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]

@@ -7,76 +7,62 @@ is raw: Ctrl-C and Esc stop the answer, every other key waits for the next promp
 import asyncio
 import errno
 import gc
-import json
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from shutil import get_terminal_size
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
-from agent_cli.agent.events import (
-    ApprovalNeeded,
-    Asked,
-    Event,
-    Noticed,
-    Progressed,
-    TextArrived,
-    TextWasThinking,
-    ToolFinished,
-    TurnEnded,
-    TurnFailed,
-)
+from agent_cli.agent.events import ApprovalNeeded, Asked, Event
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
-from agent_cli.errors import AgentError, Cancelled, ModelMissing, StoreBusy, StoreError, UsageError
+from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, UsageError
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, first_run, greeting
+from agent_cli.repl import attachments, commands, drawing, first_run, greeting
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
+from agent_cli.repl.look import Look, decide
 from agent_cli.repl.notices import Notices
-from agent_cli.repl.stream import Paper
-from agent_cli.text import clean, one_line
+from agent_cli.text import clean
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
 _LOOK = 1.0  # seconds between looks at what other processes have done
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
-def run(app: App, session: Session | None, first: Sequence[Part] = ()) -> None:
+def run(app: App, session: Session | None, first: Sequence[Part] = (), look: Look | None = None) -> None:
     """Talk until the person leaves; `first` is said at once. Raises AgentError, SystemExit when a signal ended it."""
-    shell = Shell(app, session)
+    shell = Shell(app, session, look)
     gc.freeze()  # what is loaded by now stays: looking through it again takes 15 ms, at every ninth key
     code = asyncio.run(shell.talk(first))
     while shell.goes_on:
-        shell = Shell(shell.goes_on, None)
+        shell = Shell(shell.goes_on, None, look)
         code = asyncio.run(shell.talk())
     if code:
         sys.exit(code)
 
 
 class Shell:
-    def __init__(self, app: App, session: Session | None):
+    def __init__(self, app: App, session: Session | None, look: Look | None = None):
         self._app = app
         self._talk = Conversation(app, session)
+        self._look = look or decide(sys.stdout, os.environ)
         self._offer = first_run.Offer(app)
         self._runner: Runner | None = None
-        aloud = bool(os.environ.get("ACCESSIBLE"))
-        self._line = Line(app, lambda: self._talk.id, self._say, aloud=aloud)
+        self._line = Line(app, lambda: self._talk.id, self._say, aloud=self._look.aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
-        self._over = False  # whether the line at the cursor is to be written over
         self._ended_by = 0
         self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
@@ -218,65 +204,30 @@ class Shell:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._jobs.touch(busy=True)
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
-        paper = Paper(sys.stdout)
+        shown = drawing.Drawing(
+            sys.stdout, self._look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
+        )
         try:
             with Keyboard(self._line.input, runner.cancel) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
-                        paper.end()
+                        shown.end()
                         with keyboard.paused():
                             event.answer(await self._ask(event))
-                        paper = Paper(sys.stdout)
-                    else:
-                        self._draw(event, paper)
+                        continue
+                    self._kept = self._kept or isinstance(event, Asked)
+                    shown.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program: what has arrived is kept
             runner.join(_LAST_WAIT / 2)
             self._runner = None
             self._jobs.touch(busy=False)
-            paper.end()
-
-    def _draw(self, event: Event, paper: Paper) -> None:
-        if self._over:
-            print("\r\x1b[K", end="", flush=True)
-        self._over = isinstance(event, Progressed)
-        match event:
-            case Progressed(line):
-                print(one_line(line, get_terminal_size().columns - 1), end="", flush=True)
-            case Asked():
-                self._kept = True
-            case TextArrived(text):
-                paper.write(text)
-            case TextWasThinking():
-                paper.end()
-                self._say("(that was the model thinking aloud; it is not kept as the answer)")
-            case ToolFinished(call, result):
-                paper.end()
-                if result.failed and result.text.startswith("refused: "):
-                    self._say(f"{call.name} was not allowed")
-                elif result.failed:
-                    self._say(f"{call.name} failed: {result.text[:200]}")
-                elif result.receipt:
-                    self._say(result.receipt)
-            case Noticed(text):
-                paper.end()
-                self._say(text)
-            case TurnEnded(stopped_by=reason) if reason:
-                paper.end()
-                self._say(f"the turn was ended: {reason}")
-            case TurnFailed(error):
-                paper.end()
-                if isinstance(error, Cancelled):
-                    self._say("— stopped —")
-                else:
-                    raise error
+            shown.end()
 
     async def _ask(self, needed: ApprovalNeeded) -> bool:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
-        self._say(
-            f"The model wants to call {call.name} with {json.dumps(call.arguments, ensure_ascii=False, indent=2)}"
-        )
+        self._say(drawing.question(call))
         asking: PromptSession[str] = PromptSession()
         try:
             answer = await asking.prompt_async(
