@@ -457,6 +457,16 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     assert summaries.of(season, session).text == before
 
 
+def test_a_session_without_messages_is_named_by_its_summary(season):
+    run(season, SHORT)
+    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+
+    named = sessions.name(season, sessions.get(season, session, HERE.owner))
+
+    assert named
+    assert summaries.of(season, session).text.startswith(named.removesuffix("…"))
+
+
 def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):
     limits = retention.policy(SHORT)
     for _ in range(4):

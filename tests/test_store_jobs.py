@@ -231,3 +231,16 @@ def test_work_of_a_process_that_died_counts_as_due(db):
     assert not jobs.due(db, NOON)
     db.execute("update job set holder = ?", (f"{socket.gethostname()}/999999999/1",))
     assert jobs.due(db, NOON)
+
+
+def test_what_was_done_long_ago_is_not_kept(db):
+    for subject in ("s1", "s2"):
+        jobs.add(db, "summary", subject, NOON)
+    job = jobs.claim(db, NOON)
+    with db.write():
+        jobs.finish(db, job, NOON)
+
+    jobs.prune(db, NOON + timedelta(days=30))
+    assert len(jobs.listing(db, 9)) == 2
+    jobs.prune(db, NOON + timedelta(days=32))
+    assert [(each["subject"], each["state"]) for each in jobs.listing(db, 9)] == [("s2", "ready")]

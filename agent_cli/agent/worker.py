@@ -72,6 +72,7 @@ def run_one(desk: Desk) -> bool:
 def look_around(desk: Desk) -> None:
     """Close what was left alone; queue what was done without a model when one answers now, and what is due each day."""
     closing.close_silent(desk.db, desk.time, desk.silence)
+    jobs.prune(desk.db, desk.time())
     if desk.model() is not None:
         summarising.queue_extracted(desk.db, desk.time())
         grains.queue_extracted(desk.db, desk.time())

@@ -267,9 +267,10 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else how it began."""
-    first = "select text from message where session_id = ? and role = 'user' order by id limit 1"
-    return session.title or text.one_line(db.value(first, (session.id,)) or "", 60)
+    """Its title, else how it began, else, when retention has taken its messages, how its summary begins."""
+    first = """select coalesce((select text from message where session_id = ?1 and role = 'user' order by id limit 1),
+                      (select text from summary where session_id = ?1), '')"""
+    return session.title or text.one_line(db.value(first, (session.id,)), 60)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

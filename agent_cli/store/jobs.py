@@ -19,6 +19,7 @@ from agent_cli.store.db import Database
 LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
 ATTEMPTS = 5
 _REST = timedelta(days=1)
+_KEPT = timedelta(days=31)  # of a job that is done
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
@@ -140,6 +141,14 @@ def rests(db: Database, kind: str, subject: str, now: datetime) -> bool:
             (kind, subject, clock.utc(now - _REST)),
         )
     )
+
+
+def prune(db: Database, now: datetime) -> None:
+    """Delete what was done more than a month ago: each turn leaves some behind."""
+    old = (clock.utc(now - _KEPT),)
+    if db.value("select 1 from job where state = 'done' and due_at < ?1 and finished_at < ?1 limit 1", old):
+        with db.write():
+            db.execute("delete from job where state = 'done' and due_at < ?1 and finished_at < ?1", old)
 
 
 def fresh(db: Database, kind: str, now: datetime) -> dict[str, bool]:
