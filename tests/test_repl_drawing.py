@@ -22,6 +22,7 @@ from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.repl.drawing import Drawing, question
 from agent_cli.repl.look import Look
 from agent_cli.repl.spinner import Spinner
+from tests.ollama_server import script
 
 RICH = Look(colour=True, markdown=True)
 CALL = ToolCall("c1", "save_note", {"text": "milk"})
@@ -144,3 +145,17 @@ def test_seconds_are_counted():
     out.wait("thinking … 1 s")
     spinner.hide()
     assert all(a != b for a, b in pairwise(out.getvalue().split("\r\x1b[K")[1:])), "drawn only when it changes"
+
+
+def test_a_person_sees_that_the_model_is_loaded_first_and_then_only_the_answer(program, server, terminal):
+    program.use(server)
+    server.play(script.Silence(0.8, script.reply("# Hello\n\n**there**")))
+    shell = terminal().wait_prompt().enter("hi").wait("loading qwen3:8b …").type("and").wait("there").wait("> and")
+    assert "> hi\nHello\n\nthere\n> and" in shell.text
+    assert b"\x1b[1mHello\x1b[m" in shell.raw
+
+
+def test_without_colours_the_answer_is_as_it_was_written(program, server, terminal):
+    server.play(script.reply("# Hello\n\n**there**"))
+    program.use(server)
+    terminal(NO_COLOR="1").wait_prompt().enter("hi").wait("# Hello\n\n**there**\n>")
