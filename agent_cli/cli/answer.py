@@ -6,7 +6,7 @@ Standard output has it alone; receipts, notices and what was used go to standard
 
 import sys
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_cli.agent.events import (
     Asked,
@@ -26,6 +26,9 @@ from agent_cli.memory import recollections
 from agent_cli.repl.stream import Paper
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
+
+if TYPE_CHECKING:
+    from agent_cli.repl.sheet import Sheet
 
 
 class Heard:
@@ -94,7 +97,7 @@ class _Words:
 
     def __init__(self, run: Run, question: Question, here: ToolContext, heard: Heard):
         self._run, self._form, self._here, self._heard = run, question.form, here, heard
-        self._paper = Paper(sys.stdout)
+        self._paper = _paper(run, question)
 
     def draw(self, event: Event) -> None:
         match event:
@@ -126,6 +129,15 @@ class _Words:
                 output.put_line(_whole(ended, self._here, self._heard))
             case "whole":
                 self._paper.write(self._heard.answer)
+
+
+def _paper(run: Run, question: Question) -> "Sheet":
+    """Words as they come in a pipe; at a terminal, or where it was asked for, Markdown as the look allows."""
+    if not (question.render or sys.stdout.isatty()) or question.form == "json":
+        return Paper(sys.stdout)
+    from agent_cli.repl import sheet  # a pipe needs none of it
+
+    return sheet.sheet(sys.stdout, run.look(render=question.render))
 
 
 class _Lines:

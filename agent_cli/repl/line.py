@@ -151,6 +151,7 @@ class Line:
     def _edited(self, text: str) -> str:
         """The draft as it comes back from the editor; as it was when there is none to be had."""
         try:
+            self._app.refuse_incognito()  # an editor writes files of its own
             with editor.edited(text, self._app.config.editor) as typed:
                 return typed
         except AgentError as error:
