@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from agent_cli.repl.layout import LONGEST, Piece
+from agent_cli.text import Pattern
 
 BOLD, DIM, ITALIC, STRUCK, CODE = "1", "2", "3", "9", "36"
 
@@ -26,20 +27,20 @@ _WIDE = (
 _OPENS = "「『（【〈《〔［｛"
 _CLOSES = "」』）】〉》〕］｝、。，．！？：；・ー々…ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
 _CLOSES += "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks on the character before
-_TOKEN = re.compile(
+_TOKEN = Pattern(
     rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{_WIDE}][{_CLOSES}]{{0,8}})"
     rf"|(?P<word>[^ *_`~!\[\\{_WIDE}]{{1,{LONGEST}}})|(?P<mark>.)",
     re.DOTALL,
 )
 _RUN = re.compile(rf"\\.|`{{1,{_WINDOW}}}|\*{{1,{_WINDOW}}}|_{{1,{_WINDOW}}}|~{{1,{_WINDOW}}}", re.DOTALL)
 _TICKS = re.compile("`+")
-_WORDS = re.compile(rf"(?P<space> {{1,64}})|(?P<wide>[{_WIDE}])|(?P<word>[^ {_WIDE}]{{1,{LONGEST}}})")
+_WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{_WIDE}])|(?P<word>[^ {_WIDE}]{{1,{LONGEST}}})")
 _PATH = r"[^\s()\[\]<>]"
-_LINK = re.compile(
+_LINK = Pattern(
     rf'!?\[(?P<words>[^\[\]]{{1,200}})\]\((?P<to>{_PATH}{{1,800}}(?:\({_PATH}{{0,200}}\){_PATH}{{0,200}})?)'
     r'(?: "[^"\[\]<>]{0,200}")?\)'
 )  # fmt: skip
-_PERHAPS_LINK = re.compile(  # every beginning of one
+_PERHAPS_LINK = Pattern(  # every beginning of one
     rf'!?(?:\[[^\[\]]{{0,200}}(?:\](?:\({_PATH}{{0,800}}(?:\({_PATH}{{0,200}}(?:\){_PATH}{{0,200}})?)?'
     r'(?: (?:"[^"\[\]<>]{0,200}"?)?)?)?)?)?\Z'
 )  # fmt: skip
