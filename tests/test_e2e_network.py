@@ -120,7 +120,7 @@ def test_auto_takes_the_model_used_last_and_else_the_newest(program):
     newer = Model("newer:1b", modified_at="2026-02-01T00:00:00Z")
     with OllamaServer(models=[older, newer, EMBEDDER]) as server:
         program.env["OLLAMA_HOST"] = server.host
-        assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b\n")
+        assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b; -m or /model chooses another\n")
         assert program("-m", "older:1b", "ask", "hi").code == 0
         assert program("ask", "--json", "hi").json["model"] == "older:1b"
 

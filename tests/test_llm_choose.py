@@ -40,7 +40,7 @@ def test_only_model_is_used_without_a_word():
 
 
 def test_newest_of_several_is_used_and_named():
-    assert auto(OLD, NEW, EMBEDDER) == ("qwen3:8b", "using qwen3:8b (change: /model)")
+    assert auto(OLD, NEW, EMBEDDER) == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
 
 
 def test_last_used_model_is_used_again_without_a_word():
@@ -48,7 +48,7 @@ def test_last_used_model_is_used_again_without_a_word():
 
 
 def test_last_used_model_that_is_gone_is_not_missed():
-    assert auto(OLD, NEW, last_used="gone:1b") == ("qwen3:8b", "using qwen3:8b (change: /model)")
+    assert auto(OLD, NEW, last_used="gone:1b") == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
 
 
 def test_last_used_model_that_cannot_chat_is_not_used():

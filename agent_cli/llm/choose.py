@@ -97,7 +97,7 @@ def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
     if known:
         return known.name, ""
     newest = max(able, key=lambda tag: _when(tag.modified_at))
-    return newest.name, f"using {newest.name} (change: /model)" if len(able) > 1 else ""
+    return newest.name, f"using {newest.name}; -m or /model chooses another" if len(able) > 1 else ""
 
 
 def chats(tag: Tag) -> bool:
