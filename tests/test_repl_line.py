@@ -1,6 +1,8 @@
 """The prompt as the program builds it, without a terminal: what it offers, keeps and sends along."""
 
 import asyncio
+import os
+import signal
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -306,5 +308,15 @@ def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
             await asyncio.sleep(0.5)
             assert line._foresight.line == ""
         keyboard.send_text("\x15")
+
+    at_prompt(app, person)
+
+
+def test_a_ctrl_c_that_comes_as_a_signal_while_something_is_printed_counts_as_one(app):
+    async def person(keyboard, line):
+        keyboard.send_text("\x03")
+        await asyncio.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+        await until(lambda: not line.application.is_running)
 
     at_prompt(app, person)

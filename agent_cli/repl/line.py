@@ -16,6 +16,8 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
@@ -119,6 +121,12 @@ class Line:
         if (pressed := self._lost.look()) and app:
             app.key_processor.feed_multiple(pressed)
             app.key_processor.process_keys()
+
+    def interrupt(self) -> None:
+        """As if Ctrl-C had been pressed in the prompt, if there is one."""
+        if self._prompt.app.is_running:
+            self._prompt.app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
+            self._prompt.app.key_processor.process_keys()
 
     def let_go(self) -> None:
         """When something was forgotten, hold no line of before: history, undo, pastes, what was cut or searched for."""

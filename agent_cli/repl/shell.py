@@ -282,7 +282,14 @@ class Shell:
         with suppress(NotImplementedError, AttributeError):  # Windows has neither
             loop.add_signal_handler(signal.SIGTERM, end, _TERMINATED)
             loop.add_signal_handler(signal.SIGHUP, end, _HUNG_UP)
-            loop.add_signal_handler(signal.SIGINT, lambda: self._runner.cancel() if self._runner else None)
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C where it came as a signal: while a line is printed above the prompt, the terminal is not raw."""
+        if self._runner:
+            self._runner.cancel()
+        else:
+            self._line.interrupt()
 
     def _say(self, text: str) -> None:
         _show(f"{clean(text)}\n")
