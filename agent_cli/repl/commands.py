@@ -63,7 +63,7 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume", "/review",
+    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume", "/review",
     "/sessions", "/skills", "/summary",
 }  # fmt: skip
 
