@@ -112,9 +112,9 @@ class Foresight:
     def _look(self, draft: str) -> None:
         found: tuple[Foreseen, ...] = ()
         try:
-            with suppress(StoreError):  # what the person does next tells what is wrong with the file
-                with closing(self._app.db.again()) as db:
-                    found = foreseen(self._app, db, self._session(), draft)
+            # Of a StoreError: what the person does next tells what is wrong with the file.
+            with suppress(StoreError), closing(self._app.db.again()) as db:
+                found = foreseen(self._app, db, self._session(), draft)
         finally:
             self._busy = False
         if self._asked == draft:  # else it was sent meanwhile, or something was forgotten
