@@ -356,3 +356,19 @@ def test_a_ctrl_c_that_comes_as_a_signal_while_something_is_printed_counts_as_on
         await until(lambda: not line.application.is_running)
 
     at_prompt(app, person)
+
+
+def test_a_file_that_cannot_be_read_ends_no_incognito_conversation(app, tmp_path, capsys):
+    private = app.incognito(reads=True)
+    private.path = tmp_path / "other.db"
+    private.path.write_text("no database" * 1000)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("\r")
+        await until(lambda: "no SQLite database" in capsys.readouterr().out)
+        await until(lambda: line.application.is_running and line.buffer.text == "Who lives in Graz?")
+        keyboard.send_text("\x15")
+
+    at_prompt(private, person)

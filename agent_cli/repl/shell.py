@@ -144,8 +144,11 @@ class Shell:
         except StoreBusy as error:
             self._say(str(error))
             return "" if self._kept else line
-        except StoreError:
-            raise  # the file cannot be written: going on would lose words
+        except StoreError as error:
+            if self._app.keeps:
+                raise  # the file cannot be written: going on would lose words
+            self._say(str(error))
+            return "" if self._kept else line
         except ModelMissing as error:
             told = str(error).replace("--model", "/model NAME")
             told = told if "/model" in told else f"{told}; /model NAME chooses another"
