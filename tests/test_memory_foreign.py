@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from agent_cli import clock
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory import (
     forget,
@@ -318,6 +319,21 @@ def test_a_file_that_is_no_log_of_llm_is_said(take, tmp_path):
         with pytest.raises(error, match=name):
             take(tmp_path / name, from_llm, "llm")
     assert not (tmp_path / "gone.db").exists()
+
+
+def test_a_log_of_llm_with_bytes_that_are_no_text_is_said(take, tmp_path):
+    file = exports.llm(tmp_path / "logs.db", exports.OLD)
+    exports.llm_said(file, "r1", "Ten names", "Cheddar")
+    exports.llm(file, "update responses set prompt = cast(x'ff68' as text)")
+    with pytest.raises(StoreError, match="cannot be read to its end"):
+        take(file, from_llm, "llm")
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", 1e18])
+def test_a_time_that_no_clock_can_show_is_none(db, take, at):
+    told = exports.claude(("human", "Where to?", {"created_at": at}), created_at=at)
+    assert take([told], from_claude, "claude") == ((1, 1), [])
+    assert log.history(db, 1)[0].at == clock.utc(noon())
 
 
 def test_an_array_is_read_piece_by_piece_whatever_the_pieces(monkeypatch):

@@ -130,6 +130,8 @@ BROKEN = {
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "at": "soon"}]}': "Invalid isoformat string",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "at": 5}]}': "fromisoformat: argument must be",
     '{"id": 1, "started_at": "0001-01-01T00:00:00+09:00"}': "the time '0001-01-01T00:00:00+09:00' is out of range",
+    '{"id": 1, "started_at": "9999-12-31T12:00:00+00:00"}': "the time '9999-12-31T12:00:00+00:00' is out of range",
+    '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "at": "0001-01-01T12:00:00+00:00"}]}': "the time",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "origin": [["typed", 2]]}]}': "the lengths in a",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "abc", "origin": [["t", 5], ["t", -2]]}]}': "the len",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "origin": "typed"}]}': "not enough values",

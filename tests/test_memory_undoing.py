@@ -9,6 +9,7 @@ import pytest
 from agent_cli.agent import opening
 from agent_cli.memory import (
     adoption,
+    beginnings,
     closing,
     counts,
     facts,
@@ -108,6 +109,15 @@ def test_a_session_is_named_after_what_still_counts(db, session):
     assert sessions.resolve(db, "Zyxel", HERE.owner).id == session
     assert "Gutenberg" not in transfer.markdown(db, sessions.get(db, session, HERE.owner))
     assert "Gutenberg" not in str(transfer.exported(db, sessions.get(db, session, HERE.owner)))
+
+
+def test_a_session_is_offered_by_what_still_counts(db, session):
+    first = exchange(db, session, "My router is a Zyxel.", "Noted.")
+    assert beginnings.handles(db, HERE.owner, ["session"], "zyx") == [("s1", "My router is a Zyxel.")]
+    take_back(db, session, first)
+    assert beginnings.handles(db, HERE.owner, ["session"], "s") == []
+    exchange(db, session, "My cat is called Mia.", "Noted.")
+    assert beginnings.handles(db, HERE.owner, ["session"], "s") == [("s1", "My cat is called Mia.")]
 
 
 def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):

@@ -229,3 +229,10 @@ def test_a_session_that_was_closed_can_be_left_again(conversation):
     say(conversation, "hello")
     closing.close(conversation.app.db, 1, conversation.app.time)
     assert conversation.leave().handle == "s1"
+
+
+def test_where_nothing_is_kept_no_command_makes_or_changes_the_file(conversation):
+    conversation.app = conversation.app.incognito()
+    for line in ("/doctor", "/note milk", "/forget n1", "/review"):
+        with pytest.raises(UsageError, match="incognito"):
+            commands.run(conversation, *commands.find(line))

@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.agent.events import Noticed, TextArrived
 from agent_cli.app import open_app
-from agent_cli.errors import ModelMissing, UsageError
+from agent_cli.errors import ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import adoption, log, sessions
 from agent_cli.memory.claims import Claim
@@ -166,6 +166,15 @@ def test_what_another_terminal_has_open_is_not_taken_back(talked):
     with pytest.raises(UsageError, match="is open in another terminal"):
         run(talked, "/undo")
     assert len(said(talked)) == 4
+
+
+def test_where_no_server_answers_the_answer_there_is_stays(talked):
+    talked.app.change("host", "127.0.0.1:9")
+    before = said(talked)
+    for line in ("/retry", "/edit m3 something else"):
+        with pytest.raises(ModelUnavailable):
+            run(talked, line)
+    assert said(talked) == before
 
 
 def test_btw_sees_the_conversation_and_stands_beside_it(talked, server):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -15,10 +16,11 @@ from prompt_toolkit.output import DummyOutput
 
 from agent_cli.app import open_app
 from agent_cli.errors import UsageError
-from agent_cli.memory import forgotten, log, notes, prompts, sessions
+from agent_cli.memory import forget, forgotten, log, notes, prompts, provenance, sessions
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, picker
+from agent_cli.repl import attachments, foresight, picker
 from agent_cli.repl.completion import Completions, while_typing
+from agent_cli.repl.foresight import Foreseen
 from agent_cli.repl.line import Line
 from agent_cli.repl.shell import Shell
 from tests import facts
@@ -298,6 +300,40 @@ def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
     assert app.db.rows("select kind, row from recollection") == [("fact", cat.id)]
 
 
+def test_what_was_forgotten_is_foreseen_no_more(app):
+    lives = facts.add(app.db, "I live in Graz").fact
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line._foresight.line)
+        forget.erase(
+            app.db, forget.planned(app.db, provenance.named(app.db, app.scope.owner, [lives.handle])), app.time
+        )
+        line.let_go()
+        assert line._foresight.line == ""
+        keyboard.send_text("\x15")
+
+    at_prompt(app, person)
+
+
+def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
+    found, go_on = (Foreseen("fact", 1, "f1 I live in Graz"),), threading.Event()
+    monkeypatch.setattr(foresight, "foreseen", lambda *_: go_on.wait(5) and found)
+
+    async def person(keyboard, line):
+        line.buffer.text = "Who lives in Graz?"
+        await until(lambda: line._foresight._busy)
+        line.dropped()
+        go_on.set()
+        await until(lambda: not line._foresight._busy)
+        await asyncio.sleep(0.02)
+        assert line._foresight.line == ""
+        line.buffer.reset()
+
+    at_prompt(app, person)
+
+
 def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
     facts.add(app.db, "I live in Graz")
     app.after_turn(app.db)
@@ -320,3 +356,19 @@ def test_a_ctrl_c_that_comes_as_a_signal_while_something_is_printed_counts_as_on
         await until(lambda: not line.application.is_running)
 
     at_prompt(app, person)
+
+
+def test_a_file_that_cannot_be_read_ends_no_incognito_conversation(app, tmp_path, capsys):
+    private = app.incognito(reads=True)
+    private.path = tmp_path / "other.db"
+    private.path.write_text("no database" * 1000)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("\r")
+        await until(lambda: "no SQLite database" in capsys.readouterr().out)
+        await until(lambda: line.application.is_running and line.buffer.text == "Who lives in Graz?")
+        keyboard.send_text("\x15")
+
+    at_prompt(private, person)

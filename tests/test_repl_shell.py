@@ -115,8 +115,16 @@ def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, termi
 
 @pytest.mark.parametrize(
     ("answer", "saved"),
-    [("y" + ENTER, 1), ("n" + ENTER, 0), (ENTER, 0), (CTRL_C, 0), (CTRL_D, 0), ("yes please" + ENTER, 0)],
-    ids=["y", "n", "Enter", "Ctrl-C", "Ctrl-D", "something else"],
+    [
+        ("y" + ENTER, 1),
+        ("n" + ENTER, 0),
+        (ENTER, 0),
+        (CTRL_C, 0),
+        (CTRL_D, 0),
+        ("yes please" + ENTER, 0),
+        ("\x1b[200~y\x1b[201~" + ENTER, 0),
+    ],
+    ids=["y", "n", "Enter", "Ctrl-C", "Ctrl-D", "something else", "a paste"],
 )
 def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
     server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
@@ -153,6 +161,14 @@ def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, term
     shell.type(ENTER).wait("Well then.").wait("The second y.")
     assert asked(server)[-2:] == ["y", "y"]
     assert talked.rows("select count(*) from note") == [(0,)]
+
+
+def test_a_yes_typed_before_something_is_to_be_erased_is_no_answer_to_it(talked, server, terminal):
+    talked("notes", "add", "buy milk")
+    stream_slowly(server, "one two three four five six", delay=0.2)
+    shell = terminal().wait_prompt().enter("count").wait("two")
+    shell.type(f"/forget n1{ENTER}yes{ENTER}{ENTER}").wait("type yes:").type(ENTER).wait("nothing was erased")
+    assert talked.rows("select count(*) from note") == [(1,)]
 
 
 def test_pasted_slash_is_text_and_an_unknown_one_goes_nowhere(talked, server, terminal):

@@ -1,6 +1,7 @@
 """What a model cites: handles of memory in brackets, as in [f12]. One that it was not shown it made up: it is left out.
 
-An answer streams, so what may become a citation is held until that is decided. In code a bracket is an index.
+An answer streams, so what may become a citation is held until that is decided. In code a bracket is an index, as it is
+behind a name or a bracket; before a parenthesis it is a link. Scripts without blanks cite without one.
 """
 
 import re
@@ -8,9 +9,10 @@ from collections.abc import Iterable
 
 _HANDLE = re.compile(r"\b[fnsmyk]\d{1,9}\b")
 _MARK = re.compile(
-    r"(?P<ticks>`+)|(?P<line>\n)|(?P<before>^|(?<=\s)| )\[(?P<cited>[fnsmyk]\d{1,9}(?:, ?[fnsmyk]\d{1,9}){0,9})\]"
+    r"(?P<ticks>`+)|(?P<line>\n)"
+    r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))\[(?P<cited>[fnsmyk]\d{1,9}(?:, ?[fnsmyk]\d{1,9}){0,9})\](?!\()"
 )
-_OPEN = re.compile(r"(?:`+|\s?\[[fnsmyk0-9, ]{0,120}|\s)\Z")  # what the next piece may make a mark of
+_OPEN = re.compile(r"(?:`+|\s?\[[fnsmyk0-9, ]{0,120}\]?|\s)\Z")  # what the next piece may make a mark of
 _FENCE = 3
 
 
@@ -27,6 +29,7 @@ class Citations:
         self._held = ""
         self._ticks = 0  # how many began the code we are in
         self._last = "\n"  # the character before what is held
+        self._upto = -1  # where the last citation ended: one directly behind it is one too
 
     def feed(self, piece: str) -> str:
         """What of the answer can be passed on now."""
@@ -46,7 +49,9 @@ class Citations:
             return ""
         whole = self._last + text  # so that a mark sees what stands before it
         self._last = text[-1]
-        return _MARK.sub(self._replaced, whole)[1:]
+        shown = _MARK.sub(self._replaced, whole)[1:]
+        self._upto = 1 if self._upto == len(whole) else -1
+        return shown
 
     def _replaced(self, found: re.Match[str]) -> str:
         if ticks := found["ticks"]:
@@ -55,8 +60,10 @@ class Citations:
         if found["line"]:
             self._ticks = self._ticks if self._ticks >= _FENCE else 0
             return found[0]
-        if self._ticks:
+        index = found.start() and found.string[found.start() - 1] == "]" and found.start() != self._upto
+        if self._ticks or (index and not found["before"]):
             return found[0]
+        self._upto = found.end()
         kept = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
         return f"{found['before']}[{', '.join(kept)}]" if kept else ""
 

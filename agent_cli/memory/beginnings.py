@@ -17,10 +17,10 @@ _NEWEST = 500  # rows of a kind in whose words the beginning is looked for; a nu
 _WORDS = 4  # of a name
 _LEAST = 2  # letters of a name
 
-_SESSION = """select id, coalesce(nullif(title, ''), (select substr(text, 1, 200) from message
+_SESSION = """select id, coalesce(nullif(title, ''), (select substr(text, 1, 200) from said
                                                        where session_id = s.id and role = 'user' order by id limit 1))
               from session s where owner = :owner and hidden_at is null {more}
-                and exists (select 1 from message where session_id = s.id)"""
+                and exists (select 1 from said where session_id = s.id)"""
 _ROWS = {
     "session": (_SESSION, "last_at desc, id desc"),
     "fact": (

@@ -60,15 +60,16 @@ def entries(
 
 def moment(told: Any) -> datetime | None:
     """A time as exports give it, seconds since 1970 or ISO 8601, in UTC; None where there is none."""
+    found = None
     try:
         if isinstance(told, int | float) and told > 0:
-            return datetime.fromtimestamp(told, UTC)
-        if isinstance(told, str) and told:
+            found = datetime.fromtimestamp(told, UTC)
+        elif isinstance(told, str) and told:
             found = datetime.fromisoformat(told)
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+            found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        pass  # a time that never was is no time
-    return None
+        return None  # a time that never was is no time
+    return found if found and datetime.min.year < found.year < datetime.max.year else None  # a date in every zone
 
 
 def branch(parents: dict[str, Any], leaf: str) -> list[str]:

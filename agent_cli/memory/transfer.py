@@ -134,7 +134,7 @@ def _parsed(row: dict[str, Any], now: datetime) -> _Line:
     if not isinstance(messages, list):
         raise ValueError("the messages are no list")
     said = [_said(message, now) for message in messages]
-    started = clock.parse(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
+    started = _moment(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
     kind = "ask" if row.get("kind") == "ask" else "chat"
     return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
 
@@ -157,7 +157,7 @@ def _said(row: Any, now: datetime) -> _Said:
     calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
     text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
     message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
-    at = clock.parse(row["at"], now) if row.get("at") else now
+    at = _moment(row["at"], now) if row.get("at") else now
     tokens = row.get("tokens") or {}
     usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
     entry = log.Entry(
@@ -165,6 +165,14 @@ def _said(row: Any, now: datetime) -> _Said:
         _origins(row.get("origin"), content), usage,
     )  # fmt: skip
     return _Said(_id(row, "message"), at, entry)
+
+
+def _moment(told: str, now: datetime) -> datetime:
+    """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
+    found = clock.parse(told, now)
+    if not datetime.min.year < found.year < datetime.max.year:
+        raise ValueError(f"the time {told!r} is out of range")
+    return found
 
 
 def _origins(spans: Any, content: str) -> tuple[Part, ...]:

@@ -63,8 +63,8 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume", "/review",
-    "/sessions", "/skills", "/summary",
+    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume",
+    "/review", "/sessions", "/skills", "/summary",
 }  # fmt: skip
 
 

@@ -95,6 +95,7 @@ class Conversation:
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
                 if instead:
+                    _reach(model.name if model else self.app.config.model, self.app.config.host)
                     undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
                 here = replace(self.app.here(db, id), without=self.without)
                 try:
@@ -242,6 +243,12 @@ class Conversation:
         self.id = None
         self.allowed.clear()
         self._offline_told = False
+
+
+def _reach(model: str, host: str) -> None:
+    """Raises ModelUnavailable where no server answers: what was answered is not taken back for nothing."""
+    if model not in ("auto", "offline") and not model.startswith("scripted"):
+        tags.tags(host)
 
 
 def _wait_for(model: str, host: str) -> str:

@@ -5,8 +5,8 @@ What a server would have to be asked for is not: the line says what will be used
 """
 
 import asyncio
-import threading
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -46,7 +46,7 @@ class Foresight:
         self._dropped: set[tuple[str, int]] = set()
         self._asked = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._busy = threading.Lock()
+        self._busy = False
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
@@ -62,6 +62,11 @@ class Foresight:
         """What is not to be used this time: told once, when the line is sent."""
         gone, self._dropped, self._found, self._asked = frozenset(self._dropped), set(), (), ""
         return gone
+
+    def let_go(self) -> None:
+        """Show nothing that was found before: some of it may have been forgotten since."""
+        self._found, self._asked = (), ""
+        self._changed()
 
     def bind(self, keys: KeyBindings) -> None:
         """Alt and a number drop what stands there; where nothing does, the keys mean what they meant."""
@@ -94,27 +99,27 @@ class Foresight:
         draft = self._buffer.text
         if draft == self._asked or not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
+        if self._busy:
+            self._timer = loop.call_later(PAUSE, self._begin, loop)
+            return
         self._asked = draft
         if len(draft.strip()) < _LEAST or draft.startswith("/"):
             self._found = ()
             return
+        self._busy = True
         loop.run_in_executor(None, self._look, draft)
 
     def _look(self, draft: str) -> None:
-        if not self._busy.acquire(blocking=False):  # the next pause looks again
-            self._asked = ""
-            return
+        found: tuple[Foreseen, ...] = ()
         try:
-            db = self._app.db.again()
-            try:
-                self._found = foreseen(self._app, db, self._session(), draft)
-            finally:
-                db.close()
-        except StoreError:
-            self._found = ()  # what the person does next tells what is wrong with the file
+            # Of a StoreError: what the person does next tells what is wrong with the file.
+            with suppress(StoreError), closing(self._app.db.again()) as db:
+                found = foreseen(self._app, db, self._session(), draft)
         finally:
-            self._busy.release()
-        self._redraw()
+            self._busy = False
+        if self._asked == draft:  # else it was sent meanwhile, or something was forgotten
+            self._found = found
+            self._redraw()
 
 
 def foreseen(app: App, db: Database, session: int | None, draft: str) -> tuple[Foreseen, ...]:

@@ -140,6 +140,7 @@ class Line:
             self._prompt.search_buffer.history = InMemoryHistory()
             searching.quicken(self.buffer)
             self.pastes.let_go(self.buffer.text)
+            self._foresight.let_go()
             app.invalidate()
 
     def keep_draft(self) -> None:

@@ -144,8 +144,11 @@ class Shell:
         except StoreBusy as error:
             self._say(str(error))
             return "" if self._kept else line
-        except StoreError:
-            raise  # the file cannot be written: going on would lose words
+        except StoreError as error:
+            if self._app.keeps:
+                raise  # the file cannot be written: going on would lose words
+            self._say(str(error))
+            return "" if self._kept else line
         except ModelMissing as error:
             told = str(error).replace("--model", "/model NAME")
             told = told if "/model" in told else f"{told}; /model NAME chooses another"
@@ -172,16 +175,11 @@ class Shell:
             self._jobs.touch(busy=False)
 
     async def _decide(self, question: commands.Question) -> None:
-        """Do it when the person types just "yes"; what is pasted is no answer."""
+        """Do it when the person types just "yes", once it was asked."""
         self._say(question.text)
-        deaf = KeyBindings()
-        deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
-        asking: PromptSession[str] = PromptSession(key_bindings=deaf)
-        try:
-            answer = await asking.prompt_async(question.ask, handle_sigint=False)
-        except (EOFError, KeyboardInterrupt):
-            answer = ""
-        self._say(question.yes() if answer.strip().lower() == "yes" else question.no)
+        with Keyboard(self._line.input, lambda: None) as keyboard, keyboard.paused():
+            answer = await _typed(question.ask)
+        self._say(question.yes() if answer == "yes" else question.no)
 
     async def _watch(self) -> None:
         """Notice that something was forgotten in another process, or that the end of a paste was lost."""
@@ -228,16 +226,10 @@ class Shell:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
         self._say(drawing.question(call))
-        asking: PromptSession[str] = PromptSession()
-        try:
-            answer = await asking.prompt_async(
-                "allow it? y once, a for this session, anything else no: ", handle_sigint=False
-            )
-        except (EOFError, KeyboardInterrupt):
-            return False
-        if answer.strip().lower() == "a":
+        answer = await _typed("allow it? y once, a for this session, anything else no: ")
+        if answer == "a":
             self._talk.allowed.add(call.name)
-        return answer.strip().lower() in ("y", "a")
+        return answer in ("y", "a")
 
     def _greet(self) -> None:
         session = self._talk.session
@@ -293,6 +285,17 @@ class Shell:
 
     def _say(self, text: str) -> None:
         _show(f"{clean(text)}\n")
+
+
+async def _typed(question: str) -> str:
+    """The answer to a question, in small letters; what is pasted is none, and leaving it neither."""
+    deaf = KeyBindings()
+    deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+    asking: PromptSession[str] = PromptSession(key_bindings=deaf)
+    try:
+        return (await asking.prompt_async(question, handle_sigint=False)).strip().lower()
+    except (EOFError, KeyboardInterrupt):
+        return ""
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

@@ -32,7 +32,7 @@ class Reading:
         """The rows, one at a time. Raises StoreError when the file is damaged."""
         try:
             yield from self._connection.execute(sql, values)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:  # SQLite keeps any bytes as text
             raise StoreError(f"{self._file} cannot be read to its end: {error}") from error
 
     def close(self) -> None:
