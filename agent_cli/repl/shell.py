@@ -193,7 +193,8 @@ class Shell:
     def _tell_news(self) -> None:
         """Above the prompt, never during an answer."""
         with suppress(StoreError):  # what the person does next tells what is wrong with the file
-            for line in self._notices.look() if self._app.keeps else ():
+            asked = self._line.application.is_running  # not so while a review or a question has the terminal
+            for line in self._notices.look() if self._app.keeps and asked else ():
                 self._say(line)
 
     async def _work(self, work: Work) -> None:
