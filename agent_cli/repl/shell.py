@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from prompt_toolkit import PromptSession
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
@@ -176,9 +175,8 @@ class Shell:
         self._say(question.text)
         deaf = KeyBindings()
         deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
-        asking: PromptSession[str] = PromptSession(key_bindings=deaf)
         try:
-            answer = await asking.prompt_async(question.ask, handle_sigint=False)
+            answer = await self._line.answer(question.ask, deaf)
         except (EOFError, KeyboardInterrupt):
             answer = ""
         self._say(question.yes() if answer.strip().lower() == "yes" else question.no)
@@ -228,11 +226,8 @@ class Shell:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
         self._say(drawing.question(call))
-        asking: PromptSession[str] = PromptSession()
         try:
-            answer = await asking.prompt_async(
-                "allow it? y once, a for this session, anything else no: ", handle_sigint=False
-            )
+            answer = await self._line.answer("allow it? y once, a for this session, anything else no: ")
         except (EOFError, KeyboardInterrupt):
             return False
         if answer.strip().lower() == "a":
