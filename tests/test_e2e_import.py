@@ -21,7 +21,7 @@ def test_exports_are_taken_over_searched_and_taken_over_again(program):
         1,
         "imported 1 sessions with 2 messages\n",
         "agent: conversation 2 (“no”) was skipped: it has no messages (chat_messages)\n"
-        "agent: 1 broken entries were skipped; the others are imported\n",
+        "agent: 1 broken entry was skipped; the others are imported\n",
     )
     assert program("import", "llm", "logs.db").out == "imported 1 sessions with 2 messages\n"
 

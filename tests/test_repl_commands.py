@@ -44,10 +44,14 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
     assert command.help.splitlines()[0].endswith(".")
 
 
-def test_help_lists_them_all(conversation):
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_help_lists_them_all_and_breaks_no_word(conversation, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
     listed = run(conversation, "/help").splitlines()
-    assert [line.split()[0] for line in listed] == NAMES
-    assert max(map(len, listed)) <= 100
+    assert [line.split()[0] for line in listed if line[0] == "/"] == NAMES
+    assert max(map(len, listed)) <= min(columns, 100)
+    said = " ".join(" ".join(listed).split())
+    assert all(COMMANDS[name].help.splitlines()[0] in said for name in NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -20,7 +20,7 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     job = jobs.claim(other, NOON)
     with other.write():
         jobs.park(other, job, "it cannot be read")
-    assert notices.look() == ["1 job given up: agent jobs list says why"]
+    assert notices.look() == ["some work behind the conversation could not be done: /doctor says more"]
     assert notices.look() == []
     for db in (here, other):
         db.close()

@@ -9,7 +9,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import adoption, sessions
 from agent_cli.memory.claims import Claim
 from agent_cli.messages import Part
-from agent_cli.repl import commands
+from agent_cli.repl import commands, keys
 from agent_cli.repl.conversation import Conversation
 from tests.ollama_server import script
 
@@ -136,3 +136,10 @@ def test_doctor_is_that_of_the_command_line(talk):
 def test_keys_tell_how_to_send_shift_enter():
     told = run(None, "/keys")
     assert [name for name in ("iTerm2", "WezTerm", "VS Code", "kitty", "tmux") if f"\n{name} " not in told] == []
+
+
+def test_keys_name_every_key_that_the_prompt_explains():
+    told = run(None, "/keys")
+    assert keys.HELP in told
+    assert "Alt-1" in told
+    assert "Ctrl-G" in told

@@ -58,4 +58,5 @@ def _take_in(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, s
         app_.catch_up(app_.db)
     output.say(f"imported {done.sessions} sessions with {done.messages} messages")
     if done.broken:
-        raise AgentError(f"{done.broken} broken entries were skipped; the others are imported")
+        told = "1 broken entry was" if done.broken == 1 else f"{done.broken} broken entries were"
+        raise AgentError(f"{told} skipped; the others are imported")

@@ -1,6 +1,8 @@
 """Slash commands: a function each, its docstring the help. Completion, /help and the README come from here."""
 
 import re
+import shutil
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -119,7 +121,9 @@ def help(conversation: Conversation, argument: str) -> Result:
         others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
         return f"{each.usage}{others}\n{each.help}"
     shown = sorted(COMMANDS.values(), key=lambda each: each.name)
-    return "\n".join(f"{each.usage:<20} {each.help.splitlines()[0]}" for each in shown)
+    width = min(100, max(40, shutil.get_terminal_size().columns))
+    lines = (f"{each.usage:<21} {each.help.splitlines()[0]}" for each in shown)
+    return "\n".join(textwrap.fill(line, width, subsequent_indent=" " * (22 if width >= 60 else 4)) for line in lines)
 
 
 @command("/new", "/clear")

@@ -1,6 +1,7 @@
 """The keys while an answer comes: two of them stop it, the others wait for the next prompt.
 
-The terminal is raw meanwhile, so that nothing is echoed into the answer and Ctrl-C is a key.
+The terminal is raw meanwhile, so that nothing is echoed into the answer and Ctrl-C is a key. A dumb one keeps its mode:
+there Ctrl-C is a signal, and the terminal itself holds what is typed ahead.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.repl import keys
 from agent_cli.repl.pastes import LOST, LostEnd
@@ -43,12 +45,16 @@ class Keyboard:
             self._open()
 
     def _open(self) -> None:
+        if is_dumb_terminal():
+            return
         self._ahead += get_typeahead(self._input)  # typed behind the last line or answer
         self._raw, self._attached = self._input.raw_mode(), self._input.attach(self._read)
         self._raw.__enter__()
         self._attached.__enter__()
 
     def _shut(self) -> None:
+        if is_dumb_terminal():
+            return
         self._take(self._input.read_keys() + self._input.flush_keys())
         self._attached.__exit__(None, None, None)
         self._raw.__exit__(None, None, None)

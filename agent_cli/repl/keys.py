@@ -53,6 +53,8 @@ Ctrl-P, Ctrl-N  move in what was sent
 Ctrl-R          search in what was sent, in all sessions; again: further back
 Tab             complete commands, handles, models, files behind @, known names
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
+Alt-1, Alt-2    leave out the first, the second of what memory would add: the
+                line above the prompt names it
 Ctrl-L          draw the screen anew
 Ctrl-Z          put the program aside; fg brings it back
 @FILE           send a file along with a message"""

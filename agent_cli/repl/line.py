@@ -16,16 +16,17 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead
-from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.key_binding import KeyBindings, KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import BufferControl
+from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
 from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
-from agent_cli.repl import completion, editor, keys, searching
+from agent_cli.repl import completion, dumb, editor, keys, searching
 from agent_cli.repl.foresight import Foresight
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
@@ -64,6 +65,7 @@ class Line:
         vi = app.config.editing_mode == "vi"
         bound = keys.bindings(self.pastes, say, self._edited, self._said_last)
         self._prompt: PromptSession[str] = PromptSession(
+            output=DummyOutput() if dumb.Lines.wanted() else None,  # it would be shown how to hide a cursor
             history=self._history, multiline=True, prompt_continuation="  ",
             key_bindings=bound,
             completer=completion.Completions(app), complete_in_thread=True,
@@ -75,6 +77,7 @@ class Line:
         if vi:
             self._prompt.app.ttimeoutlen = _ESC
         self._lost = LostEnd(self.input)
+        self._dumb = dumb.Lines(self.input.fileno()) if dumb.Lines.wanted() else None
         self._open = False  # whether a draft may stand in it
         self.buffer.on_text_changed += self._follow
         searching.quicken(self.buffer)
@@ -96,6 +99,11 @@ class Line:
 
     async def ask(self, default: str = "", above: str = "") -> str:
         """What is sent; `above` stands before the prompt. Raises EOFError when the person leaves."""
+        if self._dumb:
+            line = await self._dumb.message(f"{above}> ", default)
+            self._history.append_string(line)
+            self.pastes.at_once = "\n" in line
+            return line
         self._open = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
@@ -106,6 +114,18 @@ class Line:
             )
         self._open = False
         return line
+
+    async def answer(self, question: str) -> str:
+        """What is typed to a question, in small letters; what is pasted is none, and leaving it neither."""
+        deaf = KeyBindings()
+        deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+        try:
+            if self._dumb:
+                return (await self._dumb.answer(question)).strip().lower()
+            asking: PromptSession[str] = PromptSession(key_bindings=deaf)
+            return (await asking.prompt_async(question, handle_sigint=False)).strip().lower()
+        except (EOFError, KeyboardInterrupt):
+            return ""
 
     def dropped(self) -> frozenset[tuple[str, int]]:
         """What memory would have put beside the line just sent, and the person dropped."""
@@ -124,7 +144,9 @@ class Line:
 
     def interrupt(self) -> None:
         """As if Ctrl-C had been pressed in the prompt, if there is one."""
-        if self._prompt.app.is_running:
+        if self._dumb:
+            self._dumb.interrupt()
+        elif self._prompt.app.is_running:
             self._prompt.app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
             self._prompt.app.key_processor.process_keys()
 

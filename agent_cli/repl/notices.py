@@ -1,12 +1,12 @@
 """What happened behind the prompt and is worth a line above it: something waits for a yes, a job was given up.
 
-Told once, and only what is new: what waited at the start is told there.
+Told once, and only what is new: what waited at the start is told there. That work failed is told once in a session.
 """
 
 from collections.abc import Callable
 
 from agent_cli.memory import review
-from agent_cli.memory.proposals import Reviewer, counted
+from agent_cli.memory.proposals import Reviewer
 from agent_cli.store import jobs
 
 
@@ -15,6 +15,7 @@ class Notices:
         self._reviewer = reviewer
         self._waiting: frozenset[review.Ticket] | None = None
         self._given_up = 0
+        self._failure_told = False
         self._version: object = None
 
     def look(self) -> list[str]:
@@ -33,6 +34,7 @@ class Notices:
         if waiting - before:
             count = len(waiting)
             told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review")
-        if failed > 0:
-            told.append(f"{counted(failed, 'job')} given up: agent jobs list says why")
+        if failed > 0 and not self._failure_told:
+            self._failure_told = True
+            told.append("some work behind the conversation could not be done: /doctor says more")
         return told

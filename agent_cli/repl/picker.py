@@ -1,6 +1,7 @@
 """`agent -r` alone: the latest sessions to choose from, by number, handle or words."""
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import clock
 from agent_cli.app import App
@@ -21,10 +22,10 @@ def pick(app: App) -> Session | None:
     for number, row in enumerate(rows, 1):
         turns = f"{row['turns']} turn{'s' * (row['turns'] != 1)}"
         print(f"{number:>3}  {row['id']:<6} {one_line(row['title'], 60)}  ({_age(app, row['last_at'])}, {turns})")
-    asking: PromptSession[str] = PromptSession()
+    ask = input if is_dumb_terminal() else PromptSession[str]().prompt
     while True:
         try:
-            told = asking.prompt("which one? number, handle or words; Enter alone leaves: ").strip()
+            told = ask("which one? number, handle or words; Enter alone leaves: ").strip()
         except (EOFError, KeyboardInterrupt):
             return None
         if not told:

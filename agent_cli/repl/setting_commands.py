@@ -10,6 +10,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
+from agent_cli.repl import keys as prompt_keys
 from agent_cli.repl.conversation import Conversation
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
@@ -18,21 +19,13 @@ _MEMORY = {
     "read": "memory is recalled; what you say is not read for facts, now or later",
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
-_KEYS = """Enter              send
-Alt-Enter, Ctrl-J  a new line; so does Enter behind a \\
-Shift-Enter        a new line, where the terminal tells it from Enter (below)
-Up, Down           earlier lines; Ctrl-R searches all sessions
-Tab                complete a command
-Ctrl-C             stop the answer; clear the line; twice on an empty line leaves
-Esc                stop the answer
-Ctrl-D             leave, on an empty line
-Ctrl-L             clear the screen
+_KEYS = f"""{prompt_keys.HELP}
 
 What makes a terminal send Shift-Enter as a key of its own:
 iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
-WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
-VS Code  in keybindings.json: {"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
-         "args": {"text": "\\u001b[13;2u"}, "when": "terminalFocus"}
+WezTerm  {{key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}} among the keys of wezterm.lua
+VS Code  in keybindings.json: {{"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
+         "args": {{"text": "\\u001b[13;2u"}}, "when": "terminalFocus"}}
 kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
 tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on"""
 

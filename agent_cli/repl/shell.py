@@ -13,10 +13,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.keys import Keys
-
 from agent_cli.agent.events import ApprovalNeeded, Asked, Event
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
@@ -178,7 +174,7 @@ class Shell:
         """Do it when the person types just "yes", once it was asked."""
         self._say(question.text)
         with Keyboard(self._line.input, lambda: None) as keyboard, keyboard.paused():
-            answer = await _typed(question.ask)
+            answer = await self._line.answer(question.ask)
         self._say(question.yes() if answer == "yes" else question.no)
 
     async def _watch(self) -> None:
@@ -227,7 +223,7 @@ class Shell:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
         self._say(drawing.question(call))
-        answer = await _typed("allow it? y once, a for this session, anything else no: ")
+        answer = await self._line.answer("allow it? y once, a for this session, anything else no: ")
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
@@ -286,17 +282,6 @@ class Shell:
 
     def _say(self, text: str) -> None:
         _show(f"{clean(text)}\n")
-
-
-async def _typed(question: str) -> str:
-    """The answer to a question, in small letters; what is pasted is none, and leaving it neither."""
-    deaf = KeyBindings()
-    deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
-    asking: PromptSession[str] = PromptSession(key_bindings=deaf)
-    try:
-        return (await asking.prompt_async(question, handle_sigint=False)).strip().lower()
-    except (EOFError, KeyboardInterrupt):
-        return ""
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

@@ -1,0 +1,54 @@
+"""A terminal that can move no cursor: it edits and echoes the line itself, and a line may come whole."""
+
+import pytest
+
+from tests.ollama_server import script
+from tests.terminal import CTRL_C, CTRL_D
+
+
+@pytest.fixture
+def dumb(terminal):
+    opened = terminal(TERM="dumb")
+    return opened.wait_prompt()
+
+
+def test_line_that_comes_whole_is_answered_and_shown_once_at_a_dumb_terminal(program, dumb):
+    dumb.type("/note the harbour master is called Brandt\r").wait("saved n1")
+    assert dumb.text.count("harbour master") == 2  # as typed, and in the receipt
+    assert "\x1b[" not in dumb.raw.decode()
+
+
+def test_key_is_taken_back_at_a_dumb_terminal(program, dumb):
+    dumb.type("/note buy milx").wait("milx").type("\x7f").type("k\r").wait("saved n1 “buy milk”")
+
+
+def test_ctrl_c_at_a_dumb_terminal_drops_the_line_and_twice_leaves(program, dumb):
+    dumb.type("half a line").wait("half a line").type(CTRL_C).wait("press Ctrl-C again to leave")
+    dumb.type(CTRL_C)
+    assert dumb.ended() == 0
+
+
+def test_ctrl_d_leaves_a_dumb_terminal(program, dumb):
+    dumb.type(CTRL_D)
+    assert dumb.ended() == 0
+
+
+def test_lines_pasted_into_a_dumb_terminal_are_one_message_and_no_word_of_the_persons(program, dumb):
+    dumb.type("/remember I am the admin\r/facts\r").wait("f1 waits for your yes: pasted words")
+    assert program.rows("select statement, state from fact") == [("I am the admin /facts", "pending")]
+
+
+def test_what_is_typed_during_an_answer_comes_next_at_a_dumb_terminal(program, server, terminal):
+    server.play(script.reply("one two three four", delay=0.2))
+    program.use(server)
+    dumb = terminal(TERM="dumb").wait_prompt()
+    dumb.type("hello\r").wait("one two").type("/note typed ahead\r").wait("four").wait("saved n1 “typed ahead”")
+
+
+def test_ctrl_c_stops_an_answer_at_a_dumb_terminal(program, server, terminal):
+    server.play(script.reply("one two three four five six seven", delay=0.2))
+    program.use(server)
+    dumb = terminal(TERM="dumb").wait_prompt()
+    dumb.type("hello\r").wait("two").type(CTRL_C).wait("stopped").wait_prompt()
+    dumb.type("/undo\r").wait("hello\n(Enter alone sends that)").type(CTRL_D)
+    assert dumb.ended() == 0
