@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_cli.app import App
@@ -22,6 +21,7 @@ from agent_cli.llm.tags import Tag
 from agent_cli.memory import index, review, soundness, vectors
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.store import file, jobs
+from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
 _LEAST = 500_000_000  # bytes free on a disk
@@ -29,7 +29,7 @@ _ABLE = {"completion": "chat"}
 _STRANGE = (TypeError, ValueError, KeyError, AttributeError)  # what an answer of no known shape makes of its readers
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     id: str
     ok: bool

@@ -8,11 +8,12 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agent_cli.errors import ConfigError
+from agent_cli.values import frozen
 
 NAME = "agent-cli"  # of its folders
 
@@ -74,7 +75,7 @@ def _retention(table: dict[str, Any]) -> str:
     return 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     model: str = setting(
         'the chat model: a name on the server, "auto" (the one used last, or the built-in offline one when no server\n'
@@ -138,7 +139,7 @@ class Config:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Loaded:
     config: Config
     origins: Mapping[str, str]  # of each key: "default", "environment AGENT_X", "flag", or "FILE:LINE"

@@ -4,8 +4,9 @@ Pure values: no ids of rows, no storage, no rendering. Two equal messages are eq
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from agent_cli.values import frozen
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -13,7 +14,7 @@ Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "
 """How words came in. Only what a person typed can ever count as the person's own word."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """Some words of one origin; `name` is the file they were read from."""
 
@@ -22,14 +23,14 @@ class Part:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolCall:
     id: str
     name: str
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolResult:
     """A tool's answer. A failure is an answer too: the model reads it and goes on."""
 
@@ -38,7 +39,7 @@ class ToolResult:
     receipt: str = ""  # what the program tells the person was written; the model never sees or makes one
 
 
-@dataclass(frozen=True)
+@frozen
 class Message:
     """`before` and `after` are what the program puts around a person's words: memory and the date, fenced."""
 

@@ -9,7 +9,8 @@ from tests.conftest import NOON, Ran
 
 
 @pytest.fixture
-def program(program):
+def program(program, server):
+    program.env["OLLAMA_HOST"] = server.host  # whose embedder need not be loaded, as the embedded one must
     program.env["AGENT_NOW"] = NOON.isoformat()
     return program
 

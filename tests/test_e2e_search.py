@@ -9,8 +9,9 @@ from agent_cli.memory import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store.db import Database
-from tests.conftest import NOON, Program, Ran
+from tests.conftest import CHAT, EMBEDDER, NOON, Program, Ran
 from tests.ollama_server import script
+from tests.ollama_server.server import OllamaServer
 
 SAID = (
     ("D1:1", "Ann", "I adopted a cat, her name is Mia", "2025-11-02T10:00:00Z"),
@@ -26,10 +27,8 @@ def program(program):
     return program
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    """A conversation from elsewhere and two notes."""
-    program = Program(tmp_path_factory.mktemp("template"))
+def template(program):
+    """A conversation from elsewhere and two notes, searched with the embedder that is found."""
     program.env["AGENT_NOW"] = NOON.isoformat()
     messages = [{"id": id, "role": "user", "author": who, "content": words, "at": at} for id, who, words, at in SAID]
     line = json.dumps({"id": "1", "messages": messages})
@@ -39,9 +38,36 @@ def template(tmp_path_factory):
     return program
 
 
+@pytest.fixture(scope="module")
+def embedding_server():
+    with OllamaServer([CHAT, EMBEDDER]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served_file(tmp_path_factory, embedding_server):
+    program = template(Program(tmp_path_factory.mktemp("served")).use(embedding_server))
+    assert program("index", "rebuild").code == 0
+    return program.db
+
+
+@pytest.fixture(scope="module")
+def embedded_file(tmp_path_factory):
+    return template(Program(tmp_path_factory.mktemp("embedded"))).db
+
+
 @pytest.fixture
-def filled(program, template):
-    shutil.copy(template.db, program.db)
+def filled(program, server, served_file):
+    """With the vectors of a server: it answers in a moment, and the embedded embedder is loaded by each process."""
+    shutil.copy(served_file, program.db)
+    program.env["OLLAMA_HOST"] = server.host
+    return program
+
+
+@pytest.fixture
+def alone(program, embedded_file):
+    """With vectors that are made without a server."""
+    shutil.copy(embedded_file, program.db)
     return program
 
 
@@ -56,8 +82,8 @@ def damage(program, sql):
     db.close()
 
 
-def test_search_lists_what_is_found_with_handle_and_date(filled):
-    ran = filled("search", "What", "is", "the", "name", "of", "the", "cat?")
+def test_search_lists_what_is_found_with_handle_and_date(alone):
+    ran = alone("search", "What", "is", "the", "name", "of", "the", "cat?")
 
     assert ran.code == 0
     assert ran.out.splitlines()[0] == "m1     2025-11-02  I adopted a cat, her name is Mia"
@@ -79,17 +105,17 @@ def test_search_as_json_is_one_object(filled):
     assert found["hits"][1]["external_id"] is None or found["hits"][1]["kind"] == "message"
 
 
-def test_what_is_not_known_is_said(filled):
-    assert filled("search", "Which submarine sank near Murmansk?", "--json").json["verdict"] == "nothing"
-    ran = filled("search", "Which submarine sank near Murmansk?")
+def test_what_is_not_known_is_said(alone):
+    assert alone("search", "Which submarine sank near Murmansk?", "--json").json["verdict"] == "nothing"
+    ran = alone("search", "Which submarine sank near Murmansk?")
     assert (ran.code, ran.err) == (0, "agent: nothing is known of it\n")
 
 
-def test_an_explained_score_adds_up(filled):
-    for hit in filled("search", "name of Ann's cat", "--json", "--explain").json["hits"]:
+def test_an_explained_score_adds_up(alone):
+    for hit in alone("search", "name of Ann's cat", "--json", "--explain").json["hits"]:
         assert list(hit) == [*KEYS, "legs"]
         assert sum(hit["legs"].values()) == pytest.approx(hit["score"], abs=1e-5)
-    lines = filled("search", "name of Ann's cat", "--explain").out.splitlines()
+    lines = alone("search", "name of Ann's cat", "--explain").out.splitlines()
     score, _, legs = lines[1].partition(" = ")
     shares = [float(leg.rsplit(" ", 1)[1]) for leg in legs.split(" + ")]
     assert sum(shares) == pytest.approx(float(score), abs=0.005)
@@ -146,39 +172,39 @@ def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
     )
 
 
-def test_the_doctor_finds_the_dentist_without_a_server(filled):
-    found = filled("search", "when do I see the doctor?", "--json").json
+def test_the_doctor_finds_the_dentist_without_a_server(alone):
+    found = alone("search", "when do I see the doctor?", "--json").json
 
     assert found["hits"][0]["id"] == "n1"
     assert found["verdict"] != "nothing"
-    assert filled("index", "status", "--json").json["embedder"].startswith("embedded ")
+    assert alone("index", "status", "--json").json["embedder"].startswith("embedded ")
 
 
-def test_the_index_says_what_it_has_and_is_made_anew(filled):
-    before = filled("search", "name of the cat", "--json").out
-    status = filled("index", "status", "--json").json
+def test_the_index_says_what_it_has_and_is_made_anew(alone):
+    before = alone("search", "name of the cat", "--json").out
+    status = alone("index", "status", "--json").json
     assert (status["passages"], status["waiting"], status["vectors"]) == (5, 0, 5)
 
-    assert filled("index", "rebuild").out == "the indexes are made anew\n"
-    assert filled("search", "name of the cat", "--json").out == before
-    assert filled("index", "rebuild", "--embedder", "embedded").code == 0
-    assert filled("search", "name of the cat", "--json").out == before
-    again = filled("index", "status", "--json").json
+    assert alone("index", "rebuild").out == "the indexes are made anew\n"
+    assert alone("search", "name of the cat", "--json").out == before
+    assert alone("index", "rebuild", "--embedder", "embedded").code == 0
+    assert alone("search", "name of the cat", "--json").out == before
+    again = alone("index", "status", "--json").json
     assert {name: again[name] for name in ("passages", "waiting", "vectors", "next vectors")} == {
         "passages": 5, "waiting": 0, "vectors": 5, "next vectors": 0,
     }  # fmt: skip
 
 
-def test_a_rebuild_can_switch_to_the_embedder_of_the_server(filled, server):
-    filled("search", "cat")
-    filled.use(server)
-    assert filled("index", "rebuild", "--embedder", "ollama").code == 0
+def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):
+    alone("search", "cat")
+    alone.use(server)
+    assert alone("index", "rebuild", "--embedder", "ollama").code == 0
 
-    status = filled("index", "status", "--json").json
+    status = alone("index", "status", "--json").json
     assert status["embedder"].startswith("ollama nomic-embed-text")
     assert (status["vectors"], status["next embedder"]) == (5, None)
     server.embedded.clear()
-    assert filled("search", "name of the cat", "--json").json["hits"][0]["id"] == "m1"
+    assert alone("search", "name of the cat", "--json").json["hits"][0]["id"] == "m1"
     assert [(each.prefix, each.text) for each in server.embedded] == [("query", "search_query: name of the cat")]
 
 
@@ -291,52 +317,52 @@ def test_the_model_searches_and_reads_around(filled, server):
      "update words_1_data set block = x'0badc0de0badc0de0badc0de0badc0de'",
      "update words_1_config set v = 99 where k = 'version'"],
 )  # fmt: skip
-def test_a_damaged_word_index_stops_nothing_and_is_mended(filled, server, garbage):
-    filled.use(server)
-    filled("ask", "Hello there!")
-    filled("jobs", "run", "--until-idle")
-    before = filled("search", "name of the cat", "--json").json["hits"]
-    damage(filled, garbage)
+def test_a_damaged_word_index_stops_nothing_and_is_mended(alone, server, garbage):
+    alone.use(server)
+    alone("ask", "Hello there!")
+    alone("jobs", "run", "--until-idle")
+    before = alone("search", "name of the cat", "--json").json["hits"]
+    damage(alone, garbage)
 
-    ran = filled("search", "name of the cat", "--json")
+    ran = alone("search", "name of the cat", "--json")
     assert ran.code == 0
     assert "m1" in [hit["id"] for hit in ran.json["hits"]]
     assert ran.err.count("the index of words is damaged") == 1
-    asked = filled("ask", "When is my dentist appointment?")
+    asked = alone("ask", "When is my dentist appointment?")
     assert (asked.code, asked.err.count("is damaged")) == (0, 1)
     assert "When is my dentist appointment?" in asked.out
-    assert filled("notes", "add", "The submarine is yellow").code == 0
-    assert filled("notes", "search", "submarine").code == 0
+    assert alone("notes", "add", "The submarine is yellow").code == 0
+    assert alone("notes", "search", "submarine").code == 0
 
-    assert filled("jobs", "run", "--until-idle").code == 0
-    ran = filled("search", "name of the cat", "--json")
+    assert alone("jobs", "run", "--until-idle").code == 0
+    ran = alone("search", "name of the cat", "--json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["hits"][0]["id"] == before[0]["id"]
-    assert filled("notes", "search", "submarine").out.startswith("n3")
-    assert "error" not in {job["state"] for job in filled("jobs", "list", "--json").json}
+    assert alone("notes", "search", "submarine").out.startswith("n3")
+    assert "error" not in {job["state"] for job in alone("jobs", "list", "--json").json}
 
 
 @pytest.mark.parametrize(
     "garbage",
     ["update trigrams_1_data set block = randomblob(40)", "drop table vectors_1", "drop table bits_1_vector_chunks00"],
 )
-def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(filled, garbage):
-    filled("search", "cat")
-    damage(filled, garbage)
+def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(alone, garbage):
+    alone("search", "cat")
+    damage(alone, garbage)
 
-    ran = filled("search", "Where is Katarzina's cat?", "--json")
+    ran = alone("search", "Where is Katarzina's cat?", "--json")
     assert ran.code == 0
     assert "m1" in [hit["id"] for hit in ran.json["hits"]]
     assert "is damaged" in ran.err
-    assert filled("notes", "add", "The submarine is yellow").code == 0
-    assert filled("search", "submarine").code == 0
-    assert filled("index", "status").code == 0
+    assert alone("notes", "add", "The submarine is yellow").code == 0
+    assert alone("search", "submarine").code == 0
+    assert alone("index", "status").code == 0
 
-    assert filled("jobs", "run", "--until-idle").code == 0
-    ran = filled("search", "Where is Katarzina's submarine?", "--json")
+    assert alone("jobs", "run", "--until-idle").code == 0
+    ran = alone("search", "Where is Katarzina's submarine?", "--json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["hits"][0]["id"] == "n3"
-    assert filled("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
+    assert alone("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
 
 
 def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):

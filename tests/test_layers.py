@@ -8,14 +8,15 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "agent_cli"
 
-LEAVES = "messages errors text clock"  # pure values and functions, known to all
+LEAVES = "messages errors text clock values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
+    "values": "",
     "errors": "",
-    "messages": "",
+    "messages": "values",
     "text": "",
     "clock": "errors",
-    "config": "errors",
+    "config": "errors values",
     "store": LEAVES,
     "llm": LEAVES,
     "memory": f"store {LEAVES}",

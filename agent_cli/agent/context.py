@@ -10,7 +10,7 @@ first words of the person.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from agent_cli.errors import ContextExceeded
 from agent_cli.memory import log, recollections, rolling, sessions
 from agent_cli.messages import Message
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 PARTS = (
     "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
@@ -28,7 +29,7 @@ PARTS = (
 _WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """How many messages the model sees: at least `least`, and when there are more than `most`, `least` again."""
 
@@ -36,7 +37,7 @@ class Window:
     most: int = 22
 
 
-@dataclass(frozen=True)
+@frozen
 class Thread:
     """A conversation that stands before a question on the side, up to a message of it."""
 
@@ -44,14 +45,14 @@ class Thread:
     before: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Context:
     messages: tuple[Message, ...]
     sizes: dict[str, int]  # estimated tokens of each part
     room: int  # tokens a prompt may have
 
 
-@dataclass(frozen=True)
+@frozen
 class _Beside:
     """What stands beside the conversation."""
 

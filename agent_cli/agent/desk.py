@@ -1,18 +1,19 @@
 """What a queued job may use. Apart from what runs the jobs, of which a question that is asked once needs nothing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.clock import Clock
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 INDEX, MEND = "index", "mend"  # kinds of jobs
 
 
-@dataclass(frozen=True)
+@frozen
 class Desk:
     """What a job may use. `model` gives the cheap model, or None when no server answers."""
 

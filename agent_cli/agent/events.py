@@ -1,27 +1,27 @@
 """What happens during a turn, in order. The REPL draws these; `ask` prints them; tests compare them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent_cli.errors import AgentError
 from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """The person's words are on disk under this handle."""
 
     handle: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Noticed:
     """Something the person should be told beside the answer."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Progressed:
     """How far something long has come: `line` where a line can be written over, `step` elsewhere unless it is empty."""
 
@@ -29,22 +29,22 @@ class Progressed:
     step: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ThinkingArrived:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TextArrived:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TextWasThinking:
     """What arrived as text since the reply began was thinking."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ApprovalNeeded:
     """Waits for the person: `answer` takes yes or no, once."""
 
@@ -52,18 +52,18 @@ class ApprovalNeeded:
     answer: Callable[[bool], None]
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolStarted:
     call: ToolCall
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolFinished:
     call: ToolCall
     result: ToolResult
 
 
-@dataclass(frozen=True)
+@frozen
 class TurnEnded:
     reply: Message
     finish: str = "stop"
@@ -73,7 +73,7 @@ class TurnEnded:
     stopped_by: str = ""  # the guard's reason, or empty
 
 
-@dataclass(frozen=True)
+@frozen
 class TurnFailed:
     """Only from a runner, which cannot raise across threads; `error` is what run_turn raised."""
 

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_cli.messages import ToolCall
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     rounds: int = 6
     repeats: int = 3

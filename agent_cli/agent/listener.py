@@ -6,7 +6,7 @@ receipt, before the model is asked and also when none answers; all else waits fo
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
@@ -18,6 +18,7 @@ from agent_cli.memory.predicates import SINGLE
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
 
 LEARN = "learn"  # the job that reads what was said
 REFLECT = "reflect"  # and the one that looks back on a session, when it has rested
@@ -25,7 +26,7 @@ REST = timedelta(minutes=10)
 NOT_KEPT = "nothing of this is kept: the conversation is incognito"
 
 
-@dataclass(frozen=True)
+@frozen
 class Ear:
     """How a turn is listened to."""
 

@@ -5,7 +5,7 @@ in the log, marked as cut.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_cli.agent import citations, context, estimate, opening, policy, prompt
@@ -29,9 +29,10 @@ from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
 from agent_cli.tools.tool import Tool, ToolContext
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Agent:
     model: ChatModel
     tools: Mapping[str, Tool]

@@ -5,13 +5,13 @@ second each time; print it again after an update.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 import typer
 
 from agent_cli.cli import output, usage
+from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -27,7 +27,7 @@ _INSTALL = {
 _OPTIONS = {name.split()[0]: told for names, told in usage.OPTIONS.items() for name in names.split(", ")}
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """What may follow a command such as "/facts/list": words and what they mean, and the choices after an option."""
 

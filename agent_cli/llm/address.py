@@ -7,9 +7,9 @@ should not wonder why another server answers.
 """
 
 import re
-from dataclasses import dataclass
 
 from agent_cli.errors import ConfigError
+from agent_cli.values import frozen
 
 PORT = 11434
 
@@ -19,7 +19,7 @@ _PORTS = {"http": 80, "https": 443}  # only when the scheme was written
 _ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Address:
     scheme: str
     host: str

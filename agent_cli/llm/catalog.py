@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from agent_cli.llm import address, faults, wire
 from agent_cli.llm import tags as tagged
 from agent_cli.llm.address import Address
 from agent_cli.llm.model import Cancel
+from agent_cli.values import frozen
 
 READ = 30.0
 """Seconds a list or a description may take."""
@@ -28,7 +28,7 @@ _TROUBLE = ("OLLAMA_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy
 _UNREADABLE = (ValueError, TypeError, AttributeError)  # what the package makes of JSON that is not Ollama's
 
 
-@dataclass(frozen=True)
+@frozen
 class Listed:
     name: str
     size: int  # bytes
@@ -39,7 +39,7 @@ class Listed:
     cloud: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Shown:
     name: str
     family: str
@@ -51,7 +51,7 @@ class Shown:
     settings: str  # the PARAMETER lines of its Modelfile
 
 
-@dataclass(frozen=True)
+@frozen
 class Progress:
     status: str
     digest: str = ""

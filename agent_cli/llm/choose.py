@@ -1,7 +1,6 @@
 """Which model answers."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,11 +11,12 @@ from agent_cli.llm.model import ChatModel, Chunk, Note
 from agent_cli.llm.offline import Find, OfflineModel
 from agent_cli.llm.ollama import PATIENCE, OllamaModel
 from agent_cli.llm.tags import Tag
+from agent_cli.values import frozen
 
 SUGGESTED = "qwen3:4b"
 
 
-@dataclass(frozen=True)
+@frozen
 class Suggestion:
     """A model that can chat and use tools; `memory` with a context of 8192 tokens."""
 

@@ -13,13 +13,14 @@ from agent_cli.errors import Cancelled, ModelUnavailable
 from agent_cli.llm import catalog
 from agent_cli.llm.catalog import Progress, PullCut
 from agent_cli.llm.model import Cancel
+from agent_cli.values import frozen
 
 _TRIES = 5
 """Broken connections in a row, none of which has brought anything."""
 _SPAN = 10.0  # seconds over which the speed is measured
 
 
-@dataclass(frozen=True)
+@frozen
 class State:
     """How far it has come. `notice` is a sentence to tell, once; `speed` is in bytes a second, 0 while unknown."""
 

@@ -6,7 +6,6 @@ the bad one stands alone. Texts are cut by characters first: of code or a table,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli.errors import ModelFailed
@@ -14,6 +13,7 @@ from agent_cli.llm import address, faults, wire
 from agent_cli.llm import tags as tagged
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import duration
+from agent_cli.values import frozen
 
 BATCH = 32
 CHARACTERS = 2000
@@ -21,7 +21,7 @@ CHARACTERS = 2000
 Vector = list[float]
 
 
-@dataclass(frozen=True)
+@frozen
 class Traits:
     """What a model takes: tokens that Ollama really feeds it, and what stands before a document and a question."""
 

@@ -7,36 +7,36 @@ a handle of its own: `Cancel` is given to the model, which registers what ends i
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_cli.errors import Cancelled
 from agent_cli.messages import Message, ToolCall
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Thinking:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Rethought:
     """All text so far was thinking: its opening tag was missing."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """Something the person should be told, once: what was left out or tried again."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Done:
     """The reply is whole. `finish` is "stop" or "length"; tokens are 0 where the server did not say."""
 

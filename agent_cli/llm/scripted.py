@@ -14,7 +14,7 @@ A script is a TOML file of replies, each played for one question, in order:
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFail
 from agent_cli.llm.model import Cancel, Chunk, Done, Thinking
 from agent_cli.llm.speech import spoken
 from agent_cli.messages import Message, ToolCall
+from agent_cli.values import frozen
 
 Role = Literal["chat", "cheap"]
 
@@ -35,7 +36,7 @@ FAILURES: Mapping[str, AgentError] = {
 _KINDS: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Reply:
     wait: float = 0.0
     think: str = ""

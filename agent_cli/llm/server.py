@@ -1,15 +1,15 @@
 """What a server says of itself and of a model, read raw and believed only where it has the expected shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli.llm import address, faults, tags, wire
+from agent_cli.values import frozen
 
 _PATIENCE = 5.0  # seconds, for answers that need no model
 
 
-@dataclass(frozen=True)
+@frozen
 class Running:
     name: str
     size: int  # bytes
@@ -17,7 +17,7 @@ class Running:
     context: int  # tokens it was loaded with, 0 on servers that do not say
 
 
-@dataclass(frozen=True)
+@frozen
 class About:
     context: int  # tokens it was trained with, 0 where the server does not say
     capabilities: tuple[str, ...]

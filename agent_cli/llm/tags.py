@@ -1,19 +1,19 @@
 """The models a server has and where they run: read raw, because the official package drops what they can do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm import address, faults, wire
 from agent_cli.llm.address import Address
 from agent_cli.llm.model import Cancel
+from agent_cli.values import frozen
 
 PROBE = 0.5
 """Seconds within which a server that is there answers."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Tag:
     name: str
     size: int = 0  # bytes

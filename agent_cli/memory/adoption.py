@@ -6,7 +6,7 @@ truth ends the older one, by its date alone.
 """
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact: more is a text
 CAP = 50  # proposals that nobody typed and that may wait at once
@@ -28,7 +29,7 @@ WAIT = timedelta(days=30)
 _UNTOLD = "expired untold"
 
 
-@dataclass(frozen=True)
+@frozen
 class Adopted:
     fact: Fact
     new: bool  # False: it was known, and has one more source

@@ -7,10 +7,10 @@ outright costs four to fifteen points of recall.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent_cli.memory import index, ranking, terms
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 WORDS = 150  # hits of the word leg
 _COUNTED = 100_000  # rows up to which words are counted; of more, a part is
@@ -19,7 +19,7 @@ _FEW = 500  # rows up to which a word is counted in any case
 LEAST_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 
 
-@dataclass(frozen=True)
+@frozen
 class Filter:
     """What may be found. Times are seconds since 1970."""
 
@@ -43,7 +43,7 @@ class Filter:
         return any(each is not None for each in told) or bool(self.kinds and "message" not in self.kinds)
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """What is asked, as the word index knows it."""
 

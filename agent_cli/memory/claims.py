@@ -1,11 +1,11 @@
 """What is said to be true, before it is a fact."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli.messages import Origin
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 LONGEST = 300  # characters of a statement
 _NO_FACT = Pattern(  # a question, or an order to the assistant
@@ -20,7 +20,7 @@ _NO_FACT = Pattern(  # a question, or an order to the assistant
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Triple:
     """Who, what, whom: ("person", "lives_in", "Graz")."""
 
@@ -29,7 +29,7 @@ class Triple:
     object: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """Something that is said to be true, before it is a fact. Its secrets are masked and its dates absolute."""
 

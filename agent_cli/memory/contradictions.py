@@ -5,7 +5,7 @@ a rule takes apart, about something that has one value at a time. What is only a
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock
@@ -16,11 +16,12 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _SHOWN = 80  # characters of a fact
 
 
-@dataclass(frozen=True)
+@frozen
 class Contradiction:
     known: Fact
     said: Claim

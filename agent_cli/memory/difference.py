@@ -6,19 +6,19 @@ back is no news, and nothing needs to be counted while a session runs.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import text
 from agent_cli.memory.facts import ACCEPTED, PENDING
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 LINES = 10
 _NEW, _CHANGED, _GONE = "+~-"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Kind:
     name: str  # of its table too
     shown: str  # the column that is told

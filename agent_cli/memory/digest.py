@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_cli import text
 from agent_cli.memory import log
 from agent_cli.memory.terms import STOP_WORDS
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Sentence:
     speaker: str
     words: str

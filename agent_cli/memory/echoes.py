@@ -6,7 +6,7 @@ that says the same is for the person to decide about, and the receipt names it.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_cli.memory import columns, provenance, telling
 from agent_cli.memory.provenance import Ids, Walk
@@ -14,6 +14,7 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.telling import Wanted
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _PAGE = 2000
 _NAMED = 5  # rows that are named for each line
@@ -48,7 +49,7 @@ _OWNER = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Echoes:
     """The numbers of rows that repeat erased words, by table."""
 

@@ -4,7 +4,7 @@ What it cannot see: blocks that the disk has freed, swap, and copies made elsewh
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from agent_cli.memory.forget import Plan
 from agent_cli.memory.telling import Wanted
 from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes times pieces: some twenty seconds
 _LEAST = 64  # pieces that are looked for in a file of any size
 OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
 
 
-@dataclass(frozen=True)
+@frozen
 class Receipt:
     """What the files hold. `held_up`: another process reads what the journal held before."""
 

@@ -9,7 +9,7 @@ must be a fact that is true now, and a question or an order to the assistant is 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from agent_cli.memory.log import Entry
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 Ask = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Puts one question to a language model, which answers in JSON after a schema, streamed. Raises AgentError."""
@@ -79,7 +80,7 @@ class Unreadable(AgentError):
     """The model's answer was not what it was asked for, twice."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Operation:
     op: str
     target: str

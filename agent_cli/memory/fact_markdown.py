@@ -6,7 +6,6 @@ read for certain is refused whole: a slip of the pen in a handle must not hide a
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
@@ -17,6 +16,7 @@ from agent_cli.memory.predicates import SINGLE
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _ABOUT = """<!-- What is known about you: a line for each fact, with its handle.
 Change the words of a line and the fact is changed; delete a line and it is hidden; write a line "- words" without a
@@ -31,7 +31,7 @@ Home = tuple[str, int | None]
 """Where a fact holds: a place, and a session."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Changes:
     edited: tuple[tuple[Fact, str], ...]
     hidden: tuple[Fact, ...]
@@ -41,7 +41,7 @@ class Changes:
         return bool(self.edited or self.hidden or self.added)
 
 
-@dataclass(frozen=True)
+@frozen
 class Applied:
     edited: tuple[Fact, ...]
     hidden: tuple[Fact, ...]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import clock
@@ -11,11 +10,12 @@ from agent_cli.memory.recall import Found
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 TOP = 5  # hits among which the words must stand
 
 
-@dataclass(frozen=True)
+@frozen
 class Test:
     id: int
     question: str

@@ -8,7 +8,7 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
@@ -19,12 +19,13 @@ from agent_cli.memory.claims import Claim, Triple
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 PENDING, ACCEPTED, REJECTED, SUPERSEDED, EXPIRED = "pending", "accepted", "rejected", "superseded", "expired"
 ALIKE = 0.72  # the share of shingles from which two statements say the same
 
 
-@dataclass(frozen=True)
+@frozen
 class Fact:
     id: int
     owner: str
@@ -84,7 +85,7 @@ _POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean
 _CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
 
 
-@dataclass(frozen=True)
+@frozen
 class Version:
     """What was done to a fact, and its statement and state before that."""
 

@@ -6,7 +6,6 @@ rows stand in the journal until that is emptied, which a job remembers to do.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import clock, text
@@ -37,13 +36,14 @@ from agent_cli.memory.provenance import Named, Walk
 from agent_cli.memory.telling import Wanted
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _EVERY, _PAGES = "all", "pages"  # subjects: the journal, and the words by which an index finds its pages
 _ERASED = "(erased)"
 _SHOWN = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """What will go, to be shown before it does."""
 

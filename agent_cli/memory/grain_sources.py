@@ -5,7 +5,6 @@ questions, and of facts that came to be known; what is coarser of the finer summ
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from agent_cli import clock
@@ -14,6 +13,7 @@ from agent_cli.memory.periods import Period
 from agent_cli.memory.summaries import Source
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _DETAILS = 300  # characters, of one conversation
 _FACTS = 50  # of one day, the newest; more came from a file
@@ -25,7 +25,7 @@ _SAYS = f"{_HAS_WORDS} and m.undone_at is null"
 _ON = "date(m.at, m.utc_offset || ' minutes')"  # by the person's clock, where they were then
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """Something that a summary is made of."""
 

@@ -6,7 +6,6 @@ changed is made anew, and a model is asked only when something has.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agent_cli import text
@@ -20,12 +19,13 @@ from agent_cli.memory.summaries import Made, Source, Summary
 from agent_cli.memory.summarising import Ask
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 JOB = "grain"
 _PAUSE = timedelta(seconds=30)  # while another process makes what it is made of
 
 
-@dataclass(frozen=True)
+@frozen
 class Material:
     """All that the summary of a period is made from, and what it was before. Equal when nothing has changed."""
 

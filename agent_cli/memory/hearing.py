@@ -7,18 +7,18 @@ buy milk" is let be: that is a reminder, whose time comes and goes, and as a fac
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_cli import text
 from agent_cli.memory import quotes
 from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 LONGEST = 600  # characters of a statement: more is a text to keep as a note
 _PEEKED = 2000  # characters of a long paste, at either end, that can matter here
 
 
-@dataclass(frozen=True)
+@frozen
 class Heard:
     statement: str  # in the person's words, on one line
     quote: str  # as it stands in the message

@@ -6,7 +6,7 @@ log keeps what came, as it came: cleaning is for the way out.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,10 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Origin, Part, Role, ToolCall, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Usage:
     model: str = ""
     tokens_in: int = 0
@@ -28,7 +29,7 @@ class Usage:
     duration_ms: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """A logged message."""
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +14,12 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _COLUMNS = "id, title, text, origin, place, at, utc_offset, changed_at, hidden_at"
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     id: int
     title: str

@@ -1,7 +1,7 @@
 """A proposal that waits for a yes, of whatever kind, and the words in which its days and places are told."""
 
 from collections.abc import Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from typing import Any
 
@@ -11,11 +11,12 @@ from agent_cli.memory.predicates import SINGLE
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 STAYS, ENDS, LATER = "stays", "ends", "later"  # what becomes of a known fact with a plain yes; later: it outlives this
 
 
-@dataclass(frozen=True)
+@frozen
 class Reviewer:
     """Who decides, and by which table of single-valued predicates."""
 
@@ -25,7 +26,7 @@ class Reviewer:
     single: Set[str] = SINGLE
 
 
-@dataclass(frozen=True)
+@frozen
 class Known:
     """An accepted fact that a proposal contradicts."""
 
@@ -44,7 +45,7 @@ class Known:
         return day(self.since, self.utc_offset)
 
 
-@dataclass(frozen=True)
+@frozen
 class Proposal:
     """All that is shown of something that waits. Two are equal when a person would decide on the same."""
 

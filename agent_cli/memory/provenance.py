@@ -8,7 +8,7 @@ Nothing is changed here: `walk` gives the numbers of rows, so that they can be s
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_cli import text
 from agent_cli.errors import UsageError
@@ -20,11 +20,12 @@ from agent_cli.memory.telling import Wanted
 from agent_cli.memory.unlearning import Unlearned
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Named:
     """What the person wants erased, by the numbers of its rows."""
 
@@ -44,7 +45,7 @@ class Named:
         return any((*rows, self.about, self.taught))
 
 
-@dataclass(frozen=True)
+@frozen
 class Walk:
     """All that goes with it."""
 

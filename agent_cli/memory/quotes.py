@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.memory.log import Entry
 from agent_cli.messages import Origin, Part
+from agent_cli.values import frozen
 
 _TRUSTED: tuple[Origin, ...] = (
     "typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model",
@@ -16,7 +16,7 @@ _LEAST = 4  # characters of a quote that proves something
 _LONGEST = 600
 
 
-@dataclass(frozen=True)
+@frozen
 class Quote:
     message: int
     text: str  # as it stands there

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 K1, B = 1.2, 0.3
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
@@ -73,7 +74,7 @@ class Row:
         self.frequencies = total
 
 
-@dataclass(frozen=True)
+@frozen
 class Scored:
     row: Row
     score: float

@@ -6,7 +6,7 @@ once more, with what stands around them (ranking.py). An index that is damaged i
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -17,6 +17,7 @@ from agent_cli.memory.candidates import Filter, Question
 from agent_cli.memory.ranking import Row, Scored
 from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.values import frozen
 
 KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
 _LONGEST = 2000  # characters of a question that count
@@ -30,7 +31,7 @@ Meaning = Callable[[str], list[float] | None]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Hit:
     kind: str
     id: int
@@ -61,7 +62,7 @@ class Hit:
         return ids.handle(self.kind, self.id)
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     verdict: str  # known, maybe, nothing
     hits: tuple[Hit, ...]

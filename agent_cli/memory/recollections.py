@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock
@@ -10,9 +9,10 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.recall import Hit
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Recollection:
     kind: str
     row: int

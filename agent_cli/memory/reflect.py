@@ -9,7 +9,6 @@ its rules is no step.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agent_cli import clock, text
@@ -21,6 +20,7 @@ from agent_cli.memory.skills import Skill
 from agent_cli.messages import Origin
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 READ_SKILL = "read_skill"  # the tool by which a model reads how something is done
 KNOWN = 20  # skills that the model is shown by name
@@ -81,7 +81,7 @@ _ORDER = Pattern(  # to the assistant, to leave its rules or the person out
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """A skill as a model told it."""
 
@@ -91,7 +91,7 @@ class Found:
     changes: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Used:
     """A skill that was read in the conversation, as it was then."""
 
@@ -100,7 +100,7 @@ class Used:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Proposed:
     """A SKILL.md that may wait for a yes, and the version it was made from."""
 

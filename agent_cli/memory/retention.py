@@ -7,7 +7,6 @@ Facts keep their quotes, and the input history stays. Nothing is remembered as f
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -17,6 +16,7 @@ from agent_cli.memory import facts, index, log, periods, recollections, rolling,
 from agent_cli.memory.taken_in import SESSION, WORKING, Gone, Item
 from agent_cli.store import events, jobs
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 JOB = "retain"
 LIMITS = (WORKING, *periods.GRAINS)  # what has a limit of its own: a session's summary has that of a day
@@ -34,7 +34,7 @@ _KEY = "retained"  # in meta: when this was last queued
 _PAUSE = timedelta(days=1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Limit:
     """How long something is kept."""
 

@@ -5,12 +5,13 @@ still says just that: of two reviewers only one decides, and nobody approves wor
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, log, proposed_facts, proposed_skills, skills
 from agent_cli.memory.proposals import Proposal, Reviewer, counted, one_line
 from agent_cli.store import ids
+from agent_cli.values import frozen
 
 _LAST = 8  # messages that are the end of a session
 
@@ -18,7 +19,7 @@ Ticket = tuple[str, int]
 """The kind of a proposal and its number there."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Decision:
     """What was decided at once, to be undone at once."""
 
@@ -28,7 +29,7 @@ class Decision:
     batch: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Said:
     """A message of a passage; `source` when it is the one the proposal comes from."""
 
@@ -38,7 +39,7 @@ class Said:
     source: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Kind:
     """How proposals of a kind are found, read and decided. What decides runs in the caller's transaction."""
 

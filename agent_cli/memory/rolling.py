@@ -7,7 +7,7 @@ again by the cheap model when its job has run. Numbers, paths and the like are l
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock, text
@@ -15,6 +15,7 @@ from agent_cli.memory import details, digest, forgotten, log
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 JOB = "fold"
 WORDS = 150
@@ -40,7 +41,7 @@ _DURABLE = Pattern(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Rolling:
     up_to: int  # the last message that was folded away
     text: str

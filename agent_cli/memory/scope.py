@@ -1,13 +1,14 @@
 """Whose a row is and where it was said. No owner ever sees another's rows."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent_cli.values import frozen
 
 PERSON = "person"
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     owner: str
     place: str

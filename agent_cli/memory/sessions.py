@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,11 +10,12 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.scope import Scope
 from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
 
-@dataclass(frozen=True)
+@frozen
 class Session:
     id: int
     owner: str

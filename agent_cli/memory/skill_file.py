@@ -4,11 +4,11 @@ A file is kept character by character, so that what was taken in is given out th
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli.errors import UsageError
 from agent_cli.text import Pattern, one_line, visible
+from agent_cli.values import frozen
 
 NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill: more than a small model can follow
@@ -18,7 +18,7 @@ _HANDLE = Pattern(r"k?\d+")  # what `agent skills rm k3` means must not hang on 
 _SHAPE = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-@dataclass(frozen=True)
+@frozen
 class SkillFile:
     name: str
     description: str  # what it does and when to use it, on one line

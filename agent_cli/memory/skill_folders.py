@@ -5,7 +5,6 @@ What stands beside a SKILL.md, as scripts, is not taken in: a skill here is word
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_cli import clock
@@ -13,11 +12,12 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory import skill_file, skills
 from agent_cli.memory.skills import Skill
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _MOST = 4 * skill_file.LONGEST  # bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     path: Path
     new: bool  # or the same file was there already

@@ -9,11 +9,11 @@ more in vain where the steps are short; long steps drown the description in thei
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent_cli.memory import ranking, terms, vectors
 from agent_cli.memory.skills import ACCEPTED
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.values import frozen
 
 MOST = 3
 NAME, WEAK, MEANING = 1.25, 0.4, 1.0  # weights: of a stem in the name, of one that any request may have, of nearness
@@ -30,7 +30,7 @@ _WEAKEST = """
 _WEAK = frozenset(_WEAKEST.split())
 
 
-@dataclass(frozen=True)
+@frozen
 class Match:
     id: int
     name: str
@@ -42,7 +42,7 @@ class Match:
         return sum(self.legs.values())
 
 
-@dataclass(frozen=True)
+@frozen
 class _Asked:
     weights: Mapping[str, float]  # of each stem, before it is known how rare it is
     starts: Sequence[str]  # what a text must hold to hold one of the stems

@@ -6,7 +6,7 @@ its own, which a yes writes into the skill as its next version. Every version st
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,13 +16,14 @@ from agent_cli.memory import forgotten, index, secrets, skill_file
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 PENDING, ACCEPTED, REJECTED, MERGED, EXPIRED = "pending", "accepted", "rejected", "merged", "expired"
 CAP = 10  # proposals of a model that may wait at once
 WAIT = timedelta(days=30)
 
 
-@dataclass(frozen=True)
+@frozen
 class Skill:
     id: int
     owner: str
@@ -55,12 +56,11 @@ class Skill:
         return skill_file.body(self.text)
 
     def described(self) -> dict[str, Any]:
-        target = ids.handle("skill", self.target_id) if self.target_id else None
         told = {key: value for key, value in asdict(self).items() if key not in ("owner", "target_id", "utc_offset")}
-        return told | {"id": self.handle, "changes": target}
+        return told | {"id": self.handle, "changes": ids.handle("skill", self.target_id) if self.target_id else None}
 
 
-@dataclass(frozen=True)
+@frozen
 class Version:
     """A skill as it was, and what was then done to it."""
 

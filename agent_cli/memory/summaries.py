@@ -8,7 +8,6 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import accumulate
 
 from agent_cli import clock, text
@@ -17,11 +16,12 @@ from agent_cli.memory.periods import Period
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database, Row
+from agent_cli.values import frozen
 
 MODEL, EXTRACT = "model", "extract"  # how one was made; an extract is made again when a model answers
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """A row that a sentence comes from: message, session, summary or fact."""
 
@@ -37,7 +37,7 @@ Sentence = tuple[str, tuple[Source, ...]]
 """Its words, and what they come from."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Made:
     """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
 
@@ -49,7 +49,7 @@ class Made:
     whole: tuple[Source, ...] = ()  # all that it was made from, where that is not its session
 
 
-@dataclass(frozen=True)
+@frozen
 class Summary:
     id: int
     session: int | None

@@ -8,7 +8,6 @@ none of its messages is old. One session that is continued for ever keeps all it
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from agent_cli.memory.periods import Period
 from agent_cli.memory.scope import PERSON
 from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 WORKING, SESSION = "working", "session"  # the grains below those of periods: messages, and summaries of sessions
 OPEN, PINNED, WAITS, HELD = "open", "pinned", "not taken in", "made of what stays"  # why something old is kept
@@ -48,7 +48,7 @@ _TO_BE_READ = """exists (select 1 from job where state <> 'done' and subject = '
                          and kind in (select value from json_each(:readers)))"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """Something old: the messages of a session, or a summary."""
 

@@ -5,10 +5,11 @@ text that was carried over into another row has lost its line breaks there: line
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_cli.memory.terms import STOP_WORDS
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 SAYS = 6  # characters of a statement that says something
 LEAST = 12  # characters of a line that says something
@@ -19,7 +20,7 @@ _FEW = 200  # up to which each is looked for by itself
 _WORD = Pattern(r"\w{4,}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """Lines and words, case folded."""
 

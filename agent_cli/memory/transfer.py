@@ -8,7 +8,6 @@ source and session, so that importing twice adds nothing. The exports of other p
 import json
 import time as real_time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,6 +17,7 @@ from agent_cli.memory import forgotten, log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _BATCH = 2500
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
@@ -25,14 +25,14 @@ _ROLES = ("user", "assistant", "tool")
 _BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported:
     sessions: int
     messages: int
     broken: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """A session as it stands outside: where, about how many messages it has, and what makes the row `exported` gives.
 
@@ -100,14 +100,14 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-@dataclass(frozen=True)
+@frozen
 class _Said:
     id: str
     at: datetime
     entry: log.Entry
 
 
-@dataclass(frozen=True)
+@frozen
 class _Line:
     """A session as read, checked whole before a row is written."""
 

@@ -7,7 +7,6 @@ was made of such a wording later goes too where it has them. The skill goes back
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import clock
@@ -15,11 +14,12 @@ from agent_cli.memory import skills, telling
 from agent_cli.memory.telling import Wanted
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Wording:
     """A skill as it is, or was before a change. `row`: of skill_version; None: it is so now."""
 
@@ -32,7 +32,7 @@ class Wording:
     version: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Unlearned:
     erased: Ids = ()  # skills and proposals
     back: tuple[tuple[int, int, int], ...] = ()  # (skill, the row of the version it goes back to, its number)

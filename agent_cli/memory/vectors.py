@@ -9,10 +9,11 @@ import json
 import random
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from agent_cli.memory import damage
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.values import frozen
 
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
 """Unit vectors of some texts; None for one that cannot be embedded."""
@@ -22,7 +23,7 @@ NEAREST = 100
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
-@dataclass(frozen=True)
+@frozen
 class Set:
     """The vectors of one embedder. `floor`: cosines below it mean nothing."""
 

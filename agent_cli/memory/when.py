@@ -6,8 +6,9 @@ By rules, in English and German. The libraries that find dates in free text cost
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from agent_cli.values import frozen
 
 MONTHS = (
     "january|januar|jänner", "february|februar|feber", "march|märz", "april", "may|mai", "june|juni", "july|juli",
@@ -25,7 +26,7 @@ NUMBERS = {
 _UNITS = {"day": 1, "tag": 1, "week": 7, "woch": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
 
 
-@dataclass(frozen=True)
+@frozen
 class Range:
     """From `since`, before `until`, in the time zone of the present; None is open. `words` is what said so."""
 

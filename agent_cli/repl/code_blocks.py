@@ -1,12 +1,13 @@
 """The code in an answer: what stands between fences, exactly as it is meant to be run or copied."""
 
 import re
-from dataclasses import dataclass
+
+from agent_cli.values import frozen
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 
 
-@dataclass(frozen=True)
+@frozen
 class CodeBlock:
     language: str
     code: str  # ends with a newline, unless it is empty

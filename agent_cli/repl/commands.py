@@ -4,7 +4,6 @@ import re
 import shutil
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from inspect import getdoc
@@ -29,9 +28,10 @@ from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.text import one_line
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """Something that is done when the person answers `ask` with a typed "yes"; `yes` gives what is said then."""
 
@@ -53,7 +53,7 @@ class Leave(Exception):
         self.to = to
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     name: str
     usage: str

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -23,6 +23,7 @@ from agent_cli.memory import beginnings, periods
 from agent_cli.repl import commands
 from agent_cli.repl.commands import Command
 from agent_cli.text import Pattern, clean, one_line, visible
+from agent_cli.values import frozen
 
 _ARGUMENT = Pattern(r"(/[a-z?-]+)[ \t]+(.*)")
 _PATH = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]*)|([^\s\"]*))$")
@@ -33,7 +34,7 @@ _FRESH = 10.0  # seconds for which the server is not asked again which models it
 _LONGEST = 60  # characters of a name that is offered
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """`text` takes the place of the `instead` characters before the cursor; `told` stands beside it."""
 

@@ -6,7 +6,6 @@ and its words: so the line says what sending it does, and deleting it does nothi
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
@@ -20,9 +19,10 @@ from agent_cli.repl import asides
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.editor import edited
 from agent_cli.store import ids
+from agent_cli.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Draft:
     """A line for the person to go on with at the prompt. `parts`: its words as they once came in."""
 

@@ -5,7 +5,6 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
@@ -27,12 +26,13 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.review import Review
+from agent_cli.values import frozen
 
 _SHOWN = 20
 _LAST = 50  # messages that bare /remember looks back on
 
 
-@dataclass(frozen=True)
+@frozen
 class Screen:
     """Has the terminal until the person leaves it."""
 

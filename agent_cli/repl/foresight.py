@@ -7,7 +7,6 @@ What a server would have to be asked for is not: the line says what will be used
 import asyncio
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 
 from prompt_toolkit.buffer import Buffer
@@ -20,13 +19,14 @@ from agent_cli.errors import StoreError
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
 
 PAUSE = 0.3  # seconds
 _LEAST = 8  # characters of a draft that asks for something
 _SHOWN, _WORDS = 5, 28  # of them, and characters of each
 
 
-@dataclass(frozen=True)
+@frozen
 class Foreseen:
     kind: str
     id: int

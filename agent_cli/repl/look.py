@@ -7,8 +7,9 @@ that is erased again, no signs that only make sense to the eye.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TextIO
+
+from agent_cli.values import frozen
 
 Colour = Literal["auto", "always", "never"]
 
@@ -20,7 +21,7 @@ def _usual() -> int:
     return _USUAL
 
 
-@dataclass(frozen=True)
+@frozen
 class Look:
     colour: bool = False
     markdown: bool = False  # never without a terminal, unless it was asked for

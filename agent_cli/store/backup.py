@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
 from agent_cli.store import holder, schema
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 COUNTED = ("session", "message", "note", "fact", "summary", "skill", "event")
 _PAGES = 1000  # copied in a step
@@ -26,14 +26,14 @@ _KEY = "backups"
 _PATIENCE = 1.0  # seconds to wait for others to let go of the file
 
 
-@dataclass(frozen=True)
+@frozen
 class Copied:
     path: Path
     size: int
     rows: dict[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Restored:
     aside: Path | None  # where the former file is; None: there was none
     rows: dict[str, int]

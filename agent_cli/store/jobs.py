@@ -7,7 +7,6 @@ running job is leased to a process and free again when the lease ends or that pr
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
 ATTEMPTS = 5
@@ -23,7 +23,7 @@ _KEPT = timedelta(days=31)  # of a job that is done
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
-@dataclass(frozen=True)
+@frozen
 class Job:
     id: int
     kind: str

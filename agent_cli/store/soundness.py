@@ -1,7 +1,6 @@
 """Whether the file is whole, how large it is, and making it smaller."""
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,12 @@ from agent_cli import text
 from agent_cli.errors import StoreError
 from agent_cli.store import backup
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.values import frozen
 
 _SHOWN = 5  # problems of a kind
 
 
-@dataclass(frozen=True)
+@frozen
 class Soundness:
     """What is wrong with what cannot be made anew, and with what can."""
 

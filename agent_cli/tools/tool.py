@@ -7,7 +7,7 @@ back to it as a failed result in words, and so does whatever a tool does wrong: 
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agent_cli import text
@@ -17,6 +17,7 @@ from agent_cli.memory.recall import Meaning
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 Risk = Literal["read", "session", "propose", "write", "network"]
 """What a call may do: look, keep something until the session closes, put something before the person that counts for
@@ -29,7 +30,7 @@ class ToolFailed(Exception):
     """Raised by a tool to tell the model, in words, why it could not do it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolContext:
     """What a tool may reach. Passed as the first argument and hidden from the model."""
 
@@ -48,7 +49,7 @@ class ToolContext:
         return self.memory or self.db
 
 
-@dataclass(frozen=True)
+@frozen
 class Tool:
     name: str
     description: str
