@@ -76,7 +76,11 @@ def test_the_model_of_the_settings_is_offered_first(offer):
         "  3  qwen3:1.7b  1.4 GB to fetch, about 3 GB of memory",
     ]
     assert [offer(model=name).look() for name in ("offline", "scripted:x")] == ["", ""]
-    assert offer(host="127.0.0.1:9").look() == ""
+
+
+def test_a_start_without_a_server_says_how_to_start_it(offer):
+    told = "no model server at http://127.0.0.1:9: start it with `ollama serve`; notes, facts and search work without"
+    assert offer(host="127.0.0.1:9").look() == told
 
 
 @pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])

@@ -1,4 +1,4 @@
-"""The first start at a server that has no model to talk to: some that would do, fetched when the person says so.
+"""A start without a server, or at one that has no model to talk to: some that would do, fetched on a person's word.
 
 Nothing is ever fetched unasked: a model is gigabytes, and not every line is free.
 """
@@ -10,7 +10,7 @@ from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import App
-from agent_cli.errors import AgentError, Cancelled
+from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm import address, choose, download, faults, tags
 from agent_cli.llm.model import Cancel
 
@@ -24,13 +24,15 @@ class Offer:
         self._lock = threading.Lock()
 
     def look(self) -> str:
-        """What to say to a server without a model that can chat; empty where there is one, or no server."""
+        """What to say when no server answers, or it has no model that can chat; empty where there is one."""
         config = self._app.config
         if config.model == "offline" or config.model.startswith("scripted:"):
             return ""
         try:
-            found = tags.tags(config.host)
             url = address.parse(config.host).url
+            found = tags.tags(config.host)
+        except ModelUnavailable:
+            return f"no model server at {url}: start it with `ollama serve`; notes, facts and search work without"
         except AgentError:
             return ""
         if any(map(choose.chats, found)):
