@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -19,3 +20,14 @@ def moment(told: str, now: datetime, before_midnight: timedelta | None = None) -
     except ValueError as error:
         raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
     return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found
+
+
+class Grain(StrEnum):
+    """What a summary tells of."""
+
+    session = "session"
+    day = "day"
+    week = "week"
+    month = "month"
+    quarter = "quarter"
+    year = "year"

@@ -12,7 +12,7 @@ import typer
 from agent_cli import clock
 from agent_cli.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, Grain, Limit
 from agent_cli.errors import UsageError
 from agent_cli.memory import recall
 from agent_cli.memory.candidates import Filter
@@ -28,15 +28,6 @@ class Kind(StrEnum):  # a Literal cannot be given again and again
     fact = "fact"
     summary = "summary"
     skill = "skill"
-
-
-class Grain(StrEnum):
-    session = "session"
-    day = "day"
-    week = "week"
-    month = "month"
-    quarter = "quarter"
-    year = "year"
 
 
 @app.command()

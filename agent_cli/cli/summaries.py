@@ -2,7 +2,6 @@
 
 import re
 from datetime import date, timedelta
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from agent_cli import clock, text
 from agent_cli.agent import summariser
 from agent_cli.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, Grain, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
@@ -35,15 +34,6 @@ Those = Annotated[
     list[str], typer.Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
 ]
 _CLOSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
-
-
-class Grain(StrEnum):
-    session = "session"
-    day = "day"
-    week = "week"
-    month = "month"
-    quarter = "quarter"
-    year = "year"
 
 
 @app.command("list")
