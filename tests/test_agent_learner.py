@@ -7,32 +7,18 @@ from agent_cli.agent.desk import Desk
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import adoption, extract, facts, forgotten, log, sessions
 from agent_cli.messages import Part
 from agent_cli.store import jobs
+from tests import turns
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import reply, say
 from tests.test_agent_worker import NO_MEANING
 from tests.test_memory_extract import answer, operation
 
 
-class Answers:
-    """A cheap model that gives these answers and keeps what it was asked; one may be an error or do something first."""
-
-    name = "cheap"
-
-    def __init__(self, *answers):
-        self._answers = list(answers)
-        self.asked = []
-
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
-        assert (list(tools), format, think) == ([], extract.SCHEMA, False)
-        self.asked.append(messages[0].content)
-        told = self._answers.pop(0)
-        if isinstance(told, AgentError):
-            raise told
-        yield from ScriptedModel([Reply(say=told() if callable(told) else told)]).reply(messages)
+class Answers(turns.Answers):
+    schema = extract.SCHEMA
 
 
 def desk(db, model, **more):

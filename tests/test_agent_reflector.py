@@ -11,10 +11,10 @@ from agent_cli.agent.desk import Desk
 from agent_cli.agent.listener import REFLECT, Ear, listen
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import closing, forgotten, log, reflect, sessions, skill_file, skills
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
+from tests import turns
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import reply, say
 from tests.test_agent_worker import NO_MEANING
@@ -30,22 +30,8 @@ def found(steps=STEPS, **told):
                                  "changes": "", **told}})  # fmt: skip
 
 
-class Answers:
-    """A cheap model that gives these answers and keeps what it was asked; one may be an error or do something first."""
-
-    name = "cheap"
-
-    def __init__(self, *answers):
-        self._answers = list(answers)
-        self.asked = []
-
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
-        assert (list(tools), format, think) == ([], reflect.SCHEMA, False)
-        self.asked.append(messages[0].content)
-        told = self._answers.pop(0)
-        if isinstance(told, AgentError):
-            raise told
-        yield from ScriptedModel([Reply(say=told() if callable(told) else told)]).reply(messages)
+class Answers(turns.Answers):
+    schema = reflect.SCHEMA
 
 
 def rested():

@@ -1,7 +1,11 @@
 """Turns with a scripted model, for the tests of the agent."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from agent_cli.agent.events import TextArrived
 from agent_cli.agent.loop import Agent, run_turn
+from agent_cli.errors import AgentError
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import closing, log, summaries, summarising
 from agent_cli.messages import Part
@@ -83,3 +87,22 @@ def close_with(db, session, words, method="model", rounds=None):
     """Close a session with a summary in these words."""
     name = "m" if method == summaries.MODEL else ""
     closing.close_with(db, session, summarising.make(db, session, words, method, name), noon, rounds)
+
+
+class Answers:
+    """A cheap model that gives these answers and keeps what it was asked; one may be an error or do something first."""
+
+    name = "cheap"
+    schema: Mapping[str, Any] = {}  # after which each answer is asked for
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+        self.asked = []
+
+    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        assert (list(tools), format, think) == ([], self.schema, False)
+        self.asked.append(messages[0].content)
+        told = self._answers.pop(0)
+        if isinstance(told, AgentError):
+            raise told
+        yield from ScriptedModel([Reply(say=told() if callable(told) else told)]).reply(messages)
