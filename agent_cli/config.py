@@ -21,8 +21,8 @@ NAME = "agent-cli"  # of its folders
 def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
     """A field with its comment; `check` gives what is wrong with a value, or an empty string."""
     metadata = {"comment": comment, "check": check}
-    if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
+    if isinstance(default, dict | list):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
@@ -53,6 +53,14 @@ def _options(table: dict[str, Any]) -> str:
 def _rules(table: dict[str, Any]) -> str:
     known = all(value in ("allow", "ask", "deny") for value in table.values())
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
+
+
+def _texts(values: list[Any]) -> str:
+    return "" if all(isinstance(each, str) and each.strip() for each in values) else "must hold texts alone"
+
+
+def _named_texts(table: dict[str, Any]) -> str:
+    return _texts(list(table.values()))
 
 
 def _predicates(table: dict[str, Any]) -> str:
@@ -127,6 +135,24 @@ class Config:
         {},
         _predicates,
     )
+    folders: list[str] = setting(
+        'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], _texts
+    )
+    feeds: dict[str, str] = setting(
+        "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
+        'as in news = "https://example.org/feed.xml"',
+        {},
+        _named_texts,
+    )
+    feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
+    remind_again: float = setting(
+        "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, _at_least(1)
+    )
+    remind_command: list[str] = setting(
+        'a command that is run for each reminder, its words as the last argument, as in ["notify-send", "agent"]', [],
+        _texts,
+    )  # fmt: skip
+    tool_seconds: float = setting("seconds that a tool may take", 60.0, _at_least(0.1))
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
     )
@@ -184,7 +210,7 @@ def parse(key: str, told: str, where: str) -> Any:
     try:
         if kind in (int, float):
             return kind(told)
-        if get_origin(kind) is dict:
+        if get_origin(kind) in (dict, list):
             import tomllib  # 3 ms, and few tables stand in the environment
 
             return tomllib.loads(f"x = {told}")["x"]
@@ -311,7 +337,14 @@ def check(key: str, value: Any, where: str) -> Any:
     if plain is float and type(value) is int:
         value = float(value)
     if type(value) is not plain:
-        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+        names = {
+            str: "a text",
+            int: "a whole number",
+            float: "a number",
+            bool: "true or false",
+            dict: "a table",
+            list: 'a list, as in ["one", "two"]',
+        }
         raise ConfigError(f"{where}: {key} = {value!r} must be {names[plain]}")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
     wrong = fault_in(value) if fault_in else ""

@@ -31,6 +31,17 @@ MAY_IMPORT = {
 
 VENDORS = {
     "apsw": "store",
+    "bs4": "memory",
+    "cronsim": "memory",
+    "dateparser": "memory",
+    "dateutil": "memory",
+    "feedparser": "tools",
+    "httpcore": "tools",
+    "icalendar": "tools",
+    "pypdf": "memory",
+    "recurring_ical_events": "tools",
+    "simpleeval": "tools",
+    "tzlocal": "memory",
     "sqlite_vec": "store",
     "ollama": "llm",
     "httpx": "llm",
