@@ -13,7 +13,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
-from agent_cli.errors import UsageError
+from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm import tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
@@ -94,14 +94,15 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                if instead:
-                    _reach(model.name if model else self.app.config.model, self.app.config.host)
-                    undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
                 here = replace(self.app.here(db, id), without=self.without)
                 try:
-                    yield from self.answer(self.app, here, parts, cancel, approve, model=model)
+                    yield from self.answer(self.app, here, parts, cancel, approve, model=model, instead=instead)
+                except AgentError as error:
+                    yield from self._after_trying_anew(db, id, instead, error)
+                    raise
                 finally:
                     self._pass_over(db, id)
+                yield from self._after_trying_anew(db, id, instead)
                 self.app.after_turn(db)
             finally:
                 db.close()
@@ -110,7 +111,7 @@ class Conversation:
 
     def answer(
         self, app: App, here: ToolContext, parts: Sequence[Part], cancel: Cancel, approve: Approve, *,
-        model: ChatModel | None = None, beside: Thread | None = None,
+        model: ChatModel | None = None, beside: Thread | None = None, instead: int | None = None,
     ) -> Iterator[Event]:  # fmt: skip
         """Its events. `model`: another than the app's. `beside`: what stands before a question on the side."""
         notices: list[str] = []
@@ -122,7 +123,7 @@ class Conversation:
             return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
 
         asked = 0
-        turn = loop.run_turn(hire, here, parts, cancel)
+        turn = loop.run_turn(hire, here, parts, cancel, instead)
         for event in app.listen(turn, here, parts, at_keyboard=True):
             while notices:
                 notice = notices.pop()
@@ -160,6 +161,17 @@ class Conversation:
             last = log.latest(db, id)
             sessions.set_read_to(db, id, last)
             sessions.set_reflected_to(db, id, last)
+
+    def _after_trying_anew(
+        self, db: Database, id: int, instead: int | None, error: AgentError | None = None
+    ) -> Iterator[Event]:  # fmt: skip
+        """Have what was there stand again where no answer came in its place, and say which of both stands."""
+        if instead is None:
+            return
+        if back := undoing.heal(db, id, self.app.scope, self.app.time):
+            yield Noticed(f"{back} stands again, with what came after it")
+        elif error:
+            yield Noticed("what came of it stands in place of what was there before")
 
     def _ended(self) -> str:
         """The handle of the session when it was left alone for too long: what is said next begins another."""
@@ -209,7 +221,7 @@ class Conversation:
         """Close it and leave its summary to a job; gives the session that was left."""
         session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
         if left and left.closed_at is None:  # be it that all that was said in it was taken back
-            log.heal(self.app.db, left.id, self.app.scope, self.app.time())
+            undoing.heal(self.app.db, left.id, self.app.scope, self.app.time)
             closing.close(self.app.db, left.id, self.app.time)
         self._forget_state()
         return session if self.app.keeps else None
@@ -220,7 +232,7 @@ class Conversation:
         if self.id is not None and self.id != taken.id:
             self.leave()
         self.id = taken.id
-        log.heal(self.app.db, taken.id, self.app.scope, self.app.time())
+        undoing.heal(self.app.db, taken.id, self.app.scope, self.app.time)
 
     def context(self) -> Context:
         """What the model would see now. Where nothing has been said the session is begun and taken back."""
@@ -243,12 +255,6 @@ class Conversation:
         self.id = None
         self.allowed.clear()
         self._offline_told = False
-
-
-def _reach(model: str, host: str) -> None:
-    """Raises ModelUnavailable where no server answers: what was answered is not taken back for nothing."""
-    if model not in ("auto", "offline") and not model.startswith("scripted"):
-        tags.tags(host)
 
 
 def _wait_for(model: str, host: str) -> str:

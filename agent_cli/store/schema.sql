@@ -52,7 +52,8 @@ create table message (
     at text not null,
     utc_offset integer not null,
     external_id text,
-    undone_at text                              -- when it was taken back: it stays and counts no more
+    undone_at text,                             -- when it was taken back: it stays and counts no more
+    undone_by integer                           -- the message that was said in its place
 ) strict;
 create view said as select * from message where undone_at is null;
 create index message_session on message (session_id, id);
