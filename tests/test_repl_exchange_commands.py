@@ -1,5 +1,6 @@
 """/undo, /retry, /edit, /editor and /btw: what was said last, taken back, asked again and asked beside."""
 
+import socket
 import sys
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from agent_cli.agent.events import Noticed, TextArrived
 from agent_cli.app import open_app
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import adoption, log, sessions
+from agent_cli.memory import adoption, closing, log, sessions
 from agent_cli.memory.claims import Claim
 from agent_cli.messages import Part
 from agent_cli.repl import commands
@@ -137,6 +138,21 @@ def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversatio
     assert said(conversation)[-1] == ("assistant", "It is 192.168.1.20 I think. Ask again any time.")
     assert [row["kind"] for row in sessions.listing(app.db, "person", 5)] == ["chat"]
     assert (app.reads, app.learns) == (True, True)
+
+
+def test_what_is_answered_without_memory_counts_for_nothing_though_the_program_is_killed(talked, server):
+    app = talked.app
+    server.play(script.pieces(script.Piece("It is five"), script.Piece(" or six", delay=5)))
+    work = commands.find("/retry --no-memory")[0].run(talked, "--no-memory")(Cancel(), lambda call: True)
+    for event in work:
+        if isinstance(event, TextArrived) and "five" in event.text:
+            break
+    app.db.execute("update session set holder = ? where id = 2", (f"{socket.gethostname()}/999999999/1",))
+    assert app.db.value("select count(*) from said where session_id = 2") == 2
+    closing.sweep(app.db, app.time)
+    assert app.db.value("select count(*) from said where session_id = 2") == 0
+    assert app.db.value("select closed_at is not null from session where id = 2")
+    assert len(said(talked)) == 4
 
 
 def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came_after(talked, server):

@@ -51,7 +51,9 @@ def sweep(db: Database, time: clock.Clock) -> None:
     for session, kind, scope in sessions.abandoned(db):
         soundness.doubt(db)
         undoing.heal(db, session, scope, time)
-        if kind == "ask":
+        if kind == "trial":
+            undoing.take_back_all(db, session, scope.owner, time)
+        if kind in ("ask", "trial"):
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")

@@ -47,6 +47,12 @@ def take_back(
     return gone
 
 
+def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> None:
+    """Take back whatever was said in a session that was to count for nothing."""
+    if first := db.value("select min(id) from said where session_id = ?", (session,)):
+        take_back(db, session, owner, first, time, actor="program")
+
+
 def replace(
     db: Database, session: int, scope: Scope, parts: Sequence[Part], since: int, time: clock.Clock
 ) -> int:  # fmt: skip

@@ -4,6 +4,7 @@ The session's row is made with the first words said, so that opening the program
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import loop
@@ -13,7 +14,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
-from agent_cli.errors import AgentError, UsageError
+from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm import tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
@@ -100,8 +101,6 @@ class Conversation:
                 except AgentError as error:
                     yield from self._after_trying_anew(db, id, instead, error)
                     raise
-                finally:
-                    self._pass_over(db, id)
                 yield from self._after_trying_anew(db, id, instead)
                 self.app.after_turn(db)
             finally:
@@ -123,16 +122,23 @@ class Conversation:
             return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
 
         asked = 0
+        learns = app.learns
         turn = loop.run_turn(hire, here, parts, cancel, instead)
-        for event in app.listen(turn, here, parts, at_keyboard=True):
-            while notices:
-                notice = notices.pop()
-                if notice and self._is_news(notice):
-                    yield Noticed(notice)
-            if not isinstance(event, Noticed) or self._is_news(event.text):
-                yield event
-            if isinstance(event, Asked):
-                asked = ids.number("message", event.handle)
+        try:
+            for event in app.listen(turn, here, parts, at_keyboard=True):
+                if isinstance(event, Asked):
+                    asked = ids.number("message", event.handle)
+                    if not learns:
+                        _pass_over(here.db, here.session)  # a crash during the answer must change nothing of that
+                while notices:
+                    notice = notices.pop()
+                    if notice and self._is_news(notice):
+                        yield Noticed(notice)
+                if not isinstance(event, Noticed) or self._is_news(event.text):
+                    yield event
+        finally:
+            if not learns:
+                _pass_over(here.db, here.session)
         if used := [each.handle for each in recollections.of(here.db, asked)]:
             yield Noticed(f"used {' '.join(used)} · /why")
 
@@ -150,17 +156,9 @@ class Conversation:
         """Have this message of the session and all after it count no more; gives the facts from there that stay."""
         db, owner = self.app.db, self.app.scope.owner
         gone = undoing.take_back(db, self.held(), owner, since, self.app.time)
-        self.app.after_turn(db)
+        with suppress(StoreBusy):  # it is done: said to be busy, it would be done to the message before too
+            self.app.after_turn(db)
         return undoing.staying(db, owner, gone)
-
-    def _pass_over(self, db: Database, id: int) -> None:
-        """What was said while nothing was to be learned is read for facts and skills later neither."""
-        if self.app.learns:
-            return
-        with db.write():
-            last = log.latest(db, id)
-            sessions.set_read_to(db, id, last)
-            sessions.set_reflected_to(db, id, last)
 
     def _after_trying_anew(
         self, db: Database, id: int, instead: int | None, error: AgentError | None = None
@@ -255,6 +253,14 @@ class Conversation:
         self.id = None
         self.allowed.clear()
         self._offline_told = False
+
+
+def _pass_over(db: Database, session: int) -> None:
+    """What was said while nothing was to be learned is read for facts and skills later neither."""
+    with db.write():
+        last = log.latest(db, session)
+        sessions.set_read_to(db, session, last)
+        sessions.set_reflected_to(db, session, last)
 
 
 def _wait_for(model: str, host: str) -> str:

@@ -9,7 +9,7 @@ create table session (
     uid text not null unique,
     owner text not null,
     place text not null,                        -- git remote or folder it was started in
-    kind text not null default 'chat',          -- chat, or ask: a one-shot, not carried over
+    kind text not null default 'chat',          -- chat; ask: a one-shot, not carried over; trial: one taken back when it ends
     title text not null default '',
     started_at text not null,
     utc_offset integer not null,
