@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from agent_cli import config
 from agent_cli.app import App
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import AgentError
@@ -41,19 +42,35 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
     """All of them, one after the other. `settings` and `app` may raise AgentError: that is a finding too."""
     yield from _settings(settings)
     try:
-        config = settings().config
+        loaded = settings()
     except AgentError as error:
         yield Finding("server", False, f"not looked for: {error}")
     else:
-        yield from _server(config)
+        yield from _server(loaded.config)
     yield from _database(app)
     yield from _command()
     yield from _terminal()
 
 
 def of(app: App) -> Iterator[Finding]:
-    """The findings for a program that runs."""
-    return findings(lambda: app.loaded, lambda: app)
+    """The findings for a program that runs, with the settings it runs with."""
+    yield from _since_the_start(app.loaded)
+    yield from findings(lambda: app.loaded, lambda: app)
+
+
+def _since_the_start(loaded: Loaded) -> Iterator[Finding]:
+    """What the file of settings says by now and this run does not know. What was set for the run is meant so."""
+    try:
+        now = config.load(loaded.file, {}).config
+    except AgentError as error:
+        yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
+        return
+    told = [
+        name for name, origin in loaded.origins.items() if origin == "default" or origin.startswith(str(loaded.file))
+    ]
+    if changed := [name for name in told if getattr(now, name) != getattr(loaded.config, name)]:
+        named = ", ".join(f"{name} = {getattr(now, name)!r}" for name in changed)
+        yield Finding("settings", True, f"changed since the start: {named}", "/exit and start anew to work with them")
 
 
 def lines(found: Iterable[Finding]) -> Iterator[str]:

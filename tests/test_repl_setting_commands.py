@@ -69,6 +69,18 @@ def test_memory_that_is_only_read_learns_nothing_now_or_later(talk, server):
     assert "memory is" not in run(conversation, "/context")
 
 
+def test_what_is_not_to_be_learned_is_passed_over_before_it_is_answered_and_beside_the_conversation(talk, server):
+    conversation = talk(AGENT_MODEL="qwen3:8b")
+    app = conversation.app
+    run(conversation, "/memory read")
+    server.play(script.reply("Nice."))
+    next(conversation.turn([Part("I have a dog called Rex", "typed")])(Cancel(), lambda call: True))
+    assert sessions.reading(app.db, 1)[1] == 1, "though the program were killed now"
+    conversation.parts = (Part("/btw I have a cat called Tom", "typed"),)
+    list(run(conversation, "/btw I have a cat called Tom")(Cancel(), lambda call: True))
+    assert sessions.reading(app.db, 2)[1] == 3, "though it is taken up and learned from later"
+
+
 def test_memory_that_is_off_shows_the_model_nothing(talk, server):
     conversation = talk(AGENT_MODEL="qwen3:8b")
     app = conversation.app
@@ -131,6 +143,28 @@ def test_doctor_is_that_of_the_command_line(talk):
     told = list(run(conversation, "/doctor")(Cancel(), lambda call: True))
     assert all(isinstance(event, Noticed) for event in told)
     assert next(each.text for each in told if each.text[5:13] == "database").startswith("ok ")
+    assert [each.text for each in told if "since the start" in each.text] == []
+
+
+def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path):
+    conversation = talk(AGENT_MODEL="offline", AGENT_NUM_CTX="4096")
+    run(conversation, "/think off")
+    (tmp_path / "config.toml").write_text('num_ctx = 2048\nthink = "on"\nclose_after = 1\n')
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert told[:2] == [
+        "ok   settings   changed since the start: close_after = 1.0",
+        "                → /exit and start anew to work with them",
+    ]  # fmt: skip
+    (tmp_path / "config.toml").write_text("num_ctx = many\n")
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert told[0].startswith("NOT  settings   changed since the start: ")
+
+
+def test_doctor_looks_with_the_settings_of_this_run(talk):
+    conversation = talk(AGENT_MODEL="offline")
+    conversation.app.change("host", "127.0.0.1:9")
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert "NOT  server     no model server answers at http://127.0.0.1:9" in "\n".join(told)
 
 
 def test_keys_tell_how_to_send_shift_enter():

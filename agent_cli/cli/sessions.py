@@ -14,7 +14,7 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, difference, forgotten, grains, log, sessions, summaries, summarising, transfer
+from agent_cli.memory import closing, difference, forgotten, grains, sessions, summaries, summarising, transfer, undoing
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
 from agent_cli.text import clean
@@ -78,7 +78,7 @@ def close(context: typer.Context, told: Told) -> None:
     app_, session = _found(context, told)
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    log.heal(app_.db, session.id, app_.scope, app_.time())
+    undoing.heal(app_.db, session.id, app_.scope, app_.time)
     rounds = forgotten.rounds(app_.db)
     desk = app_.desk(app_.db, Cancel())
     said = summarising.transcript(app_.db, session.id, desk.characters)

@@ -35,7 +35,10 @@ class Session:
 
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
-    """Begin a session held by this process and return its number. Kind "ask" is a one-shot."""
+    """Begin a session held by this process and return its number.
+
+    Kind "ask" is a one-shot, "trial" one that counts for nothing once it is over, however it ends.
+    """
     moment = clock.utc(now)
     with db.write():
         return db.insert(

@@ -14,6 +14,8 @@ from contextlib import suppress
 
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.text import clean
+
 _TOGETHER = 0.05  # seconds in which the next line of a paste has come
 _TWICE = 2.0  # seconds in which a second Ctrl-C leaves
 _READ = 65536
@@ -88,5 +90,5 @@ class Lines:
 
 
 def _write(text: str) -> None:
-    sys.stdout.write(text)
+    sys.stdout.write(clean(text))
     sys.stdout.flush()

@@ -47,6 +47,7 @@ def undo(conversation: Conversation, argument: str) -> Draft:
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
+    Where no answer comes, the one before stands again; one that you stop on its way takes its place.
     -m MODEL: another model answers this once. --no-memory: the answer there is stays, and beside it stands one for
     which memory is not read, with what differs.
     """
@@ -68,7 +69,8 @@ def retry(conversation: Conversation, argument: str) -> Work:
 def edit(conversation: Conversation, argument: str) -> Draft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
-    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is.
+    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is; so it does
+    where no answer comes.
     """
     told = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
     if told is None:

@@ -14,7 +14,7 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory import review
 from agent_cli.memory.proposals import Proposal, Reviewer
 from agent_cli.memory.review import Decision, Ticket
-from agent_cli.repl import editor, review_page
+from agent_cli.repl import editor, review_page, unseen
 from agent_cli.repl.keypad import END, ENTER, STOP, Keypad
 from agent_cli.store import ids
 from agent_cli.text import clean
@@ -152,6 +152,7 @@ class Review:
             self._edit_outside(proposal)  # a file is no line
             return
         with self._keypad.paused():
+            unseen.mark()
             asking: PromptSession[str] = PromptSession()
             before = "Its words: " if self._aloud else "  + "
             try:

@@ -1,10 +1,10 @@
 """The slash commands for how the program behaves: /think, /memory, /set, /doctor, /keys. (commands.py names them.)"""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from contextlib import closing
+from dataclasses import fields, replace
 
+from agent_cli import checks
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -87,15 +87,12 @@ def set_(conversation: Conversation, argument: str) -> str:
 
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
-    app = conversation.app
-    command = [sys.executable, "-m", "agent_cli", "--db", str(app.path), "-m", app.config.model, "doctor"]
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        piped = subprocess.PIPE
-        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=piped, stderr=subprocess.STDOUT)
-        with running, cancel.stopping(running.kill):
-            for line in running.stdout or ():
-                yield Noticed(line.decode("utf-8", "replace").rstrip("\n"))
+        with closing(conversation.app.db.again()) as db:
+            for line in checks.lines(checks.of(replace(conversation.app, db=db))):
+                cancel.check()
+                yield Noticed(line)
 
     return work
 

@@ -9,7 +9,7 @@ create table session (
     uid text not null unique,
     owner text not null,
     place text not null,                        -- git remote or folder it was started in
-    kind text not null default 'chat',          -- chat, or ask: a one-shot, not carried over
+    kind text not null default 'chat',          -- chat; ask: a one-shot, not carried over; trial: one taken back when it ends
     title text not null default '',
     started_at text not null,
     utc_offset integer not null,
@@ -52,7 +52,8 @@ create table message (
     at text not null,
     utc_offset integer not null,
     external_id text,
-    undone_at text                              -- when it was taken back: it stays and counts no more
+    undone_at text,                             -- when it was taken back: it stays and counts no more
+    undone_by integer                           -- the message that was said in its place
 ) strict;
 create view said as select * from message where undone_at is null;
 create index message_session on message (session_id, id);
