@@ -1,8 +1,6 @@
 """Slash commands: a function each, its docstring the help. Completion, /help and the README come from here."""
 
 import re
-import shutil
-import textwrap
 from collections.abc import Callable
 from datetime import datetime
 from difflib import get_close_matches
@@ -27,6 +25,7 @@ from agent_cli.repl import (
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
+from agent_cli.repl.prose import Exact
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
@@ -121,9 +120,7 @@ def help(conversation: Conversation, argument: str) -> Result:
         others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
         return f"{each.usage}{others}\n{each.help}"
     shown = sorted(COMMANDS.values(), key=lambda each: each.name)
-    width = min(100, max(40, shutil.get_terminal_size().columns))
-    lines = (f"{each.usage:<21} {each.help.splitlines()[0]}" for each in shown)
-    return "\n".join(textwrap.fill(line, width, subsequent_indent=" " * (22 if width >= 60 else 4)) for line in lines)
+    return "\n".join(f"{each.usage:<21}  {each.help.splitlines()[0]}" for each in shown)
 
 
 @command("/new", "/clear")
@@ -185,7 +182,7 @@ def export(conversation: Conversation, argument: str) -> Result:
         return "nothing has been said yet"
     written = transfer.markdown(conversation.app.db, session)
     if not argument:
-        return written
+        return Exact(written)
     file = Path(argument).expanduser()
     try:
         with file.open("x", encoding="utf-8", errors="replace") as opened:
@@ -298,7 +295,7 @@ def context(conversation: Conversation, argument: str) -> Result:
         raise _alone("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
+        return Exact("\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages))
     parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
     lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)

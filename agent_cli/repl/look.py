@@ -27,6 +27,7 @@ class Look:
     markdown: bool = False  # never without a terminal, unless it was asked for
     spinner: bool = False
     aloud: bool = False
+    wraps: bool = False  # what the program itself says is broken at words
     width: Callable[[], int] = _usual  # cells of a line, asked anew at each: windows are resized
 
 
@@ -49,6 +50,7 @@ def decide(
         markdown=render or (colour and (terminal or color == "always")),
         spinner=terminal and not simple,
         aloud=aloud,
+        wraps=terminal and not aloud,
         width=lambda: width(stream),
     )
 

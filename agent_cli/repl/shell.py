@@ -21,7 +21,7 @@ from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, Us
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, drawing, first_run, greeting
+from agent_cli.repl import attachments, commands, drawing, first_run, greeting, prose
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
@@ -29,7 +29,6 @@ from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
 from agent_cli.repl.look import Look, decide
 from agent_cli.repl.notices import Notices
-from agent_cli.text import clean
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
 _LOOK = 1.0  # seconds between looks at what other processes have done
@@ -223,7 +222,8 @@ class Shell:
         """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         call = needed.call
         self._say(drawing.question(call))
-        answer = await self._line.answer("allow it? y once, a for this session, anything else no: ")
+        asked = prose.shown("allow it? y once, a for this session, anything else no:", self._look)
+        answer = await self._line.answer(f"{asked} ")
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
@@ -281,7 +281,7 @@ class Shell:
             self._line.interrupt()
 
     def _say(self, text: str) -> None:
-        _show(f"{clean(text)}\n")
+        _show(f"{prose.shown(text, self._look)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:
