@@ -76,9 +76,8 @@ class App:
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
-        config.write(self.loaded.file, key, value)
+        told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
-        told = f"{key} = {value} (in {self.loaded.file})"
         origin = self.loaded.origins[name]
         if origin == "flag" or origin.startswith("environment"):
             return f"{told}; this run goes on with what its {origin} says"

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 
+from agent_cli import config
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -12,6 +13,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.repl import keys as prompt_keys
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.prose import Exact
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
@@ -19,15 +21,14 @@ _MEMORY = {
     "read": "memory is recalled; what you say is not read for facts, now or later",
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
-_KEYS = f"""{prompt_keys.HELP}
-
+_SHIFT_ENTER = Exact("""\
 What makes a terminal send Shift-Enter as a key of its own:
 iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
-WezTerm  {{key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}} among the keys of wezterm.lua
-VS Code  in keybindings.json: {{"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
-         "args": {{"text": "\\u001b[13;2u"}}, "when": "terminalFocus"}}
+WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
+VS Code  in keybindings.json: {"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
+         "args": {"text": "\\u001b[13;2u"}, "when": "terminalFocus"}
 kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
-tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on"""
+tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
 
 
 def think(conversation: Conversation, argument: str) -> str:
@@ -79,10 +80,12 @@ def set_(conversation: Conversation, argument: str) -> str:
         return app.set_for_good(key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
-        return "\n".join(f"{name:<16} {getattr(app.config, name)!r}" for name in known)
+        return "\n".join(f"{name:<16} {config.toml(getattr(app.config, name))}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
-    return f"{key} = {getattr(app.config, key)!r} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+    return (
+        f"{key} = {config.toml(getattr(app.config, key))} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+    )
 
 
 def doctor(conversation: Conversation, argument: str) -> Work:
@@ -100,6 +103,11 @@ def doctor(conversation: Conversation, argument: str) -> Work:
     return work
 
 
-def keys(conversation: Conversation, argument: str) -> str:
+def keys(conversation: Conversation, argument: str) -> Work:
     """Show what each key does, and how a terminal is made to send Shift-Enter."""
-    return _KEYS
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(f"{prompt_keys.HELP}\n")
+        yield Noticed(_SHIFT_ENTER)
+
+    return work
