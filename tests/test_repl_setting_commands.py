@@ -48,7 +48,7 @@ def test_think_is_asked_of_the_model_and_thoughts_are_shown_when_wanted(talk, se
     say(conversation, "hi")
     assert server.turns[-1]["think"] is True
     assert run(conversation, "/think hide") == "think is on; thoughts are not shown"
-    with pytest.raises(ConfigError, match='^think = "loud" must be one of'):
+    with pytest.raises(ConfigError, match=r'^think = "loud" must be one of'):
         run(conversation, "/think loud")
 
 
