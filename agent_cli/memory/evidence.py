@@ -52,14 +52,14 @@ class Receipt:
             free = "" if self.pieces else ": the journal is empty, and so are the free pages of the file"
             return f"0 traces: {read}{looked}{free} ({OUTSIDE})"
         left = []
-        traces = text.counted(self.traces, "trace")
+        found = text.counted(self.traces, "trace")
         if self.held_up:
             left.append(
-                f"another process is reading the database, so the journal cannot be emptied ({traces}): "
+                f"another process is reading the database, so the journal cannot be emptied ({found}): "
                 "`agent forget` finishes when it has ended, and so does each start of the program"
             )
         elif self.traces:
-            left.append(f"{traces} in the database: `agent index rebuild`, then forget it once more")
+            left.append(f"{found} in the database: `agent index rebuild`, then forget it once more")
         if self.unclean and not self.held_up:
             left.append(f"{self.unclean} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
