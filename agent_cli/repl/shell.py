@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from agent_cli.agent.events import ApprovalNeeded, Asked, Event
+from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
@@ -149,7 +149,7 @@ class Shell:
             told = told if "/model" in told else f"{told}; /model NAME chooses another"
             self._say(await asyncio.to_thread(self._offer.look) or told)
         except AgentError as error:
-            self._say(str(error))
+            self._say(self._offer.anew(str(error)))
         return ""
 
     async def _look_around(self) -> None:
@@ -210,7 +210,8 @@ class Shell:
                             event.answer(await self._ask(event))
                         continue
                     self._kept = self._kept or isinstance(event, Asked)
-                    shown.draw(event)
+                    if not isinstance(event, Noticed) or self._offer.anew(event.text):
+                        shown.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program: what has arrived is kept
             runner.join(_LAST_WAIT / 2)
