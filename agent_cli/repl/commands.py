@@ -11,7 +11,18 @@ from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.app import App
 from agent_cli.errors import UsageError
-from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
+from agent_cli.memory import (
+    evidence,
+    forget,
+    notes,
+    prompts,
+    provenance,
+    recall,
+    recollections,
+    sessions,
+    topic,
+    transfer,
+)
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl import (
     answer_commands,
@@ -168,8 +179,11 @@ def resume(conversation: Conversation, argument: str) -> Result:
 def rename(conversation: Conversation, argument: str) -> Result:
     """Give the session a title."""
     session = conversation.session
-    if not argument or session is None:
-        raise UsageError("write the title behind it, once something has been said")
+    if session is None:
+        raise UsageError("nothing has been said yet: there is no session to give a title to")
+    if not argument:
+        name = sessions.name(conversation.app.db, session)
+        raise UsageError(f"write the title behind it, as in /rename Tax return; now it is “{name}”")
     sessions.rename(conversation.app.db, session.id, argument)
     return f"{session.handle} is now “{argument}”"
 
@@ -271,6 +285,10 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))
     else:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+
+    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.echoes.prompts, "/forget"):
+        evidence.erase(app.db, plan, app.time)  # the line that was just typed, and may name what no file should
+        return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def yes() -> str:
         return evidence.erase(app.db, plan, app.time).sentence()
