@@ -14,7 +14,7 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory import review
 from agent_cli.memory.proposals import Proposal, Reviewer
 from agent_cli.memory.review import Decision, Ticket
-from agent_cli.repl import editor, review_page
+from agent_cli.repl import dumb, editor, review_page
 from agent_cli.repl.keypad import END, ENTER, STOP, Keypad
 from agent_cli.repl.prose import wrapped
 from agent_cli.store import ids
@@ -33,7 +33,8 @@ class Review:
         self._words: dict[Ticket, str] = {}  # other words for a proposal, until it is decided
         self._decided: list[tuple[int, Decision]] = []
         self._told: set[Ticket] = set()  # what is known here to be decided
-        self._keypad = Keypad(self._say, _write)
+        self._dumb = dumb.Keypad(sys.stdin.fileno(), self._say) if dumb.Lines.wanted() else None
+        self._keypad = self._dumb or Keypad(self._say, _write)
 
     async def run(self) -> int:
         """Show one after the other until the end or q; returns how many decisions stand."""
@@ -152,9 +153,13 @@ class Review:
         if proposal.body:
             self._edit_outside(proposal)  # a file is no line
             return
+        before = "Its words: " if self._aloud else "  + "
+        if self._dumb:
+            self._say("Type other words; Enter alone leaves them as they are.")
+            self._reword(proposal, await self._dumb.words(before))
+            return
         with self._keypad.paused():
             asking: PromptSession[str] = PromptSession()
-            before = "Its words: " if self._aloud else "  + "
             try:
                 words = await asking.prompt_async(before, default=proposal.statement, handle_sigint=False)
             except (EOFError, KeyboardInterrupt):
