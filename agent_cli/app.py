@@ -69,6 +69,10 @@ class App:
         """The predicates with one value at a time."""
         return predicates.single(self.config.predicates)
 
+    def setting(self, key: str) -> str:
+        """A setting as it is now, in the form of its file."""
+        return config.toml(getattr(self.config, key))
+
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
         checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")

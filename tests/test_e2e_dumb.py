@@ -33,6 +33,10 @@ def test_ctrl_c_at_a_dumb_terminal_drops_the_line_and_twice_leaves(program, dumb
     assert dumb.ended() == 0
 
 
+def test_dumb_terminal_is_given_no_colours(dumb):
+    dumb.type("/theme ansi\r").wait("is shown no colours; nothing was changed").wait_prompt()
+
+
 def test_ctrl_d_leaves_a_dumb_terminal(program, dumb):
     dumb.type(CTRL_D)
     assert dumb.ended() == 0

@@ -37,6 +37,7 @@ from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.prose import Exact
+from agent_cli.repl.setting_commands import Theme
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
@@ -51,9 +52,9 @@ class Question:
     no: str
 
 
-Result = Work | Screen | Question | Draft | str | None
+Result = Work | Screen | Question | Draft | Theme | str | None
 """Work is run and drawn like a turn; a screen has the terminal until left; a question is asked; a draft comes into the
-prompt; a text is printed."""
+prompt; a theme is taken on; a text is printed."""
 
 
 class Leave(Exception):
@@ -263,6 +264,7 @@ command("/copy [N|code]")(answer_commands.copy)
 command("/raw [N]")(answer_commands.raw)
 command("/think [HOW]")(setting_commands.think)
 command("/memory [on|read|off]")(setting_commands.memory)
+command("/theme [ansi|none]")(setting_commands.theme)
 command("/set [KEY [VALUE]]", completes=("setting",))(setting_commands.set_)
 command("/doctor")(setting_commands.doctor)
 command("/keys")(setting_commands.keys)

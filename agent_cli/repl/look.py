@@ -7,6 +7,7 @@ that is erased again, no signs that only make sense to the eye.
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, TextIO
 
 from agent_cli.values import frozen
@@ -53,6 +54,11 @@ def decide(
         wraps=terminal and not aloud,
         width=lambda: width(stream),
     )
+
+
+def themed(look: Look, theme: str) -> Look:
+    """The same with colours ("ansi": the sixteen of the terminal) or without ("none"), as NO_COLOR would have it."""
+    return replace(look, colour=theme == "ansi", markdown=theme == "ansi")
 
 
 def width(stream: TextIO) -> int:

@@ -1,11 +1,11 @@
-"""The slash commands for how the program behaves: /think, /memory, /set, /doctor, /keys. (commands.py names them.)"""
+"""The slash commands for how the program behaves: /think, /memory, /theme, /set … (commands.py names them.)"""
 
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from typing import Literal
 
-from agent_cli import config
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -14,6 +14,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.repl import keys as prompt_keys
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.prose import Exact
+from agent_cli.values import frozen
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
@@ -80,12 +81,28 @@ def set_(conversation: Conversation, argument: str) -> str:
         return app.set_for_good(key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
-        return "\n".join(f"{name:<16} {config.toml(getattr(app.config, name))}" for name in known)
+        return "\n".join(f"{name:<16} {app.setting(name)}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
-    return (
-        f"{key} = {config.toml(getattr(app.config, key))} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
-    )
+    return f"{key} = {app.setting(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+
+
+@frozen
+class Theme:
+    """How answers are to be drawn from now on; without a name it is asked how they are."""
+
+    name: Literal["", "ansi", "none"]
+
+
+def theme(conversation: Conversation, argument: str) -> Theme:
+    """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
+
+    It holds until you leave. NO_COLOR in the environment, or --color never, keeps them plain for good.
+    """
+    match argument:
+        case "" | "ansi" | "none":
+            return Theme(argument)
+    raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
 
 
 def doctor(conversation: Conversation, argument: str) -> Work:
