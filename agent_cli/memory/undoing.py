@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory import facts, grains, index, jottings, log, periods, rolling, sessions, summaries, upward
+from agent_cli.memory import facts, grains, index, jottings, log, periods, rolling, sessions, skills, summaries, upward
 from agent_cli.memory.facts import EXPIRED, Fact
 from agent_cli.memory.summaries import Source
 from agent_cli.store import events, ids
@@ -35,6 +35,8 @@ def take_back(db: Database, session: int, owner: str, since: int, time: clock.Cl
         _summarise_anew(db, session, owner, said, time())
         sessions.drop_openings(db, sessions.opened_with(db, [session]))
         _withdraw(db, owner, gone, time)
+        # A skill is learned from a session at large: what was proposed since may be from there.
+        skills.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
         events.append(db, time, "taken back", ids.handle("message", since), actor="person", session=session)
     return gone
 
