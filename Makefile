@@ -22,7 +22,7 @@ bench: $(READY)  ## what is measured, each figure beside its yardstick
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that installs dependency groups
-	$(BIN)/python -m pip install --quiet --editable '.[embedded]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	@touch $@
 
 clean:

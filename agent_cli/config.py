@@ -22,8 +22,8 @@ NAME = "agent-cli"  # of its folders
 def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
     """A field with its comment; `check` gives what is wrong with a value, or an empty string."""
     metadata = {"comment": comment, "check": check}
-    if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
+    if isinstance(default, dict | list):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
@@ -56,12 +56,38 @@ def _rules(table: dict[str, Any]) -> str:
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
+def _texts(values: list[Any]) -> str:
+    return "" if all(isinstance(each, str) and each.strip() for each in values) else "must hold texts alone"
+
+
+def _named_texts(table: dict[str, Any]) -> str:
+    return _texts(list(table.values()))
+
+
+_SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dict}
+
+
+def _servers(table: dict[str, Any]) -> str:
+    """The form alone; a server is started when it is first needed."""
+    for name, told in table.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            return f"must have names of small letters and digits, not {name!r}"
+        if not isinstance(told, dict) or ("command" in told) == ("url" in told):
+            return f"must hold a command or a url for {name}"
+        for key, value in told.items():
+            if key not in _SERVER:
+                return f"must not hold {key!r} for {name}: there are {', '.join(_SERVER)}"
+            texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not isinstance(value, _SERVER[key]) or not all(isinstance(each, str) for each in texts):
+                return f"must hold texts in {key} of {name}"
+    return ""
+
+
 def _predicates(table: dict[str, Any]) -> str:
     return "" if all(value in ("one", "many") for value in table.values()) else 'must be "one" or "many" for each'
 
 
 _GRAINS = ("working", "day", "week", "month", "quarter", "year")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _AGE = re.compile(r"keep|[1-9]\d{0,3} ?(h|d|w|mo|q|y)")
 
 
@@ -129,6 +155,30 @@ class Config:
         {},
         _predicates,
     )
+    folders: list[str] = setting(
+        'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], _texts
+    )
+    feeds: dict[str, str] = setting(
+        "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
+        'as in news = "https://example.org/feed.xml"',
+        {},
+        _named_texts,
+    )
+    feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
+    remind_again: float = setting(
+        "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, _at_least(1)
+    )
+    remind_command: list[str] = setting(
+        'a command that is run for each reminder, its words as the last argument, as in ["notify-send", "agent"]', [],
+        _texts,
+    )  # fmt: skip
+    tool_seconds: float = setting("seconds that a tool may take", 60.0, _at_least(0.1))
+    mcp: dict[str, dict[str, Any]] = setting(
+        'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
+        'or url = "https://…" with headers',
+        {},
+        _servers,
+    )
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
     )
@@ -186,7 +236,7 @@ def parse(key: str, told: str, where: str) -> Any:
     try:
         if kind in (int, float):
             return kind(told)
-        if get_origin(kind) is dict:
+        if get_origin(kind) in (dict, list):
             import tomllib  # 3 ms, and few tables stand in the environment
 
             return tomllib.loads(f"x = {told}")["x"]
@@ -265,18 +315,14 @@ def _comment(text: str) -> list[str]:
 
 def toml(value: Any) -> str:
     """A value as the configuration file has it, on one line."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case list():
-            return f"[{', '.join(map(toml, value))}]"
-        case dict():
-            entries = [f"{key if _BARE.fullmatch(key) else toml(key)} = {toml(each)}" for key, each in value.items()]
-            return f"{{ {', '.join(entries)} }}" if entries else "{}"
-        case _:
-            return str(value)
+    if isinstance(value, dict):
+        named = ((key if re.fullmatch("[A-Za-z0-9_-]+", key) else toml(key), toml(item)) for key, item in value.items())
+        told = ", ".join(map(" = ".join, named))
+        return f"{{ {told} }}" if told else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    told = json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
+    return str(value) if isinstance(value, float) else told  # inf and nan too, which JSON has not
 
 
 def _read(file: Path) -> list[tuple[str, Any, int]]:
@@ -310,8 +356,8 @@ def _kind(key: str, where: str) -> Any:
 
         near = difflib.get_close_matches(key, hints, 1)
         hint = f"; did you mean {near[0]}?" if near else "; `agent config show` lists them all"
-        told = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
-        raise ConfigError(f"{told}there is no setting {key!r}{hint}")
+        where = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
+        raise ConfigError(f"{where}there is no setting {key!r}{hint}")
     return hints[key]
 
 
@@ -326,7 +372,8 @@ def check(key: str, value: Any, where: str) -> Any:
     if plain is float and type(value) is int:
         value = float(value)
     if type(value) is not plain:
-        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table",
+                 list: 'a list, as in ["one", "two"]'}  # fmt: skip
         how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
         raise ConfigError(f"{_named(key, value, where)} must be {names[plain]}{how}")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
@@ -338,11 +385,10 @@ def check(key: str, value: Any, where: str) -> Any:
 
 def _named(key: str, value: Any, where: str) -> str:
     """A setting with its value and its place, unless that is nothing but its name."""
-    name, _, entry = where.partition(".")
-    if name == key and isinstance(value, dict) and entry in value and get_origin(_kind(key, where)) is dict:
+    entry = where.removeprefix(f"{key}.")
+    if isinstance(value, dict) and entry != where and entry in value and get_origin(_kind(key, where)) is dict:
         return f"{where} = {toml(value[entry])}"
-    told = f"{key} = {toml(value)}"
-    return told if where in (key, f"/{key}") else f"{where}: {told}"
+    return f"{'' if where in (key, f'/{key}') else f'{where}: '}{key} = {toml(value)}"
 
 
 def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:

@@ -372,15 +372,15 @@ def test_questions_are_kept_and_asked(program):
         0, "", "agent: no question is kept yet: `agent facts test add QUESTION --mention WORDS`\n"
     )
     added = program("facts", "test", "add", "What", "do I drink?", "--mention", "green tea")
-    assert added == Ran(0, "saved t1 “What do I drink?”\n", "")
-    assert program("facts", "test") == Ran(1, "✗ t1  What do I drink?  (not found: green tea)\n", "")
+    assert added == Ran(0, "saved q1 “What do I drink?”\n", "")
+    assert program("facts", "test") == Ran(1, "✗ q1  What do I drink?  (not found: green tea)\n", "")
     program("facts", "add", "I drink green tea")
-    assert program("facts", "test", "run") == Ran(0, "✓ t1  What do I drink?\n", "")
-    row = {"id": "t1", "question": "What do I drink?", "mention": ["green tea"]}
-    assert program("facts", "test", "list").out == "t1  What do I drink?  green tea\n"
+    assert program("facts", "test", "run") == Ran(0, "✓ q1  What do I drink?\n", "")
+    row = {"id": "q1", "question": "What do I drink?", "mention": ["green tea"]}
+    assert program("facts", "test", "list").out == "q1  What do I drink?  green tea\n"
     assert program("facts", "test", "list", "--json").json == [row]
     assert program("facts", "test", "run", "--json").json == [{**row, "missing": []}]
-    assert program("facts", "test", "rm", "t1") == Ran(0, "erased t1 “What do I drink?”\n", "")
+    assert program("facts", "test", "rm", "q1") == Ran(0, "erased q1 “What do I drink?”\n", "")
     assert program("facts", "test", "list") == Ran(0, "", "")
 
 
@@ -391,7 +391,7 @@ WRONG = [
     (["history", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
     (["undo"], "there is no change to take back"),
     (["list", "--as-of", "March"], "'March' is no day: write it like 2026-11-20"),
-    (["test", "rm", "t9"], "there is no test t9; `agent facts test list` shows them all"),
+    (["test", "rm", "q9"], "there is no test q9; `agent facts test list` shows them all"),
     (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: No such file or directory"),
     (["export", "--format", "md", "--all"], "MEMORY.md and USER.md hold what is true now; --all is for --format jsonl"),
 ]

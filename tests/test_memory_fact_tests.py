@@ -50,18 +50,18 @@ def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
 def test_tests_are_listed_and_erased(db):
     kept(db), kept(db, "What do I drink?", " green  tea ", "")
     assert [each.described() for each in fact_tests.listing(db, PERSON)] == [
-        {"id": "t1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
-        {"id": "t2", "question": "What do I drink?", "mention": ["green tea"]},
+        {"id": "q1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
+        {"id": "q2", "question": "What do I drink?", "mention": ["green tea"]},
     ]
     with db.write():
         fact_tests.erase(db, [1])
-    assert [each.handle for each in fact_tests.listing(db, PERSON, 5)] == ["t2"]
+    assert [each.handle for each in fact_tests.listing(db, PERSON, 5)] == ["q2"]
 
 
 def test_another_owner_has_none_of_them(db):
     kept(db)
     assert fact_tests.listing(db, STRANGER.owner) == []
-    with pytest.raises(UsageError, match="there is no test t1; `agent facts test list` shows them all"):
+    with pytest.raises(UsageError, match="there is no test q1; `agent facts test list` shows them all"):
         fact_tests.get(db, 1, STRANGER.owner)
 
 

@@ -31,6 +31,13 @@ NEEDED = {
     "fact_source": "quote at",
     "fact_version": "fact_id change batch actor at utc_offset",
     "forgotten": "at",
+    "task": "uid owner place origin text at utc_offset changed_at",
+    "collection": "uid owner place pattern at utc_offset",
+    "document": "uid owner collection_id path size changed_ns at utc_offset read_at",
+    "section": "owner document_id position line text at utc_offset",
+    "schedule": "uid owner place cron zone next_at at utc_offset",
+    "caller": "uid name hash owner at utc_offset",
+    "answered": "owner key hash session_id at",
     "fact_test": "uid owner question mention at",
     "prompt": "uid owner place text at",
     "recollection": "message_id kind row score legs text at",
@@ -175,7 +182,7 @@ def test_what_was_written_before_there_was_an_index_is_found(path):
 
     found = recall.find(first, "boat", Filter("person"), NOON)
     assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
-    assert first.value("pragma user_version") == schema.VERSION == 4
+    assert first.value("pragma user_version") == schema.VERSION == 5
     assert first.rows("select name from migration") == [(name,) for name in sorted(migrations.STEPS)]
     assert first.rows("select kind, subject from job where kind = 'grain'") == [("grain", "2026-01-02")]
     first.close()

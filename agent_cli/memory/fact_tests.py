@@ -53,7 +53,7 @@ def get(db: Database, id: int, owner: str) -> Test:
     """Raises UsageError when this owner has no such test."""
     row = db.row("select id, question, mention from fact_test where id = ? and owner = ?", (id, owner))
     if row is None:
-        raise UsageError(f"there is no test t{id}; `agent facts test list` shows them all")
+        raise UsageError(f"there is no test q{id}; `agent facts test list` shows them all")
     return Test(*row)
 
 

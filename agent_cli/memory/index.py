@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from agent_cli.memory import damage, graph, predicates, secrets, terms, vectors
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
-KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill"}
+KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill", "d": "section"}
 LETTERS = {name: letter for letter, name in KINDS.items()}
 
 T = TypeVar("T")
@@ -55,6 +55,10 @@ _SOURCE = {
             from json_each(?) c cross join summary y on y.id = c.value""",
     "k": """select k.id, owner, '', null, '', changed_at, utc_offset, text, null
             from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
+    "d": """select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
+                   iif(heading = '', '', heading || char(10)) || d.text, null
+            from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id
+            join collection o on o.id = f.collection_id""",
 }
 
 

@@ -25,7 +25,10 @@ KINDS = {
     "e": "event",
     "y": "summary",
     "k": "skill",
-    "t": "test",
+    "t": "task",
+    "d": "section",
+    "c": "schedule",
+    "q": "test",
 }
 
 

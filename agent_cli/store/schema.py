@@ -13,7 +13,7 @@ from agent_cli.store import migrations
 from agent_cli.store.db import Database
 
 APPLICATION = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
-VERSION = 4  # raised with each change of schema.sql that an older program must not write to
+VERSION = 5  # raised with each change of schema.sql that an older program must not write to
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 _REMADE = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again

@@ -276,6 +276,138 @@ create table skill_version (                    -- a skill as it was before each
 create index skill_version_skill on skill_version (skill_id, id);
 create index skill_version_batch on skill_version (batch);
 
+-- Tasks: what is to be done, and when the person wants to be reminded of it.
+
+create table task (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null,
+    session_id integer references session (id), -- in which it was made
+    message_id integer references message (id), -- of the person, by which the model was asked for it; null: made by hand
+    origin text not null,                       -- how it came in: typed, piped, model, schedule, http, mcp
+    text text not null,
+    told text not null default '',              -- when, in the words that said it: every Monday 9:00
+    due_at text,                                -- null: at no certain time
+    zone text not null default '',              -- in which it is reckoned, as in Europe/Vienna
+    repeats text not null default '',           -- an RRULE (RFC 5545) without its start: FREQ=WEEKLY;BYDAY=MO
+    starts text not null default '',            -- where it repeats: its first time by the clocks of the zone, 2026-11-23T09:00
+    state text not null default 'open',         -- open, done
+    snoozed_to text,                            -- not reminded of before this
+    reminded_at text,                           -- when it last came up
+    reminded integer not null default 0,        -- how often it has come up since it fell due
+    done_at text,                               -- of a repeated one: when it was last done
+    at text not null,
+    utc_offset integer not null,
+    changed_at text not null,
+    hidden_at text
+) strict;
+create index task_due on task (owner, due_at) where state = 'open' and hidden_at is null and due_at is not null;
+create index task_recent on task (owner, state, id);
+create index task_message on task (message_id) where message_id is not null;
+create index task_session on task (session_id) where session_id is not null;
+
+-- Documents: files of the person, read so that they can be found. The files stay theirs; these rows follow them.
+
+create table collection (                       -- what was added: a file, a folder with all in it, or a glob
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null,
+    pattern text not null,                      -- absolute
+    at text not null,
+    utc_offset integer not null,
+    synced_at text,                             -- when all of it was last looked at
+    unique (owner, pattern)
+) strict;
+
+create table document (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    collection_id integer not null references collection (id),
+    path text not null,                         -- absolute, symbolic links resolved
+    size integer not null,                      -- bytes
+    changed_ns integer not null,                -- the file's own time, in nanoseconds
+    hash text not null default '',              -- SHA-256 of its bytes; empty: it was not read to its end
+    title text not null default '',
+    error text not null default '',             -- why nothing of it can be found
+    at text not null,
+    utc_offset integer not null,
+    read_at text not null,
+    unique (owner, path)
+) strict;
+create index document_hash on document (owner, hash);
+create index document_collection on document (collection_id);
+
+create table section (                          -- a piece of a document along its own structure; d12 names it
+    id integer primary key autoincrement,
+    owner text not null,
+    document_id integer not null references document (id),
+    position integer not null,                  -- from 0, in the order of the file
+    line integer not null,                      -- where it begins, from 1
+    page integer,                               -- of a PDF
+    heading text not null default '',           -- those above it, as in Router › Passwords
+    text text not null,
+    at text not null,                           -- the time of the file
+    utc_offset integer not null
+) strict;
+create index section_document on section (document_id, position);
+
+-- Schedules: prompts that are run by the clock.
+
+create table schedule (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null,                        -- where it runs
+    cron text not null,                         -- five fields: minute, hour, day, month, weekday
+    zone text not null,                         -- in which they are reckoned
+    prompt text not null default '',
+    skill text not null default '',             -- or the name of a skill that is carried out
+    model text not null default '',             -- empty: the model of the settings
+    target text not null default 'note',        -- where the answer goes: note, file, command
+    target_path text not null default '',       -- the file, or the command as a JSON array
+    next_at text not null,                      -- when it is due; in the past: missed, and made up once
+    running_since text,
+    holder text,                                -- the process that runs it
+    last_at text,                               -- when it last began
+    last_session integer references session (id),
+    error text not null default '',             -- of the last run; empty: it went well
+    paused_at text,
+    at text not null,
+    utc_offset integer not null,
+    hidden_at text
+) strict;
+create index schedule_next on schedule (owner, next_at) where hidden_at is null;
+
+-- Callers: other programs that reach this memory over HTTP. Each is an owner of its own.
+
+create table caller (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    name text not null unique,
+    hash text not null unique,                  -- SHA-256 of its token; the token itself is shown once and kept nowhere
+    owner text not null,                        -- whose memory it reaches: its own, caller:NAME, or by grant the person's
+    may text not null default 'read write',     -- what it may do with it
+    at text not null,
+    utc_offset integer not null,
+    seen_at text,                               -- when it last came
+    revoked_at text
+) strict;
+
+create table answered (                         -- requests of callers that are not carried out twice
+    id integer primary key autoincrement,
+    owner text not null,
+    key text not null,                          -- as the caller made it up
+    hash text not null,                         -- of the request: the same key with another one is a mistake
+    session_id integer not null references session (id),
+    message_id integer references message (id), -- the reply; null while it is being made
+    at text not null,
+    unique (owner, key)
+) strict;
+create index answered_session on answered (session_id);
+
 create table fact_test (                        -- questions whose answer must mention something
     id integer primary key autoincrement,
     uid text not null unique,
@@ -302,7 +434,7 @@ create index prompt_recent on prompt (owner, id);
 
 create table passage (                          -- a piece of text that can be found
     id integer primary key autoincrement,
-    kind text not null,                         -- m message, n note, f fact, y summary, k skill
+    kind text not null,                         -- m message, n note, f fact, y summary, k skill, d section of a document
     row integer not null,                       -- the id there
     start integer not null default 0,           -- of a long text: which piece of it
     length integer not null,
@@ -333,6 +465,7 @@ create view passage_text as
             when 'y' then (select substr(iif(details = '', text, text || char(10) || details), p.start + 1, p.length)
                            from summary where id = p.row)
             when 'k' then (select substr(text, p.start + 1, p.length) from skill where id = p.row)
+            when 'd' then (select substr(iif(heading = '', '', heading || char(10)) || text, p.start + 1, p.length) from section where id = p.row)
         end end as own,
         p.author,
         (select words from day where id = p.day) as date,
@@ -350,6 +483,9 @@ create trigger summary_indexed before update of text, details on summary
 create trigger skill_indexed before update of text on skill
     when old.text <> new.text and exists (select 1 from passage where kind = 'k' and row = old.id)
     begin select raise(abort, 'erase the skill from the index before it changes'); end;
+create trigger section_indexed before update of text, heading on section
+    when exists (select 1 from passage where kind = 'd' and row = old.id)
+    begin select raise(abort, 'erase the section from the index before it changes'); end;
 create trigger fact_indexed before update of statement on fact
     when old.statement <> new.statement and exists (select 1 from passage where kind = 'f' and row = old.id)
     begin select raise(abort, 'erase the fact from the index before it changes'); end;
@@ -370,6 +506,8 @@ create trigger summary_stale_new after insert on summary begin insert into stale
 create trigger summary_stale after update of text, details, last_at on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
 create trigger skill_stale_new after insert on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
 create trigger skill_stale after update on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
+create trigger section_stale_new after insert on section begin insert into stale values ('d', new.id) on conflict do nothing; end;
+create trigger section_stale after update of text, heading on section begin insert into stale values ('d', new.id) on conflict do nothing; end;
 create trigger fact_stale_new after insert on fact begin
     insert into stale values ('f', new.id) on conflict do nothing;
     insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;

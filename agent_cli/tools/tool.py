@@ -6,8 +6,9 @@ back to it as a failed result in words, and so does whatever a tool does wrong: 
 
 import inspect
 import types
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agent_cli import text
@@ -26,6 +27,16 @@ nothing without their yes, keep something for good, reach out."""
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
+@frozen
+class Reach:
+    """What of the machine and the network tools may reach: nothing but what the person's settings name."""
+
+    folders: tuple[Path, ...] = ()  # whose files may be read
+    feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
+    private: bool = False  # whether an address may be on this machine or in the private network
+    zone: str = ""  # in which times are told, as in Europe/Vienna; empty: the machine's
+
+
 class ToolFailed(Exception):
     """Raised by a tool to tell the model, in words, why it could not do it."""
 
@@ -42,6 +53,7 @@ class ToolContext:
     memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
     reads: bool = True  # whether anything that is remembered may be shown
     without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
+    reach: Reach = Reach()
 
     @property
     def remembered(self) -> Database:
@@ -57,14 +69,17 @@ class Tool:
     risk: Risk
     run: Callable[..., str | ToolResult]
     offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
+    source: str = "built-in"  # where it comes from; the person's rules may name it
+    seconds: float = 0  # it may take; 0: it asks nothing but the database, and is not timed
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
 def tool(
-    risk: Risk, offered: Callable[[ToolContext], bool] = lambda context: True
-) -> Callable[[Callable[..., str | ToolResult]], Tool]:
+    risk: Risk, offered: Callable[[ToolContext], bool] = lambda context: True, *, source: str = "built-in",
+    seconds: float = 0,
+) -> Callable[[Callable[..., str | ToolResult]], Tool]:  # fmt: skip
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
     def make(function: Callable[..., str | ToolResult]) -> Tool:
@@ -75,7 +90,7 @@ def tool(
             "properties": {p.name: _property(hints[p.name]) for p in parameters},
             "required": [p.name for p in parameters if p.default is p.empty],
         }
-        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function, offered)
+        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function, offered, source, seconds)
 
     return make
 
