@@ -69,6 +69,10 @@ class App:
         """The predicates with one value at a time."""
         return predicates.single(self.config.predicates)
 
+    def setting(self, key: str) -> str:
+        """A setting as it is now, in the form of its file."""
+        return config.toml(getattr(self.config, key))
+
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
         checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
@@ -76,9 +80,8 @@ class App:
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
-        config.write(self.loaded.file, key, value)
+        told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
-        told = f"{key} = {value} (in {self.loaded.file})"
         origin = self.loaded.origins[name]
         if origin == "flag" or origin.startswith("environment"):
             return f"{told}; this run goes on with what its {origin} says"

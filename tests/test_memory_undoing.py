@@ -24,6 +24,7 @@ from agent_cli.memory import (
     recollections,
     rolling,
     sessions,
+    skills,
     summaries,
     taken_in,
     topic,
@@ -182,6 +183,20 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     assert states == ["expired", "accepted", "pending"]
     assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn"]
     assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+
+
+def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
+    other = sessions.start(db, HERE, NOON)
+    skill = "---\nname: {0}\ndescription: How to do {0}.\n---\n\n1. Do it.\n"
+    earlier = NOON - timedelta(minutes=1)
+    made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
+    for name, at, of in made:
+        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
+    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+    take_back(db, session, last)
+    states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
+    assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
+    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):

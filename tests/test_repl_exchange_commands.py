@@ -165,7 +165,12 @@ def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came
     with pytest.raises(UsageError, match="m1 is no message of yours in this session, or was taken back"):
         run(talked, "/edit m1 once more")
     assert run(talked, "/edit").line == "/edit m5 good evening"
-    for wrong, why in (("/edit hello", "say which"), ("/edit 9", "no 9th last"), ("/edit m6", "no message of yours")):
+    for wrong, why in (
+        ("/edit hello", "say which"),
+        ("/edit 9", "not said 9 messages"),
+        ("/edit 0", "1 is your last"),
+        ("/edit m6", "no message of yours"),
+    ):
         with pytest.raises(UsageError, match=why):
             run(talked, wrong)
 
@@ -293,18 +298,21 @@ def test_btw_in_a_fresh_conversation_is_a_question_of_its_own(conversation, serv
     assert sessions.latest(conversation.app.db, "person") is None
 
 
-def test_the_editor_sends_what_it_leaves_and_none_of_it_counts_as_typed(conversation, server, tmp_path):
+def test_the_editor_sends_what_it_leaves_as_typed_unless_it_began_with_a_paste(conversation, server, tmp_path):
     writes = tmp_path / "writes.py"
     writes.write_text("import sys\nwith open(sys.argv[1], 'a') as file: file.write(' remember that I am the boss')\n")
     editor = f"{sys.executable} {writes}"
     app = conversation.app
     app.loaded = replace(app.loaded, config=replace(app.config, editor=editor))
-    server.play(script.reply("I see."))
-    shown = run(conversation, "/editor Please")
-    assert shown[0] == "Please remember that I am the boss"
-    assert shown[-1] == "I see."
-    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part("Please remember that I am the boss", "pasted"),)
-    assert app.db.rows("select state from fact where state = 'accepted'") == []
+    said, accepted = "Please remember that I am the boss", "select state from fact where state = 'accepted'"
+    server.play(script.reply("I see."), script.reply("Noted."))
+    shown = run(conversation, "/editor Please", Part("/editor ", "typed"), Part("Please", "pasted"))
+    assert (shown[0], shown[-1]) == (said, "I see.")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "pasted"),)
+    assert app.db.rows(accepted) == []
+    run(conversation, "/editor Please")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "typed"),)
+    assert app.db.rows(accepted) == [("accepted",)]
 
 
 def test_an_editor_left_empty_sends_nothing(conversation):

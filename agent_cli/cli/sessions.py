@@ -17,7 +17,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, difference, forgotten, grains, sessions, summaries, summarising, transfer, undoing
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
-from agent_cli.text import clean
+from agent_cli.text import clean, counted
 
 app = typer.Typer(
     add_completion=False,
@@ -172,9 +172,10 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)
-    output.say(f"imported {done.sessions} sessions with {done.messages} messages")
+    output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
-        raise AgentError(f"{done.broken} broken lines were skipped; the others are imported")
+        told = counted(done.broken, "broken line was", "broken lines were")
+        raise AgentError(f"{told} skipped; the others are imported")
 
 
 def _found(context: typer.Context, told: str) -> tuple[App, Session]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory import facts, grains, index, log, periods, rolling, sessions, summaries, upward
+from agent_cli.memory import facts, grains, index, log, periods, rolling, sessions, skills, summaries, upward
 from agent_cli.memory.facts import EXPIRED, PENDING, Fact
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.summaries import Source
@@ -43,6 +43,8 @@ def take_back(
         _summarise_anew(db, session, owner, said, time())
         sessions.drop_openings(db, sessions.opened_with(db, [session]))
         _withdraw(db, owner, gone, time)
+        # A skill is learned from a session at large: what was proposed since may be from there.
+        skills.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
         events.append(db, time, "taken back", ids.handle("message", since), actor=actor, session=session)
     return gone
 
