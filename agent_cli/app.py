@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -187,10 +187,7 @@ class App:
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
-        return [
-            (hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
-            for hit in hits
-        ]
+        return [(hit.handle, f"{clock.at(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]
 
     def _remembered(self) -> Database | None:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 from difflib import get_close_matches
 from inspect import getdoc
 from pathlib import Path
@@ -235,7 +234,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, meaning)
     lines = [
-        f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
+        f"{hit.handle:<6} {clock.at(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
         for hit in found.hits
     ]
     return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"

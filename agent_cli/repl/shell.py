@@ -274,7 +274,7 @@ class Shell:
             self._say("nothing of this conversation is kept")
         if session:
             self._say(f"resume: agent -r {session.handle}")
-            background(self._app)
+        background(self._app)  # also when /close has ended the session before
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
         def end(code: int) -> None:

@@ -1,6 +1,6 @@
 """Tools that keep words and find them again."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from agent_cli import clock, text
@@ -103,4 +103,4 @@ def timeline(
 
 
 def _dated(handle: str, at: float, words: str) -> str:
-    return f"{handle} ({datetime.fromtimestamp(at):%d %b %Y}) {words}"
+    return f"{handle} ({clock.at(at):%d %b %Y}) {words}"
