@@ -34,7 +34,7 @@ from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import whole
 from agent_cli.tools import registry
-from agent_cli.tools.tool import ToolContext
+from agent_cli.tools.tool import Reach, ToolContext
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
@@ -284,7 +284,11 @@ class App:
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()
         meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
-        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads)
+        reach = Reach(
+            tuple(Path(folder).expanduser().resolve() for folder in self.config.folders), self.config.feeds,
+            self.config.feeds_private,
+        )  # fmt: skip
+        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads, reach=reach)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN

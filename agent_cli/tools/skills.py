@@ -17,7 +17,7 @@ def _there(context: ToolContext) -> bool:
 
 @tool(risk="read", offered=_there)
 def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) -> str:
-    """Read the steps of a skill."""
+    """Read the steps of a skill: the person approved them, follow them where they fit."""
     owner = context.scope.owner
     try:
         skill = skills.named(context.remembered, owner, name)
