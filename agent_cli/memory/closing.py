@@ -51,7 +51,7 @@ def sweep(db: Database, time: clock.Clock) -> None:
     for session, kind, scope in sessions.abandoned(db):
         soundness.doubt(db)
         log.heal(db, session, scope, time())
-        if kind == "ask":
+        if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")

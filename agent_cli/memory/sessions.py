@@ -14,6 +14,8 @@ from agent_cli.values import frozen
 
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
+ONE_SHOTS = ("ask", "schedule")  # kinds that are over when they are answered, and never carried over
+
 
 @frozen
 class Session:
@@ -35,7 +37,7 @@ class Session:
 
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
-    """Begin a session held by this process and return its number. Kind "ask" is a one-shot."""
+    """Begin a session held by this process and return its number. Kind: "chat", or one of the ONE_SHOTS."""
     moment = clock.utc(now)
     with db.write():
         return db.insert(
