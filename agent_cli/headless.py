@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from agent_cli.agent import loop
 from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
+from agent_cli.agent.policy import Approve
 from agent_cli.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel
@@ -62,29 +63,35 @@ class Heard:
 
 
 def hire(
-    app: App, refuse: Callable[[ToolCall], None], tell: Callable[[str], None], extra: str = "", *, every: bool = False
+    app: App, approve: Approve, tell: Callable[[str], None], extra: str = "", *, every: bool = False
 ) -> loop.Agent:
     """The agent of a turn in which nobody can be asked. Raises AgentError.
 
-    It is told when no model answers; `every`: and which one does, where the person may not know.
+    `extra`: further instructions. It is told when no model answers; `every`: and which one does, where it was chosen.
     """
     model, notice = app.chat_model(app.db)
     if notice and (model.name == "offline" or every):
         tell(notice)
-    agent = app.agent(model, refuse)
+    agent = app.agent(model, approve)
     return replace(agent, instructions=f"{agent.instructions}\n\n{extra}") if extra else agent
 
 
-def run(app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None) -> Outcome:
+def run(
+    app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", extra: str = ""
+) -> Outcome:
     """Run one turn in a session of its own, a one-shot of this kind. Raises Cancelled, with what arrived kept."""
     session = sessions.start(app.db, app.scope, app.time(), kind)
+    if title:
+        sessions.rename(app.db, session, title)
     heard, notices, refused = Heard(), list[str](), list[str]()
     error: AgentError | None = None
+
+    def refuse(call: ToolCall) -> None:
+        refused.append(call.name)
+
     try:
         here = app.here(app.db, session)
-        turn = loop.run_turn(
-            lambda: hire(app, lambda call: refused.append(call.name), notices.append), here, parts, cancel
-        )
+        turn = loop.run_turn(lambda: hire(app, refuse, notices.append, extra), here, parts, cancel)
         with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
             for event in events:
                 heard.take(event)

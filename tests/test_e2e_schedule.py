@@ -75,6 +75,7 @@ def test_what_is_scheduled_runs_at_its_time_and_lands_as_a_note(program):
     ]
     assert program.rows("select kind, actor, subject from event where kind like '%schedule%' or kind like 'note%'") == [
         ("schedule added", "person", "c1"),
+        ("schedule begun", "program", "c1"),
         ("schedule run", "program", "c1"),
         ("note written", "model", "n1"),
     ]
@@ -309,9 +310,13 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
             str(program.work),
         )
     ]  # fmt: skip
-    [(asked,)] = program.rows("select text from message where role = 'user'")
-    assert asked.startswith("Carry out the skill morning-briefing now.")
-    assert "1. Weather: `fetch_feed` with the name `weather`." in asked
+    assert program.rows("select text from message where role = 'user'") == [
+        ("Carry out the skill morning-briefing now.",)
+    ]
+    asked = next(request.body for request in server.requests if request.path == "/api/chat")
+    system = asked["messages"][0]
+    assert "1. Weather: `fetch_feed` with the name `weather`." in system["content"]
+    assert "scheduled: morning-briefing" in program("sessions", "list").out
     given = program.rows("select tool, text, failed from message where role = 'tool' order by id")
     assert [tool for tool, _, _ in given] == ["fetch_feed", "fetch_feed", "list_tasks", "search_memory"]
     if "fetch_feed" in registry.BUILT_IN:  # else the model is told that there is none, and the rest goes on
@@ -379,6 +384,13 @@ def test_a_timer_of_systemd_is_written_and_started(program):
         "--user show-environment", "--user daemon-reload", "--user enable --now agent-cli-schedules.timer",
         "--user disable --now agent-cli-schedules.timer", "--user daemon-reload",
     ]  # fmt: skip
+
+
+def test_nothing_is_written_without_a_yes(program, terminal):
+    command(program, "launchctl", "exit 1")
+    asked = terminal("schedule", "install", "--by", "launchd", PATH=program.env["PATH"]).wait("type yes:")
+    asked.enter("no").wait("agent: nothing was changed")
+    assert not (program.home / "Library").exists()
 
 
 def test_an_agent_of_launchd_is_written_and_loaded(program):

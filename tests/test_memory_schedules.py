@@ -155,6 +155,20 @@ def test_a_run_whose_process_died_is_made_up(db):
     assert [schedules.held(db, each) for each in (first, second)] == [False, True]
 
 
+def test_a_run_that_ends_its_process_five_times_waits_for_its_next_time(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    for _ in range(5):
+        assert schedules.claim(db, "person", morning).handle == "c1"
+        died(db)
+    assert schedules.claim(db, "person", morning) is None
+    given_up = schedules.get(db, 1, "person")
+    assert (given_up.error, given_up.next_at) == (
+        "the process that ran it died, 5 times", "2026-01-04T07:00:00.000Z",
+    )  # fmt: skip
+    assert run(db, morning + timedelta(days=1)) == "c1"
+
+
 def test_what_another_machine_has_claimed_for_too_long_is_free(db):
     add(db)
     morning = NOON + timedelta(hours=19)
@@ -167,7 +181,7 @@ def test_what_another_machine_has_claimed_for_too_long_is_free(db):
 def test_a_run_that_was_stopped_is_made_up(db):
     add(db)
     morning = NOON + timedelta(hours=19)
-    schedules.put_back(db, schedules.claim(db, "person", morning))
+    schedules.put_back(db, schedules.claim(db, "person", morning), noon)
     assert run(db, morning) == "c1"
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -184,9 +185,12 @@ def carry_out(plan: Plan) -> None:
 
 def installed(environ: Mapping[str, str]) -> list[Keeper]:
     """What has been written to run schedules."""
-    found = [each for each in ("systemd", "launchd") if _where(each, environ).exists()]
-    there = shutil.which("crontab") and any(line.endswith(_MARK) for line in _lines())
-    return [*found, "crontab"] if there else found  # type: ignore[list-item,return-value]
+    keepers: tuple[Keeper, ...] = ("systemd", "launchd")
+    found = [each for each in keepers if _where(each, environ).exists()]
+    with suppress(AgentError):  # no crontab to be read: then none of ours is in it
+        if any(line.endswith(_MARK) for line in _lines()):
+            found.append("crontab")
+    return found
 
 
 def take_out(by: Keeper, environ: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from agent_cli.memory import schedules, skills
 from agent_cli.memory.schedules import Schedule
 from agent_cli.messages import Part
 from agent_cli.store import ids
-from agent_cli.tools.skills import MOST
+from agent_cli.tools.skills import steps
 
 ALSO_DUE: tuple[Callable[[App], None], ...] = ()
 """What else is due by the clock and runs at each look, as the person's command for reminders."""
@@ -33,8 +33,9 @@ ALSO_DUE: tuple[Callable[[App], None], ...] = ()
 _PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
 _ELSEWHERE = 5.0  # and while another process runs what is due
 _REST = 20.0  # seconds without a schedule that runs, after which queued jobs go on
-_CARRY_OUT = (
-    "Carry out the skill {name} now. Answer with what it gives and nothing else; nobody can be asked.\n\n{steps}"
+_CARRY_OUT = "Carry out the skill {name} now."
+_STEPS = (
+    "The skill {name}; answer with what it gives and nothing else, and ask nothing, since nobody is there:\n\n{steps}"
 )
 
 
@@ -145,7 +146,7 @@ def _carried_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentE
         run.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
     except BaseException:  # stopped: it stays due
-        schedules.put_back(app.db, schedule)
+        schedules.put_back(app.db, schedule, app.time)
         raise
     if not error:
         run.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
@@ -158,7 +159,7 @@ def _short(schedule: Schedule) -> str:
 
 def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     """Its turn, within the time that a run may take. Raises AgentError."""
-    parts = [Part(words(app, schedule), "schedule")]
+    words, extra = _words(app, schedule)
     if schedule.model:
         app.use_model(schedule.model)
     cancel, late = Cancel(), threading.Event()
@@ -172,7 +173,8 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     timer.start()
     try:
         with stop.stopping(cancel):
-            return headless.run(app, parts, "schedule", cancel)
+            title = f"scheduled: {schedule.name}"
+            return headless.run(app, [Part(words, "schedule")], "schedule", cancel, title=title, extra=extra)
     except Cancelled:
         if late.is_set():
             raise TimedOut(f"no whole answer within {LONGEST // 60} minutes; what arrived is kept") from None
@@ -181,17 +183,20 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
         timer.cancel()
 
 
-def words(app: App, schedule: Schedule) -> str:
-    """What the model is told. Raises UsageError when the skill is there no more."""
+def _words(app: App, schedule: Schedule) -> tuple[str, str]:
+    """What the model is asked, and further instructions. Raises UsageError when the skill is there no more.
+
+    The steps of a skill are instructions and no words of the log: they would be found there again for every day.
+    """
     if not schedule.skill:
-        return schedule.prompt
+        return schedule.prompt, ""
     try:
         skill = skills.named(app.db, app.scope.owner, schedule.skill)
     except UsageError:
         skill = None
     if skill is None or not skill.current:
         raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
-    return _CARRY_OUT.format(name=skill.name, steps=text.visible(skill.body)[:MOST])
+    return _CARRY_OUT.format(name=skill.name), _STEPS.format(name=skill.name, steps=steps(skill))
 
 
 def _sent(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:

@@ -20,6 +20,8 @@ from agent_cli.values import frozen
 Target = Literal["note", "file", "command"]
 
 LEASE = timedelta(minutes=30)  # longer than any run may take: what is claimed for longer was claimed elsewhere
+_ATTEMPTS = 5
+_BEGUN = "schedule begun"
 _LOOKED = "schedules looked at"
 _NAMELESS = "local"  # the zone of a machine that keeps its rules without their name
 _NAMES = {
@@ -229,7 +231,7 @@ def _next(schedule: Schedule, now: datetime) -> str:
 def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> Schedule | None:
     """Take the one that has been due longest, or `only` this one, due or not; None when none is to be had.
 
-    One that another process has is free again when that process died.
+    One that another process has is free again when that process died; after five deaths it waits for its next time.
     """
     moment = clock.utc(now)
     wanted = "next_at <= :now and paused_at is null" if only is None else "id = :only"
@@ -242,12 +244,30 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             found = Schedule(*row)
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
+            if only is None and found.holder and _died_often(db, found):
+                _give_up(db, found, now)
+                continue
             db.execute(
                 "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
                 (moment, holder.me(), found.id),
             )
+            events.append(db, lambda: now, _BEGUN, found.handle, actor="program")
             return get(db, found.id, owner)
     return None
+
+
+def _died_often(db: Database, schedule: Schedule) -> bool:
+    """Whether the last runs have all begun and none ended: what ends its process must not do so every minute."""
+    last = db.rows("select kind from event where subject = ? order by id desc limit ?", (schedule.handle, _ATTEMPTS))
+    return [kind for (kind,) in last] == [_BEGUN] * _ATTEMPTS
+
+
+def _give_up(db: Database, schedule: Schedule, now: datetime) -> None:
+    db.execute(
+        "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
+        (f"the process that ran it died, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
+    )
+    events.append(db, lambda: now, "schedule failed", schedule.handle, actor="program")
 
 
 def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | None, error: str = "") -> None:
@@ -264,7 +284,7 @@ def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | Non
     events.append(db, time, kind, run.handle, actor="program", session=session)
 
 
-def put_back(db: Database, run: Schedule) -> None:
+def put_back(db: Database, run: Schedule, time: clock.Clock) -> None:
     """Give a claimed run back unfinished: it stays due, and is made up."""
     with db.write():
         db.execute(
@@ -272,6 +292,7 @@ def put_back(db: Database, run: Schedule) -> None:
                where id = ? and holder = ? and running_since = ?""",
             (run.id, run.holder, run.running_since),
         )
+        events.append(db, time, "schedule stopped", run.handle, actor="program")
 
 
 def held(db: Database, run: Schedule) -> bool:
