@@ -7,8 +7,9 @@ from agent_cli.app import open_app
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.headless import Outcome
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import sessions
+from agent_cli.memory import closing, grain_sources, periods, sessions
 from agent_cli.messages import Part
+from agent_cli.store import holder
 
 
 @pytest.fixture
@@ -73,3 +74,19 @@ def test_what_is_stopped_is_raised_with_its_session_over(app):
     with pytest.raises(Cancelled):
         run(opened, cancel)
     assert sessions.get(opened.db, 1, "person").closed_at is not None
+
+
+def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
+    opened = app("")
+    session = sessions.start(opened.db, opened.scope, opened.time(), "schedule")
+    opened.db.execute("update session set holder = ?", (holder.me().rsplit("/", 2)[0] + "/999999999/1",))
+    closing.sweep(opened.db, opened.time)
+    assert sessions.get(opened.db, session, "person").closed_at is not None
+    assert opened.db.rows("select kind from job where kind = 'summary'") == []
+
+
+def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
+    opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
+    run(opened)
+    day = periods.of(opened.time().date(), "day")
+    assert [item.title for item in grain_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]

@@ -211,7 +211,7 @@ def _last(each: Schedule) -> str:
     """How the last run went."""
     if not each.last_at:
         return "not run yet"
-    return f"{_when(each.last_at, each)}: {each.error or 'well'}"
+    return f"{_when(each.last_at, each)}: {each.error or 'went well'}"
 
 
 def _warn(app_: App, found: list[Schedule]) -> None:

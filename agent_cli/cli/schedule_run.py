@@ -147,6 +147,7 @@ def _carried_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentE
         return None
     except BaseException:  # stopped: it stays due
         schedules.put_back(app.db, schedule, app.time)
+        run.note(f"{_short(schedule)} was stopped; it is made up at the next run")
         raise
     if not error:
         run.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
@@ -236,4 +237,4 @@ def _stopped_in_order() -> Iterator[Cancel]:
     except Cancelled:
         if by and by[0] != signal.SIGINT:
             raise SystemExit(128 + by[0]) from None
-        raise Cancelled("stopped; what had begun is made up at the next run") from None
+        raise
