@@ -32,6 +32,7 @@ NOBODY = "nothing runs schedules: `agent schedule install` has your machine do i
 def program(program):
     program.env |= {"AGENT_NOW": NOON, "TZ": "UTC", "AGENT_LEARN": "off"}
     program.env["AGENT_MODEL"] = program.script('[[reply]]\nsay = "Good morning."\n')
+    command(program, "crontab", "echo 'no crontab for someone' >&2; exit 1")  # never that of whoever runs the tests
     return program
 
 
