@@ -23,10 +23,11 @@ MAY_IMPORT = {
     "tools": f"memory store {LEAVES}",
     "agent": f"tools memory llm store {LEAVES}",
     "app": f"agent tools memory llm store config {LEAVES}",
+    "headless": f"app agent tools memory llm store config {LEAVES}",
     "checks": f"app llm memory store config {LEAVES}",
     "serve": f"app agent tools memory llm store config {LEAVES}",
     "repl": f"checks app agent llm tools memory store {LEAVES}",
-    "cli": f"repl serve checks app agent llm tools memory store config {LEAVES}",
+    "cli": f"repl serve checks headless app agent llm tools memory store config {LEAVES}",
     "__main__": "cli",
 }
 

@@ -53,7 +53,7 @@ def sweep(db: Database, time: clock.Clock) -> None:
         undoing.heal(db, session, scope, time)
         if kind == "trial":
             undoing.take_back_all(db, session, scope.owner, time)
-        if kind in ("ask", "trial"):
+        if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")

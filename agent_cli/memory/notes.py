@@ -135,4 +135,4 @@ def leave(db: Database, sessions: Sequence[int]) -> None:
 
 
 def _actor(origin: Origin) -> str:
-    return "model" if origin in ("model", "tool") else "person"
+    return "model" if origin in ("model", "tool", "schedule") else "person"

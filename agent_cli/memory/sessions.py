@@ -14,6 +14,8 @@ from agent_cli.values import frozen
 
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
+ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that are over when they are answered, and never carried over
+
 
 @frozen
 class Session:
@@ -37,7 +39,7 @@ class Session:
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
     """Begin a session held by this process and return its number.
 
-    Kind "ask" is a one-shot, "trial" one that counts for nothing once it is over, however it ends.
+    Kind: "chat", or one of the ONE_SHOTS; a "trial" counts for nothing once it is over, however it ends.
     """
     moment = clock.utc(now)
     with db.write():

@@ -134,7 +134,7 @@ def _parsed(row: dict[str, Any], now: datetime) -> _Line:
         raise ValueError("the messages are no list")
     said = [_said(message, now) for message in messages]
     started = _moment(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
-    kind = "ask" if row.get("kind") == "ask" else "chat"
+    kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
     return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
 
 
