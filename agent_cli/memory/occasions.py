@@ -105,6 +105,14 @@ def read(words: str, now: datetime, zone: str) -> Occasion | None:
     return Occasion(_to_come(wall, rules, now), words, zone)
 
 
+def until(words: str, now: datetime, zone: str) -> datetime:
+    """One moment to come. Raises UsageError for what is no time, past, or many times."""
+    occasion = read(words, now, zone)
+    if occasion is None or occasion.repeats:
+        raise UsageError("say until when, as in: 1 hour, tomorrow at 9, friday 3pm")
+    return occasion.due
+
+
 def named(moment: datetime, now: datetime) -> str:
     """In full, as in Friday 27 Nov 2026, 15:00; with seconds where it is less than two minutes away."""
     near = abs(moment - now) < timedelta(minutes=2) and moment.second

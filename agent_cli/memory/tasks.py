@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import zones
+from agent_cli.memory import recurrence, zones
 from agent_cli.memory.occasions import Occasion, named
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -122,7 +122,7 @@ def listing(
 
 
 def due(db: Database, owner: str, now: datetime, until: datetime | None = None) -> list[Task]:
-    """Those open that have fallen due, or will until then; the earliest first. What is snoozed beyond is not among them."""
+    """Those open that have fallen due, or will until then, and are not snoozed beyond; the earliest first."""
     rows = db.rows(
         f"select {_COLUMNS} from task where {_COMES_UP} order by max(due_at, coalesce(snoozed_to, '')), id",
         {"owner": owner, "now": clock.utc(until or now)},
@@ -136,7 +136,7 @@ def any_open(db: Database, owner: str) -> bool:
 
 def next_moment(db: Database, owner: str, now: datetime, again: timedelta) -> datetime | None:
     """When the next one comes up, which may be past; None when none will."""
-    found = [at for each in _timed(db, owner, now) if (at := _wanted(each, now, again))]
+    found = [at for each in due(db, owner, now) if (at := _wanted(each, now, again))]
     later = db.value(
         f"select min(max(due_at, coalesce(snoozed_to, ''))) from task where {_OPEN} and due_at is not null"
         " and max(due_at, coalesce(snoozed_to, '')) > :now",
@@ -260,7 +260,8 @@ def when(task: Task, now: datetime) -> str:
         return ""
     rules = zones.of(task.zone, now)
     told = named(_local(task.due_at, rules), now)
-    repeats = f"{text.one_line(task.told, 60)}, next " if task.repeats else ""
+    again = "due" if task.due_at <= clock.utc(now) else "next"
+    repeats = f"{text.one_line(task.told, 60)}, {again} " if task.repeats else ""
     snoozed = task.snoozed_to if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)) else None
     later = f" (snoozed until {named(_local(snoozed, rules), now)})" if snoozed else ""
     return f"{repeats}{told}{later}"
@@ -269,6 +270,18 @@ def when(task: Task, now: datetime) -> str:
 def receipt(task: Task, now: datetime) -> str:
     """As in t4 “call the dentist”, Friday 27 Nov 2026, 15:00."""
     return ", ".join(filter(None, (f"{task.handle} “{task.name}”", when(task, now) or "at no certain time")))
+
+
+def line(task: Task, now: datetime) -> str:
+    """Of a list: its handle, its time, its words."""
+    late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
+    at = "done" if task.state == "done" else when(task, now) or "at no certain time"
+    return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
+
+
+def told_done(task: Task, now: datetime) -> str:
+    """What is said of one just completed."""
+    return f"done {task.handle} “{task.name}”{f'; {when(task, now)}' if task.state == 'open' else ''}"
 
 
 def _checked(words: str) -> str:
@@ -299,13 +312,8 @@ def _local(stored: str, rules: tzinfo) -> datetime:
     return datetime.fromisoformat(stored).astimezone(rules)
 
 
-def _timed(db: Database, owner: str, now: datetime) -> list[Task]:
-    """Open ones whose time has come, whether or not they came up."""
-    return due(db, owner, now)
-
-
 def _ready(db: Database, owner: str, now: datetime, again: timedelta) -> list[Task]:
-    return [each for each in _timed(db, owner, now) if (_wanted(each, now, again) or now) <= now]
+    return [each for each in due(db, owner, now) if (_wanted(each, now, again) or now) <= now]
 
 
 def _wanted(task: Task, now: datetime, again: timedelta) -> datetime | None:
@@ -323,8 +331,6 @@ def _wanted(task: Task, now: datetime, again: timedelta) -> datetime | None:
 def _after(task: Task, moment: datetime) -> datetime | None:
     if not task.repeats:
         return None
-    from agent_cli.memory import recurrence  # only what repeats needs it
-
     found = recurrence.after(task.repeats, task.starts, zones.of(task.zone, moment), moment)
     return found.moment if found else None
 
@@ -333,8 +339,6 @@ def _following(task: Task, now: datetime) -> tuple[datetime, str] | None:
     """The time after this one that is still to come, and where the rule stands then."""
     if not task.repeats or task.due_at is None:
         return None
-    from agent_cli.memory import recurrence  # as above
-
     since = max(now, datetime.fromisoformat(task.due_at))
     found = recurrence.after(task.repeats, task.starts, zones.of(task.zone, now), since)
     return (found.moment, found.wall.isoformat()) if found else None
@@ -353,8 +357,6 @@ def _marked(db: Database, task: Task, time: clock.Clock, now: datetime) -> Remin
     rules = zones.of(task.zone, now)
     since, times, renewed = _local(task.comes_up or "", rules), 1, False
     if task.repeats:
-        from agent_cli.memory import recurrence  # as above
-
         passed = recurrence.passed(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
             renewed, times = True, len(passed) - (1 if task.reminded else 0)

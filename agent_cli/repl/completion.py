@@ -172,6 +172,7 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "fact": _handles("fact"),
     "note": _handles("note"),
     "skill": _handles("skill"),
+    "task": _handles("task"),
     "handle": _handles("fact", "note", "session", "skill"),
     "model": _models,
     "setting": _settings,

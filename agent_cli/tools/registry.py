@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_cli.tools import facts, memory, skills
+from agent_cli.tools import facts, memory, skills, tasks
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
 BUILT_IN: dict[str, Tool] = {
@@ -18,10 +18,13 @@ BUILT_IN: dict[str, Tool] = {
         memory.search_memory,
         memory.timeline,
         skills.read_skill,
+        tasks.create_reminder,
+        tasks.list_tasks,
+        tasks.complete_task,
     )
 }
 
-_READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill)
+_READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill, tasks.list_tasks)
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
