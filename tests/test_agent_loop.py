@@ -109,7 +109,7 @@ def test_a_tool_that_raises_is_a_failed_result(context):
 def test_a_tool_that_is_not_there_is_told_with_those_that_are(context):
     events = run(agent(calls("rm_rf"), "Sorry."), context)
 
-    there = "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline"
+    there = "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline, create_reminder"
     assert events[2].result == ToolResult(f"there is no tool 'rm_rf'; there are {there}", failed=True)
 
 

@@ -101,7 +101,7 @@ def test_without_memory_a_session_is_logged_and_shown_nothing_of_it(app):
     agent, here, _ = ask(replace(app, reads=False))
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
-    assert list(agent.tools) == ["jot", "read_jottings", "save_note", "propose_fact"]
+    assert list(agent.tools) == ["jot", "read_jottings", "save_note", "propose_fact", "create_reminder"]
     assert app.db.value("select count(*) from message where text = ?", (QUESTION,)) == 1
 
 

@@ -17,14 +17,21 @@ BUILT_IN: dict[str, Tool] = {
         memory.search_notes,
         memory.search_memory,
         memory.timeline,
-        skills.read_skill,
         tasks.create_reminder,
         tasks.list_tasks,
         tasks.complete_task,
+        skills.read_skill,
     )
 }
 
-_READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill, tasks.list_tasks)
+_READING = (
+    memory.search_notes,
+    memory.search_memory,
+    memory.timeline,
+    skills.read_skill,
+    tasks.list_tasks,
+    tasks.complete_task,
+)
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
