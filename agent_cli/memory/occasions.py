@@ -211,12 +211,13 @@ def _without(words: str, match: re.Match[str] | None) -> str:
 def _reckoned(found: _Found, now: datetime, zone: str) -> Occasion:
     """Raises UsageError where it is past or there is no such day or time."""
     rules, told = zones.of(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
+    now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
     at = _time(found)
     wall = zones.wall(now, rules)
     if found.every:
         rule, part = recurrence.rule(found.every, wall)
         first = recurrence.first(rule, at or time(_PARTS.get(part, MORNING.hour)), rules, now)
-        return Occasion(first.moment, told, zone, rule, first.wall.isoformat())
+        return Occasion(first.moment.astimezone(rules), told, zone, rule, first.wall.isoformat())
     if found.lasting:
         due = _lasting(found.lasting, at, wall, rules, now)
     elif found.day is None:

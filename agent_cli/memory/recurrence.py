@@ -36,7 +36,10 @@ _LEAST = 10  # minutes between two times
 
 @frozen
 class Time:
-    """One time of what repeats: as the rule has it by the clock, and the moment that is."""
+    """One time of what repeats: as the rule has it by the clock, and the moment that is, in UTC.
+
+    Two times of one zone are compared by what the clock shows, which says nothing in the hour that comes twice.
+    """
 
     wall: datetime
     moment: datetime
@@ -140,7 +143,7 @@ def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Time:
     today = zones.wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = datetime.combine(today - timedelta(days=1), at)
     each = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
-    found = next((time for time in _times(each, start, zone, start) if time.moment > now), None)
+    found = next((time for time in _times(each, start, zone, start) if time.moment > now.astimezone(UTC)), None)
     if found is None:
         raise UsageError("there is no such day, so it would never come: name another")
     return found
@@ -150,7 +153,7 @@ def after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Time | None
     """The first time after a moment; None when there is none in the years that a calendar has."""
     start = datetime.fromisoformat(starts)
     reckoned = zones.wall(moment, _zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
-    return next((time for time in _times(rule, start, zone, reckoned) if time.moment > moment), None)
+    return next((time for time in _times(rule, start, zone, reckoned) if time.moment > moment.astimezone(UTC)), None)
 
 
 def passed(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Time]:
@@ -158,7 +161,7 @@ def passed(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Time]:
     found = []
     start = datetime.fromisoformat(starts)
     for each in _times(rule, start, zone, start):
-        if each.moment > now:
+        if each.moment > now.astimezone(UTC):
             break
         found.append(each)
     return found
@@ -171,7 +174,7 @@ def _times(rule: str, start: datetime, zone: tzinfo, since: datetime) -> Iterato
     reckoned = _zone(rule, zone)
     walls = rrulestr(rule, dtstart=start).xafter(max(since, start), inc=True)
     for each in walls:
-        yield Time(each, zones.moment(each, reckoned).astimezone(zone))
+        yield Time(each, zones.moment(each, reckoned).astimezone(UTC))
 
 
 def _zone(rule: str, zone: tzinfo) -> tzinfo:

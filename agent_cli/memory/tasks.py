@@ -360,7 +360,7 @@ def _marked(db: Database, task: Task, time: clock.Clock, now: datetime) -> Remin
         passed = recurrence.passed(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
             renewed, times = True, len(passed) - (1 if task.reminded else 0)
-            since = passed[1 if task.reminded else 0].moment
+            since = passed[1 if task.reminded else 0].moment.astimezone(rules)
             _move(db, task, passed[-1].moment, passed[-1].wall.isoformat(), now)
     first = renewed or task.reminded == 0
     db.execute(

@@ -21,7 +21,7 @@ def create_reminder(
     text: str,
     when: Annotated[str, "in their words: friday 3pm, every monday 9:00"] = "",
 ) -> ToolResult:
-    """Remind the person of something, or note it as to do. Only when they ask for it."""
+    """Remind the person of something to do. Only when they ask for it."""
     now = context.time()
     try:
         occasion = occasions.read(when, now, context.reach.zone or zones.here())
