@@ -26,7 +26,7 @@ def times(words, now, zone, count):
         following = recurrence.after(occasion.repeats, starts, rules, found[-1])
         found.append(following.moment)
         starts = following.wall.isoformat()
-    return [f"{each:%a %d %b %H:%M %z}" for each in found]
+    return [f"{each.astimezone(rules):%a %d %b %H:%M %z}" for each in found]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +172,8 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("Zahnarzt anrufen morgen um 9", "Zahnarzt anrufen", "morgen um 9"),
         ("Erinnere mich daran, dass Oma Geburtstag hat am 24.12.", "Oma Geburtstag hat", "am 24.12."),
         ("Guten Morgen sagen am Montag", "Guten Morgen sagen", "am Montag"),
+        ("remind me to buy an apple tomorrow", "buy an apple", "tomorrow"),
+        ("an apple tomorrow", "an apple", "tomorrow"),
         ("friday 3pm", "", "friday 3pm"),
     ],
 )

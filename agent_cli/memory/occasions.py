@@ -1,7 +1,7 @@
 """When something is to be done, in words: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00".
 
-A few patterns find the words for time wherever they stand in a sentence, so that "call the dentist tomorrow at 9" is to
-call the dentist; dateparser, which would take "may" and "sun" in a plain sentence for dates, reads what they found.
+The words for time are found wherever they stand in a sentence (time_words.py), so that "call the dentist tomorrow at 9"
+is to call the dentist; dateparser, which takes "may" and "sun" in a plain sentence for dates, reads what was found.
 All is reckoned in the zone, by its clocks. Nothing lies in the past: a weekday is the coming one, "3pm" today's or else
 tomorrow's, and what cannot be moved ahead is refused. A day without a time means nine o'clock. What was understood is
 always said in full, so that nobody need know these rules.
@@ -11,28 +11,23 @@ import os
 import re
 import warnings
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import cache
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import recurrence, when, zones
+from agent_cli.memory import recurrence, zones
+from agent_cli.memory.time_words import PARTS, POINTS, Found, search
 from agent_cli.values import frozen
 
 MORNING = time(9)  # of a day without a time
-_PARTS = {
-    "morning": 9, "früh": 8, "morgen": 9, "vormittag": 10, "afternoon": 15, "nachmittag": 15, "evening": 18,
-    "abend": 18, "night": 20, "nacht": 20, "tonight": 20,
-}  # fmt: skip
 _LATE = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
-_POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, "mitternacht": 0}
 _VAGUE = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
     r"|irgendwann|später|bald|demnächst|nie)?[.!]?", re.IGNORECASE,
 )  # fmt: skip
 _FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
 _BEGINS = text.Pattern(
-    r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)?\s*(?:me\s+to|me|to|that|about|an|daran,?\s+dass)\s+"
-    r"|(?:please\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*", re.IGNORECASE,
+    r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
+    r"|(?:me\s+)?to\s+", re.IGNORECASE,
 )  # fmt: skip
 _FORMATS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
 
@@ -48,32 +43,9 @@ class Occasion:
     starts: str = ""
 
 
-@frozen
-class _Found:
-    """What of a sentence tells the time: places in it, by kind."""
-
-    every: re.Match[str] | None
-    lasting: re.Match[str] | None
-    day: re.Match[str] | None
-    point: re.Match[str] | None
-    part: re.Match[str] | None
-
-    @property
-    def spoken(self) -> str:
-        """The part of the day; "tonight" is a day and a part of it."""
-        if self.part:
-            return self.part["part"].casefold()
-        return "tonight" if self.day and (self.day["today"] or "").casefold() == "tonight" else ""
-
-    @property
-    def all(self) -> list[re.Match[str]]:
-        found = (self.every, self.lasting, self.day, self.point, self.part)
-        return sorted((each for each in found if each), key=lambda each: each.start())
-
-
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, Occasion | None]:
     """What is to be done, and when: None where no time is told. Raises UsageError for a past or impossible one."""
-    found = _search(sentence)
+    found = search(sentence)
     left, at = "", 0
     for each in found.all:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
@@ -89,7 +61,7 @@ def read(words: str, now: datetime, zone: str) -> Occasion | None:
     if _VAGUE.fullmatch(words):
         return None
     for told in (words, f"in {words}", f"on {words}", f"at {words}", re.sub(r"\s(\d{1,2})$", r" at \1", words)):
-        found = _search(told)
+        found = search(told)
         rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(told))
         if found.all and _FILLER.fullmatch(rest):
             occasion = _reckoned(found, now, zone)
@@ -119,96 +91,7 @@ def named(moment: datetime, now: datetime) -> str:
     return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
 
 
-@cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Lasting, day, point, part: compiled when a time is first looked for."""
-    number = (
-        rf"\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(when.NUMBERS)}|zehn|ten|zwanzig|twenty|couple\s+of"
-    )
-    units = (
-        r"seconds?|secs?|sekunden?|minutes?|minuten?|mins?|hours?|hrs?|stunden?|std|days?|tage?n?|weeks?|wochen?"
-        r"|months?|monate?n?|years?|jahre?n?"
-    )
-    day, short = recurrence.names(), recurrence.short_names()
-    months = "|".join(f"{name}|{name.split('|')[0][:3]}\\.?|{name.split('|')[-1][:3]}\\.?" for name in when.MONTHS)
-    next_ = r"(?:next|this|coming|(?:de[nmr]\s+)?(?:nächste|kommende|diese)[nrsm]?)"
-    on, nth = r"(?:(?:on|by|until|till|bis|am|den)\s+)?(?:the\s+)?", r"(?:st|nd|rd|th|\.)"
-    clock = (
-        r"\d{1,2}:\d\d(?::\d\d)?(?:\s?(?:am|pm|uhr|h)\b)?"
-        r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|uhr(?:\s\d\d)?|o['’]clock)(?!\w)"
-    )
-    spoken = r"(?:half\s+past|quarter\s+(?:past|to)|halb|viertel\s+(?:nach|vor))\s+\d{1,2}"
-    points = f"{spoken}|{clock}|{'|'.join(_POINTS)}"
-    part = "|".join(_PARTS)
-    patterns = (
-        rf"""(?<![\w-])in\s+(?:about\s+|etwa\s+|ca\.?\s+)?(?:a\s+)?(?P<n>{number})\s*(?P<unit>{units})
-               (?:\s+(?:and|und)\s+(?:{number})\s*(?:{units}))?(?![\w-])
-           | (?<![\w-])(?P<n3>{number})\s*(?P<unit3>{units})\s+from\s+now\b""",
-        rf"""(?<![\w-])(?:
-             {on}(?P<iso>\d{{4}}-\d\d?-\d\d?)(?:T(?=\d))?
-           | {on}(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?)
-           | {on}(?P<date>\d{{1,2}}{nth}?\s+(?:of\s+)?(?:{months})(?:,?\s+\d{{4}})?
-                 |(?:{months})\s+\d{{1,2}}{nth}?(?:,?\s+\d{{4}})?)
-           | (?:on|by|am|until)\s+(?:the\s+)?(?P<only>\d{{1,2}}){nth}(?:\s+of\s+(?:the|this)\s+month)?
-             (?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})
-           | (?P<after>(?:the\s+)?day\s+after\s+tomorrow|übermorgen)
-           | (?P<today>today|heute|tonight)
-           | (?P<tomorrow>tomorrow|(?<!am\ )(?<!guten\ )morgen(?!s))
-           | {on}(?P<next>{next_}\s+)?(?P<day>{day})(?P<week>\s+next\s+week|\s+nächste\s+woche)?
-           | (?:(?:on|by|am)\s+(?:{next_}\s+)?|{next_}\s+)(?P<short>{short})\.?
-           | (?P<abbreviated>{short})\.?(?=,?\s+(?:at\s+|um\s+)?(?:{points}))
-           | (?P<period>(?:next|(?:im\s+)?nächste[ns]?)\s+(?:week|month|year|woche|monat|jahr))
-           | (?:(?:on|at|am)\s+)?(?:the\s+|this\s+|{next_}\s+)?(?P<weekend>weekend|wochenende)
-           )(?!['’]|[\w-])
-           | (?<![\w-])(?P<this>this)(?=\s+(?:morning|afternoon|evening|night))""",
-        rf"""(?<![\w:./-])(?:(?:at|um|by|@|until|bis|gegen|zu)\s*)?(?P<point>{points})(?![\w:/-])
-           | (?<![\w-])(?:at|um|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?)(?![\w:/-]|\.\d)""",
-        rf"(?<![\w-])(?:(?:in\s+the|this|at|am|in\s+der|zu)\s+)?(?P<part>{part})s?(?![\w'’-])",
-    )
-    return tuple(re.compile(each, re.IGNORECASE | re.VERBOSE) for each in patterns)
-
-
-def _search(sentence: str) -> _Found:
-    """The last words of each kind; no word counts twice."""
-    left = sentence
-    taken: list[re.Match[str]] = []
-    lasting, day, point, part = _patterns()
-    found: dict[str, re.Match[str] | None] = {}
-    for kind, pattern in (("every", recurrence.pattern()), ("lasting", lasting), ("day", day)):
-        fits = [each for each in pattern.finditer(left) if _is_time(kind, each, sentence)] if not taken else []
-        found[kind] = fits[-1] if fits else None
-        taken += fits[-1:]
-        left = _without(left, found[kind])
-    for kind, pattern in (("part", part), ("point", point)):
-        fits = [each for each in pattern.finditer(left) if _counts(kind, each, sentence, taken)]
-        found[kind] = fits[-1] if fits else None
-        taken += fits[-1:]
-        left = _without(left, found[kind])
-    return _Found(**found)
-
-
-def _is_time(kind: str, match: re.Match[str], sentence: str) -> bool:
-    """An adverb counts at an end of the sentence or before a time: the weekly report is one report."""
-    if kind != "every" or not match["adverb"]:
-        return True
-    after = sentence[match.end() :].strip()
-    return not after or not after[0].isalpha() or bool(re.match(r"(?:at|um|on|am)\b", after)) or not match.start()
-
-
-def _counts(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
-    """Whether it is a time beside what was found: "at 9" not before a noun, "evening" not as one."""
-    before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
-    beside = len(before) in {each.end() for each in taken} or len(sentence) - len(after) in {e.start() for e in taken}
-    if kind == "part":
-        return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
-    return bool(match["point"]) or beside or not after or after[0] in ".;!?)"
-
-
-def _without(words: str, match: re.Match[str] | None) -> str:
-    return words if match is None else f"{words[: match.start()]}{chr(0) * len(match[0])}{words[match.end() :]}"
-
-
-def _reckoned(found: _Found, now: datetime, zone: str) -> Occasion:
+def _reckoned(found: Found, now: datetime, zone: str) -> Occasion:
     """Raises UsageError where it is past or there is no such day or time."""
     rules, told = zones.of(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
     now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
@@ -216,7 +99,7 @@ def _reckoned(found: _Found, now: datetime, zone: str) -> Occasion:
     wall = zones.wall(now, rules)
     if found.every:
         rule, part = recurrence.rule(found.every, wall)
-        first = recurrence.first(rule, at or time(_PARTS.get(part, MORNING.hour)), rules, now)
+        first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), rules, now)
         return Occasion(first.moment.astimezone(rules), told, zone, rule, first.wall.isoformat())
     if found.lasting:
         due = _lasting(found.lasting, at, wall, rules, now)
@@ -229,14 +112,14 @@ def _reckoned(found: _Found, now: datetime, zone: str) -> Occasion:
     return Occasion(due, told, zone)
 
 
-def _time(found: _Found) -> time | None:
+def _time(found: Found) -> time | None:
     """The time of day; None where none is told. Raises UsageError where no clock shows it."""
     part = found.spoken
     if found.point is None:
-        return time(_PARTS[part]) if part else None
+        return time(PARTS[part]) if part else None
     told = (found.point["point"] or found.point["bare"]).casefold()
-    if told in _POINTS:
-        return time(_POINTS[told])
+    if told in POINTS:
+        return time(POINTS[told])
     hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", told)] + [0, 0])[:3]
     late = part in _LATE or re.search(r"p\.?m", told)
     if told.startswith(("half past", "quarter past", "viertel nach")):
@@ -277,7 +160,7 @@ def _lasting(match: re.Match[str], at: time | None, wall: datetime, rules: tzinf
     return _to_come(datetime.combine(found, at or MORNING), rules, now)
 
 
-def _on(found: _Found, at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+def _on(found: Found, at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """A day, at a time. Raises UsageError where it is past."""
     assert found.day
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -394,6 +277,6 @@ def _to_come(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
         due = zones.moment(wall, rules)
     except OverflowError as error:
         raise UsageError(f"the year {wall.year} is beyond any calendar: name a nearer time") from error
-    if due <= now:
+    if due <= now.astimezone(UTC):
         raise UsageError(f"{named(due, now)} is past: name a time that is still to come")
     return due
