@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from agent_cli.app import App
 from agent_cli.memory import tasks, zones
@@ -15,10 +16,15 @@ from agent_cli.memory.tasks import Reminder
 from agent_cli.store.db import Database
 from agent_cli.text import clean
 
+if TYPE_CHECKING:
+    import subprocess
+
 _SHOWN = 3  # lines; more are counted
 _ON_TIME = timedelta(minutes=2)
 _PATIENCE = 0.05  # seconds to wait for another program that writes: a later look does as well
 _LIMIT = 30  # seconds that the person's command may take
+
+_started: list["subprocess.Popen[bytes]"] = []  # what still runs, so that those that have ended can be buried
 
 
 class Reminders:
@@ -109,8 +115,9 @@ def run(command: Sequence[str], texts: Sequence[str]) -> str:
     words = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
     timed = [sys.executable, "-m", "agent_cli.repl.timed", str(_LIMIT), str(len(command)), *command, *words]
     nowhere = subprocess.DEVNULL
+    _started[:] = [each for each in _started if each.poll() is None]
     with suppress(OSError):  # no process to be had: the line is shown all the same
-        subprocess.Popen(timed, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        _started.append(subprocess.Popen(timed, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True))
     return ""
 
 
