@@ -29,7 +29,9 @@ _BEGINS = text.Pattern(
     r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
     r"|(?:me\s+)?to\s+", re.IGNORECASE,
 )  # fmt: skip
-_FORMATS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
+_FORMATS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
+    "DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False, "TIMEZONE": "UTC",
+}  # fmt: skip
 
 
 @frozen
