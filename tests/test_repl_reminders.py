@@ -4,11 +4,14 @@ import time
 from datetime import timedelta
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
 from agent_cli.app import open_app
 from agent_cli.memory import occasions, tasks
 from agent_cli.memory.scope import Scope
 from agent_cli.repl import commands, reminders
+from agent_cli.repl.completion import Completions
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.reminders import Reminders
 from tests.conftest import noon
@@ -163,3 +166,14 @@ def test_a_slash_command_that_cannot_be_changes_nothing(app, line, why):
         said(app, line)
     assert why in str(refused.value)
     assert app.db.rows("select text, state, hidden_at from task") == [("read Proust", "open", None)]
+
+
+def test_tab_offers_what_can_be_done_with_tasks_and_their_handles(app):
+    tasks.add(app.db, app.scope, "read Proust", None, app.time)
+
+    def offered(before):
+        return [each.text for each in Completions(app).get_completions(Document(before), CompleteEvent())]
+
+    assert offered("/tasks s") == ["snooze"]
+    assert offered("/tasks done t") == ["t1"]
+    assert offered("/tasks done Prou") == ["t1"]

@@ -275,10 +275,7 @@ def _parsed(words: str, base: datetime) -> datetime | None:
 
 def _to_come(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """Raises UsageError where it is past."""
-    try:
-        due = zones.moment(wall, rules)
-    except OverflowError as error:
-        raise UsageError(f"the year {wall.year} is beyond any calendar: name a nearer time") from error
+    due = zones.moment(wall, rules)
     if due <= now.astimezone(UTC):
         raise UsageError(f"{named(due, now)} is past: name a time that is still to come")
     return due

@@ -8,6 +8,8 @@ o'clock when the clocks change. A time that the clocks leave out in spring means
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 
+from agent_cli.errors import UsageError
+
 
 def here() -> str:
     """The machine's zone, as in Europe/Vienna, or what TZ names; empty where it has no name: then its offset counts."""
@@ -28,8 +30,11 @@ def of(name: str, now: datetime) -> tzinfo:
 
 
 def moment(wall: datetime, zone: tzinfo) -> datetime:
-    """When the clocks of the zone show this. It shows what they do show then: of a time left out, a later one."""
-    return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
+    """When the clocks of the zone show this, and as they show it: of a time left out, a later one. Raises UsageError."""
+    try:
+        return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
+    except OverflowError as error:
+        raise UsageError(f"the end of {wall.year} is beyond any calendar: name a nearer time") from error
 
 
 def wall(moment: datetime, zone: tzinfo) -> datetime:

@@ -244,7 +244,10 @@ class Shell:
             self._say(f"Everything is kept in one file of yours: {self._app.db.path}")
             self._say("Nothing is remembered without your yes. /help lists the commands.")
         with suppress(StoreBusy):  # it can be told at the next start
-            for line in [*review.news(self._talk.reviewer), *self._reminders.greet()]:
+            for line in review.news(self._talk.reviewer):
+                self._say(line)
+        with suppress(StoreError):  # it comes up above the prompt
+            for line in self._reminders.greet():
                 self._say(line)
 
     def _leave(self) -> None:

@@ -33,11 +33,11 @@ def tasks_(conversation: Conversation, argument: str) -> str:
     verb, _, rest = argument.partition(" ")
     if not argument:
         return _listed(conversation)
-    if verb not in _VERBS:
-        raise UsageError(f"/tasks knows {', '.join(_VERBS)}, and no {verb[:40]!r}; alone it lists them")
+    if verb not in VERBS:
+        raise UsageError(f"/tasks knows {', '.join(VERBS)}, and no {verb[:40]!r}; alone it lists them")
     if not rest.strip():
         raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
-    return _VERBS[verb](conversation, rest.strip())
+    return VERBS[verb](conversation, rest.strip())
 
 
 def _listed(conversation: Conversation) -> str:
@@ -94,6 +94,6 @@ def _reopen(conversation: Conversation, told: str) -> str:
     return "\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found)
 
 
-_VERBS: Mapping[str, Callable[[Conversation, str], str]] = {
+VERBS: Mapping[str, Callable[[Conversation, str], str]] = {
     "done": _done, "snooze": _snooze, "rm": _rm, "restore": _restore, "reopen": _reopen,
 }  # fmt: skip

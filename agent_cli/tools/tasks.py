@@ -19,9 +19,9 @@ def _there(context: ToolContext) -> bool:
 def create_reminder(
     context: ToolContext,
     text: str,
-    when: Annotated[str, "in their words: friday 3pm, every monday 9:00"] = "",
+    when: Annotated[str, "as they said it: every monday 9:00"] = "",
 ) -> ToolResult:
-    """Remind the person of something to do. Only when they ask for it."""
+    """Remind the person. Only when they ask for it."""
     now = context.time()
     try:
         occasion = occasions.read(when, now, context.reach.zone or zones.here())
@@ -52,5 +52,5 @@ def complete_task(context: ToolContext, task: Annotated[str, "its handle, as in 
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     told = f"{done.handle} “{done.name}”"
-    following = f"; next {tasks.when(done, context.time())}" if done.state == "open" else ""
+    following = f"; {tasks.when(done, context.time())}" if done.state == "open" else ""
     return ToolResult(f"done: {done.handle}{following}", receipt=f"done {told}{following}")
