@@ -36,6 +36,7 @@ def times(words, now, zone, count):
         ("friday 20:00", "Fri 2026-11-20 20:00"),  # and this one to come
         ("next friday 20:00", "Fri 2026-11-27 20:00"),
         ("fri", "Fri 2026-11-27 09:00"),
+        ("next fri 20:00", "Fri 2026-11-27 20:00"),
         ("on sat at 8am", "Sat 2026-11-21 08:00"),
         ("in two hours", "Fri 2026-11-20 20:30"),
         ("in half an hour", "Fri 2026-11-20 19:00"),

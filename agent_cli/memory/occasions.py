@@ -193,8 +193,8 @@ def _day(match: re.Match[str], today: datetime) -> datetime:
     if "tomorrow" in told or "after" in told:
         return today + timedelta(days=1 if "tomorrow" in told else 2)
     if weekday := told.get("day") or told.get("short") or told.get("abbreviated"):
-        return _weekday(weekday, today, next_=bool(told.get("next", "").startswith(("next", "näch", "den n", "dem n"))),
-                        week=bool(told.get("week")))  # fmt: skip
+        next_ = re.search(r"\b(?:next|näch)", match[0].casefold())
+        return _weekday(weekday, today, next_=bool(next_), week="week" in told)
     if "weekend" in told:
         return _weekday("saturday", today, next_=False, week=False)
     if period := told.get("period"):

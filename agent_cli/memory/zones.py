@@ -30,7 +30,7 @@ def of(name: str, now: datetime) -> tzinfo:
 
 
 def moment(wall: datetime, zone: tzinfo) -> datetime:
-    """When the clocks of the zone show this, and as they show it: of a time left out, a later one. Raises UsageError."""
+    """When the clocks of the zone show this, as they do show it: a time left out is a later one. Raises UsageError."""
     try:
         return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
     except OverflowError as error:
