@@ -26,7 +26,7 @@ from agent_cli.values import frozen
 PARTS = (
     "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
 )  # fmt: skip
-_WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
+_WHOLE = ("read_skill", "read_file", "fetch_feed", "summarize_today")  # shown whole: they know what is enough
 
 
 @frozen

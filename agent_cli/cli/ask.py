@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from agent_cli import headless
 from agent_cli.agent import loop
 from agent_cli.app import App, background
 from agent_cli.cli import answer as answers
@@ -147,7 +148,7 @@ def _converse(run: Run, asked: Question) -> None:
     shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.look())
 
 
-def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> answers.Heard:
+def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> headless.Heard:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
@@ -174,15 +175,10 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
 
 
 def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
-    model, notice = app.chat_model(app.db)
-    if notice and (model.name == "offline" or run.verbose):
-        run.note(notice)
-
     def refuse(call: ToolCall) -> None:
         run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
 
-    agent = app.agent(model, refuse)
-    return replace(agent, instructions=f"{agent.instructions}\n\n{asked.system}") if asked.system else agent
+    return headless.hire(app, refuse, run.note, asked.system, every=run.verbose)
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:

@@ -24,9 +24,10 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.repl.look import Look
+from agent_cli.repl.prose import Exact, shown
 from agent_cli.repl.sheet import sheet
 from agent_cli.repl.spinner import Spinner
-from agent_cli.text import clean, visible
+from agent_cli.text import visible
 
 _DIM = "2"
 
@@ -92,12 +93,12 @@ class Drawing:
     def say(self, text: str) -> None:
         """A line beside the answer."""
         self.end()
-        print(clean(text), file=self._out, flush=True)
+        print(shown(text, self._look), file=self._out, flush=True)
 
     def whisper(self, text: str) -> None:
         """A line beside the answer that matters less."""
         self.end()
-        text = clean(text)
+        text = shown(text, self._look)
         print(f"\x1b[{_DIM}m{text}\x1b[m" if self._look.colour else text, file=self._out, flush=True)
 
     def end(self) -> None:
@@ -166,4 +167,4 @@ def outcome(call: ToolCall, result: ToolResult) -> str:
 def question(call: ToolCall) -> str:
     """What is asked for before a call may run: its real arguments, without anything that cannot be seen."""
     arguments = json.dumps(call.arguments, ensure_ascii=False, indent=2)
-    return visible(f"The model wants to call {call.name} with {arguments}")
+    return Exact(visible(f"The model wants to call {call.name} with {arguments}"))
