@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing as closed_after
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,7 +22,7 @@ from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
 from agent_cli.cli.question import Form, Question
 from agent_cli.cli.run import Run
-from agent_cli.errors import Cancelled, TimedOut, UsageError
+from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions
 from agent_cli.messages import Message, Part, ToolCall
@@ -117,8 +118,20 @@ def answer(run: Run, asked: Question) -> None:
         sessions.release(app.db, session)
     app.after_turn(app.db)
     background(app)
+    _remind(app, run, asked)
     if asked.form == "code":
         answers.put_code(heard)
+
+
+def _remind(app: App, run: Run, asked: Question) -> None:
+    """One line of what has come up, where a person reads it."""
+    if not app.keeps or run.quiet or run.child or asked.form in ("json", "events"):
+        return
+    from agent_cli.repl import reminders  # after the answer: its request waits for nothing
+
+    with suppress(StoreError):  # it comes up at the next run
+        if told := reminders.beside(app):
+            run.note(told)
 
 
 def _converse(run: Run, asked: Question) -> None:

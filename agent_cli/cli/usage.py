@@ -29,6 +29,8 @@ COMMANDS = {
     "search": "Find what was said, noted, summarised or learned.",
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
+    "remind": "Keep something to do: agent remind call the dentist friday 3pm.",
+    "tasks": "List and change what is to be done.",
     "facts": "What is known about you.",
     "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
     "schedule": "Run prompts and skills by the clock.",

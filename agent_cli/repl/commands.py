@@ -31,6 +31,7 @@ from agent_cli.repl import (
     setting_commands,
     skill_commands,
     summary_commands,
+    task_commands,
 )  # fmt: skip
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
@@ -75,8 +76,8 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume",
-    "/review", "/sessions", "/skills", "/summary",
+    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/remind", "/rename",
+    "/resume", "/review", "/sessions", "/skills", "/summary", "/tasks",
 }  # fmt: skip
 
 
@@ -254,6 +255,8 @@ command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
 command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
+command("/remind TEXT WHEN")(task_commands.remind)
+command("/tasks [done|… ID]", completes=("task",))(task_commands.tasks_)
 command("/undo")(exchange_commands.undo)
 command("/retry [OPTIONS]")(exchange_commands.retry)
 command("/edit [N|ID WORDS]")(exchange_commands.edit)

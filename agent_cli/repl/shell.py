@@ -30,6 +30,7 @@ from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
 from agent_cli.repl.look import Look, decide, themed
 from agent_cli.repl.notices import Notices
+from agent_cli.repl.reminders import Reminders
 from agent_cli.repl.setting_commands import Theme
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
@@ -60,6 +61,7 @@ class Shell:
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
+        self._reminders = Reminders(app)
         self._ended_by = 0
         self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
@@ -202,7 +204,7 @@ class Shell:
         """Above the prompt, never during an answer."""
         with suppress(StoreError):  # what the person does next tells what is wrong with the file
             asked = self._line.application.is_running  # not so while a review or a question has the terminal
-            for line in self._notices.look() if self._app.keeps and asked else ():
+            for line in [*self._notices.look(), *self._reminders.look()] if self._app.keeps and asked else ():
                 self._say(line)
 
     async def _work(self, work: Work) -> None:
@@ -257,6 +259,9 @@ class Shell:
             self._say("Nothing is remembered without your yes. /help lists the commands.")
         with suppress(StoreBusy):  # it can be told at the next start
             for line in review.news(self._talk.reviewer):
+                self._say(line)
+        with suppress(StoreError):  # it comes up above the prompt
+            for line in self._reminders.greet():
                 self._say(line)
 
     def _leave(self) -> None:
