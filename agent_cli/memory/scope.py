@@ -54,3 +54,9 @@ def _remote(config: Path) -> str:
     url = re.sub(r"^\w+://", "", url.strip())
     url = re.sub(r"^[^/@]*@", "", url)  # a name or a token before the host is nobody's business
     return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")
+
+
+def short(path: str) -> str:
+    """A path for a person: the home folder as ~."""
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
