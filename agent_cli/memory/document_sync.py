@@ -11,6 +11,7 @@ import time as seconds
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from agent_cli import clock
 from agent_cli.memory import document_files, document_sections, document_text, documents, index
@@ -44,6 +45,12 @@ class Tally:
     @property
     def anything(self) -> bool:
         return bool(self.new or self.changed or self.moved or self.gone or self.failed)
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "new": self.new, "changed": self.changed, "moved": self.moved, "gone": self.gone, "failed": self.failed,
+            "unchanged": self.same, "taken_out": self.out, "kept": self.kept,
+        }  # fmt: skip
 
     def sentence(self) -> str:
         told = [

@@ -69,6 +69,11 @@ class Hit:
         return f"{scope.short(self.path)}, page {self.page}" if self.page else f"{scope.short(self.path)}:{self.line}"
 
     @property
+    def file(self) -> str:
+        """The same by its name alone."""
+        return self.where.rpartition("/")[2]
+
+    @property
     def handle(self) -> str:
         return ids.handle(self.kind, self.id)
 

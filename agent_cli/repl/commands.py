@@ -17,6 +17,7 @@ from agent_cli.memory import evidence, forget, notes, provenance, recall, recoll
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl import (
     answer_commands,
+    document_commands,
     exchange_commands,
     fact_commands,
     greeting,
@@ -65,7 +66,7 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume",
+    "/close", "/docs", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume",
     "/review", "/sessions", "/skills", "/summary",
 }  # fmt: skip
 
@@ -215,7 +216,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
 
 @command("/search WORDS")
 def search(conversation: Conversation, argument: str) -> Result:
-    """Find what was said, noted, summarised or learned."""
+    """Find what was said, noted, summarised, learned or stands in your documents."""
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
@@ -242,6 +243,7 @@ command("/update")(fact_commands.update)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
+command("/docs [add PATH|sync|rm PATH]", completes=("documents",))(document_commands.docs)
 command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
 command("/undo")(exchange_commands.undo)
 command("/retry [OPTIONS]")(exchange_commands.retry)

@@ -11,8 +11,14 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"]
-_KINDS: dict[str, tuple[str, ...]] = {"any": (), "working": ("message",), "note": ("note",), "fact": ("fact",)}
+Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact", "file"]
+_KINDS: dict[str, tuple[str, ...]] = {
+    "any": (),
+    "working": ("message",),
+    "note": ("note",),
+    "fact": ("fact",),
+    "file": ("section",),
+}
 
 
 @tool(risk="session")
@@ -63,7 +69,7 @@ def search_memory(
     max_days_ago: int = 0,
     max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes and facts: dated snippets with handles. timeline shows one whole."""
+    """Search earlier sessions, notes, facts and files: dated snippets with handles. timeline shows one whole."""
     now = context.time()
     allowed = Filter(
         context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
