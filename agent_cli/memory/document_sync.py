@@ -119,9 +119,9 @@ def _compared(db: Database, owner: str, among: Collection) -> _Found:
         if stamp is None:
             if path not in known and path not in other:  # else a link to what was met already, or another's
                 found.waiting[path] = each
-        elif (stamp[1] == size and stamp[2] == changed and not stamp[3]) or stamp[3] == LEFT_OUT:
+        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.passes(stamp[3])):
             found.same += 1
-        elif stamp[1] != size or stamp[2] != changed or document_text.passes(stamp[3]):
+        elif stamp[3] != LEFT_OUT:
             found.waiting[path] = each
     behind = tuple(f"{each.path}/" for each in found.closed)
     found.left = {path: stamp[0] for path, stamp in left.items() if not f"{path}/".startswith(behind)}
@@ -145,7 +145,7 @@ def _unmounted(root: str, synced_at: str | None) -> bool:
     try:
         empty, changed = not os.listdir(root), os.stat(root).st_mtime
     except OSError:
-        return True
+        return False
     return empty and synced_at is not None and changed < datetime.fromisoformat(synced_at).timestamp()
 
 
