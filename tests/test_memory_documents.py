@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import document_files, document_sync, documents, forgotten, index
+from agent_cli.llm import embedded
+from agent_cli.memory import document_files, document_sync, documents, forgotten, index, vectors
 from agent_cli.memory.document_sync import Tally
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
@@ -70,6 +71,7 @@ def test_a_file_changed_moved_and_deleted_gives_exactly_the_expected_hits(db, fo
         ("d4", "stay.md", 5, "bravo"), ("d5", "stay.md", 8, "charlie"),
     ]  # fmt: skip
 
+    assert db.rows("select title from document order by path") == [("",), ("",), ("A",)]
     (folder / "stay.md").write_text("# A\nalpha\n\nnew line\n\n# B\nbravissimo\n\n# C\ncharlie\n")
     (folder / "sub").mkdir()
     (folder / "move.md").rename(folder / "sub" / "moved.md")
@@ -85,6 +87,7 @@ def test_a_file_changed_moved_and_deleted_gives_exactly_the_expected_hits(db, fo
     assert found(db, "bravissimo") == [("d7", "stay.md:7")]
     assert found(db, "delta") == [("d2", "moved.md:1")]
     assert found(db, "charlie") == [("d5", "stay.md:10")]
+    assert db.rows("select title from document order by path") == [("A",), ("",)]
     assert told(sync(db)) == {"unchanged": 2}
 
 
@@ -151,10 +154,10 @@ def test_a_glob_takes_what_it_names(db, folder):
     assert sorted(name for _, name, *_ in sections(db)) == ["a.md", "b.md"]
 
 
-def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, folder, monkeypatch):
-    monkeypatch.setattr(document_sync.document_text, "LARGEST", 1000)
+def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, folder):
     (folder / "binary").write_bytes(b"\x7fELF\0\0\1")
-    (folder / "large.txt").write_text("x" * 1001)
+    with (folder / "large.txt").open("w") as large:
+        large.truncate(25_000_000)
     (folder / "photo.jpg").write_bytes(b"\xff\xd8")
     (folder / "scan.pdf").write_text("%PDF nonsense")
     (folder / "z.txt").write_text("fine")
@@ -163,7 +166,7 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, 
     assert told(add(db, folder)) == {"new": 1, "failed": 4}
     failed = [(os.path.basename(row["path"]), row["error"]) for row in documents.files(db, "person", failed=True)]
     assert failed == [
-        ("binary", "it is no text but binary"), ("large.txt", "it is too large: 0 MB, and at most 0 are read"),
+        ("binary", "it is no text but binary"), ("large.txt", "it is too large: 25 MB, and at most 20 are read"),
         ("photo.jpg", "it is no text: .jpg files are not read"),
         ("scan.pdf", "it cannot be taken apart as PDF (PdfStreamError)"),
     ]  # fmt: skip
@@ -329,3 +332,28 @@ def test_the_index_made_anew_finds_files_too(db, folder):
         pass
     assert found(db, "alpha") == [("d1", "a.txt:1")]
     assert db.value("select id from passage where kind = 'd'") == -1
+
+
+def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder):
+    embedder = embedded.EmbeddedEmbedder()
+    say(db, session, "Tomorrow I see the dentist")
+    (folder / "a.txt").write_text("The physician has office hours on Friday.")
+    (folder / "b.txt").write_text("Gravel for the garden path.")
+    among = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.floor)
+    add(db, folder)
+    index.refresh_all(db)
+    while vectors.fill(db, among, embedder.embed_documents):
+        pass
+
+    assert (vectors.count(db, among), vectors.missing(db, among)) == (3, 0)
+    [hit] = find(db, "Who may see a doctor?", meaning=embedder.embed_query, kinds=("section",)).hits
+    assert (hit.file, set(hit.legs)) == ("a.txt:1", {"meaning"})
+
+    (folder / "a.txt").write_text("Nothing of the kind, and of some length.")
+    sync(db)
+    while vectors.fill(db, among, embedder.embed_documents):
+        pass
+    assert db.rows(f"select id from {among.files.table} order by id") == [(-3,), (-2,)]
+    assert vectors.count(db, among) == 3
+    vectors.renew(db)
+    assert not db.rows("select 1 from sqlite_schema where name glob '*_1f'")

@@ -40,7 +40,6 @@ class Tally:
     same: int = 0
     out: int = 0
     kept: list[str] = field(default_factory=list)
-    condense: bool = False
 
     @property
     def anything(self) -> bool:
@@ -91,11 +90,8 @@ def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequen
         gone = [id for path, id in left.items() if path in known and known[path][0] == id]
         tally.gone += sum(known[path][3] != LEFT_OUT for path, id in left.items() if id in gone)
         if gone:
-            tally.condense |= documents.lose(db, gone)
+            documents.lose(db, gone)
         documents.synced(db, each.id, time())
-    if tally.condense:
-        for _ in index.condense(db):
-            yield "tidying the index"
 
 
 def queue(db: Database, now: datetime) -> None:

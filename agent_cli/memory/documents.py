@@ -21,7 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 LEFT_OUT = "you took it out"
-_MANY = 100  # sections from which they are erased soon instead of at once
+_MANY = 20  # sections from which a removal leaves their words in the pages of the index until it is condensed
 
 Stamp = tuple[int, int, int, str]
 """Of a document: id, size, time of its file in nanoseconds, error."""
@@ -157,12 +157,11 @@ def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clo
     return "failed" if read.error else told
 
 
-def lose(db: Database, gone: Sequence[int]) -> bool:
-    """Let documents go whose files are no more; whether their words are still to leave the index (index.condense)."""
+def lose(db: Database, gone: Sequence[int]) -> None:
+    """Let documents go whose files are no more."""
     with db.write():
-        many = erase(db, _sections_of(db, gone))
+        erase(db, _sections_of(db, gone), soon=True)
         db.execute("delete from document where id in (select value from json_each(?))", (json.dumps(list(gone)),))
-    return many
 
 
 def synced(db: Database, collection: int, now: datetime) -> None:
@@ -184,7 +183,9 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
         named = [id for id, path, collection in rows if collection not in whole and covered(path)]
         if not (whole or named):
             raise UsageError(f"{short(pattern)} is not among your documents; `agent docs list` shows them")
-        many = erase(db, _sections_of(db, [*inside, *named]))
+        going = _sections_of(db, [*inside, *named])
+        many = len(going) >= _MANY
+        erase(db, going, soon=many)
         db.execute("delete from document where collection_id in (select value from json_each(?))", (json.dumps(whole),))
         db.many("delete from collection where id = ?", [(id,) for id in whole])
         db.many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
@@ -192,22 +193,20 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
     return len(inside) + len(named), many
 
 
-def erase(db: Database, found: Sequence[int]) -> bool:
-    """Delete sections, out of the index first, and the titles of their files; whether index.condense is to be run.
+def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
+    """Delete sections, out of the index first. Runs in the caller's transaction.
 
-    They come back when their file changes, unless forgotten.py knows `hashed` of their texts.
-    Runs in the caller's transaction.
+    They come back when their file changes, unless forgotten.py knows `hashed` of their texts. `soon`: their words leave
+    the pages of the index when it is merged. To wipe them out at once takes 0.1 s a section, which is well spent on
+    what is to be forgotten, and not on a file that was edited.
     """
-    many, listed = len(found) >= _MANY, json.dumps(list(found))
+    listed = json.dumps(list(found))
     if found:
-        (index.erase_soon if many else index.erase_many)(db, "d", found)
-        db.execute(
-            """update document set title = '' where title <> '' and id in
-               (select document_id from section where id in (select value from json_each(?)))""",
-            (listed,),
-        )
-        db.execute("delete from section where id in (select value from json_each(?))", (listed,))
-    return many
+        (index.erase_soon if soon else index.erase_many)(db, "d", found)
+    if found and not soon:  # what a file is called by its first heading could say the same
+        of = "select document_id from section where id in (select value from json_each(?))"
+        db.execute(f"update document set title = '' where id in ({of})", (listed,))
+    db.execute("delete from section where id in (select value from json_each(?))", (listed,))
 
 
 def hashed(heading: str, text: str) -> list[str]:
@@ -341,7 +340,7 @@ def _keep(db: Database, owner: str, document: int, read: Read) -> list[int]:
     )
     kept = _paired(old, read.pieces)
     going = [row[0] for row in old if row[0] not in kept.values()]
-    erase(db, going)
+    erase(db, going, soon=True)
     rows = {row[0]: row for row in old}
     moment, minutes = _moment(read.changed_ns)
     for position, piece in enumerate(read.pieces):

@@ -26,7 +26,8 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         many, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
         for _ in index.condense(app.db) if condense else ():
             pass
-        return f"{short(pattern)}: {many} {'file is' if many == 1 else 'files are'} out of memory, and stay on the disk"
+        files = "1 file is" if many == 1 else f"{many} files are"
+        return f"{short(pattern)}: {files} out of memory; on the disk nothing changed"
     if verb == "add" and pattern:
         if not Path(document_files.base(pattern)).exists():
             raise UsageError(f"there is no {told.strip()}")
@@ -40,11 +41,15 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
 def _listed(conversation: Conversation) -> str:
     app = conversation.app
     lines = [
-        f"{short(row['pattern'])}: {row['files']} files, {row['sections']} sections"
+        f"{short(row['pattern'])}: {_many(row['files'], 'file')}, {_many(row['sections'], 'section')}"
         + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
         for row in documents.listing(app.db, app.scope.owner)
     ]
     return "\n".join(lines) or "no documents were added yet: /docs add PATH has a file or a folder read"
+
+
+def _many(count: int, of: str) -> str:
+    return f"{count} {of}{'' if count == 1 else 's'}"
 
 
 def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
