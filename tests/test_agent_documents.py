@@ -105,7 +105,7 @@ def test_the_model_searches_files_alone(context, folder):  # noqa: F811
     note(context.db, "The admin is called Ann")
     found = called(context, "search_memory", query="admin called", grain="file").text
     assert [line.partition(" (")[0] for line in found.splitlines()] == ["d1"]
-    assert f"({folder}/router.md:5) Router › Passwords" in found
+    assert f"{folder}/router.md:5 Router › Passwords" in found
 
 
 def test_the_line_above_the_prompt_names_the_file_shortly(context, folder):  # noqa: F811

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_cli.agent.desk import INDEX
 from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
@@ -15,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import document_files, document_sync, documents, index
 from agent_cli.memory.documents import Section
 from agent_cli.memory.scope import short
-from agent_cli.store import ids
+from agent_cli.store import ids, jobs
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True,
@@ -123,13 +124,15 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
         with Line(run.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
+            for done, total in app_.catching_up(app_.db) if tally.anything else ():
+                line.show(f"meaning: {done} of {total} sections")
     except KeyboardInterrupt:
         output.note(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there")
         raise
     for kept in tally.kept:
         output.note(kept)
     if tally.anything:
-        app_.catch_up(app_.db)
+        jobs.add(app_.db, INDEX, "all", app_.time())  # which merges what came in
     if as_json:
         output.put(tally.described())
     else:

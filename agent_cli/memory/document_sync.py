@@ -8,7 +8,7 @@ and what was read is found already. Ids come in the order of the names, so the r
 
 import os
 import time as seconds
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -75,15 +75,16 @@ class _Found:
 
 def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequence[str] | None = None) -> Iterator[str]:
     """Look at the collections of an owner, or those of these patterns; gives how far it has come, now and then."""
-    looked = []
+    looked, taken = [], documents.paths(db, owner)
     for each in documents.collections(db, owner):
         if only is None or each.pattern in only:
             yield f"{short(each.pattern)}: looking"
-            found = _compared(db, owner, each)
+            found = _compared(db, each, taken)
             if kept := _missing(each, found):
                 tally.kept.append(kept)
                 continue
             yield from _put(db, owner, each, found, time, tally)
+            taken |= dict.fromkeys(found.waiting, each.id)
             looked.append((each, found.left))
     for each, left in looked:  # only now: a file may have moved from one to another
         known = documents.stamps(db, each.id)
@@ -101,9 +102,9 @@ def queue(db: Database, now: datetime) -> None:
         jobs.add(db, JOB, "all", now)
 
 
-def _compared(db: Database, owner: str, among: Collection) -> _Found:
-    known, other = documents.stamps(db, among.id), documents.paths_besides(db, owner, among.id)
-    found = _Found()
+def _compared(db: Database, among: Collection, taken: Mapping[str, int]) -> _Found:
+    """`taken`: the collection that each file belongs to; where two name a file, the first has it."""
+    known, found = documents.stamps(db, among.id), _Found()
     left = dict(known)
     for each in document_files.walk(among.pattern):
         if isinstance(each, Gone):
@@ -113,7 +114,7 @@ def _compared(db: Database, owner: str, among: Collection) -> _Found:
         path, _, size, changed = each
         stamp = left.pop(path, None)
         if stamp is None:
-            if path not in known and path not in other:  # else a link to what was met already, or another's
+            if path not in taken:  # else a link to what was met already, or another's
                 found.waiting[path] = each
         elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.passes(stamp[3])):
             found.same += 1

@@ -15,7 +15,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import document_files, forgotten, index
 from agent_cli.memory.document_sections import Piece
-from agent_cli.memory.scope import Scope, place_of, short
+from agent_cli.memory.scope import Scope, place_of, short, where
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -79,11 +79,6 @@ _SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading,
     from section s join document d on d.id = s.document_id"""
 
 
-def where(path: str, line: int, page: int | None) -> str:
-    """As in ~/notes/router.md:14."""
-    return f"{short(path)}, page {page}" if page else f"{short(path)}:{line}"
-
-
 def collections(db: Database, owner: str) -> list[Collection]:
     rows = db.rows("select id, pattern, place, synced_at from collection where owner = ? order by id", (owner,))
     return [Collection(*row) for row in rows]
@@ -118,10 +113,9 @@ def stamps(db: Database, collection: int) -> dict[str, Stamp]:
     return {path: (id, size, changed, error) for path, id, size, changed, error in rows}
 
 
-def paths_besides(db: Database, owner: str, collection: int) -> frozenset[str]:
-    """What other collections have."""
-    sql = "select path from document where owner = ? and collection_id <> ?"
-    return frozenset(path for (path,) in db.rows(sql, (owner, collection)))
+def paths(db: Database, owner: str) -> dict[str, int]:
+    """Which collection each file belongs to."""
+    return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
 
 
 def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> str:

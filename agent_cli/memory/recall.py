@@ -53,7 +53,9 @@ class Hit:
     @property
     def label(self) -> str:
         """What must be told beside its words, or nothing."""
-        told = [f"summary of {self.period}"] if self.period else [self.where] if self.path else []
+        if self.path:
+            return self.where
+        told = [f"summary of {self.period}"] if self.period else []
         if self.place:
             told.append(f"true in {text.one_line(self.place, 60)}")
         if self.ended:
@@ -64,9 +66,7 @@ class Hit:
     @property
     def where(self) -> str:
         """Of a file its path and line, as in ~/notes/router.md:14; else nothing."""
-        if not self.path:
-            return ""
-        return f"{scope.short(self.path)}, page {self.page}" if self.page else f"{scope.short(self.path)}:{self.line}"
+        return scope.where(self.path, self.line, self.page) if self.path else ""
 
     @property
     def file(self) -> str:

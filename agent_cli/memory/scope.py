@@ -60,3 +60,8 @@ def short(path: str) -> str:
     """A path for a person: the home folder as ~."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+
+
+def where(path: str, line: int, page: int | None) -> str:
+    """A place in a file, as in ~/notes/router.md:14."""
+    return f"{short(path)}, page {page}" if page else f"{short(path)}:{line}"

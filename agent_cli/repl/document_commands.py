@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from agent_cli.agent.desk import INDEX
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -11,6 +12,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import document_files, document_sync, documents, index
 from agent_cli.memory.scope import short
 from agent_cli.repl.conversation import Conversation
+from agent_cli.store import jobs
 
 
 def docs(conversation: Conversation, argument: str) -> Work | str:
@@ -61,8 +63,11 @@ def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()
                 yield Progressed(step)
+            for done, total in app.catching_up(db) if tally.anything else ():
+                cancel.check()
+                yield Progressed(f"meaning: {done} of {total} sections")
             if tally.anything:
-                app.catch_up(db)
+                jobs.add(db, INDEX, "all", app.time())  # which merges what came in
             for kept in tally.kept:
                 yield Noticed(kept)
             yield Noticed(tally.sentence())
