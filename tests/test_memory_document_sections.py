@@ -185,3 +185,12 @@ def test_without_the_libraries_other_kinds_still_work(monkeypatch):
     assert cut("a.md", "x") == [(1, "a", "x")]
     monkeypatch.undo()
     importlib.import_module("bs4")
+
+
+def test_what_is_made_to_be_slow_is_not(tmp_path):
+    for name, words in (
+        ("a.txt", " " * 200_000),
+        ("a.md", "# " + "a " * 100_000 + "#"),
+        ("b.md", "\n \t" * 50_000 + "x"),
+    ):
+        assert len(cut(name, f"{words}\nend")) <= 2

@@ -17,7 +17,7 @@ from agent_cli.values import frozen
 LEAST, MOST = 200, 1200  # characters of a section
 _NAME = 80  # characters of what a definition is called
 _NAMES = 160  # and of several
-_LONGEST = 400  # of a line that begins a definition
+_LONGEST = 400  # of a line that is a heading or begins a definition
 
 _HEADING = Pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINED = Pattern(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -70,7 +70,8 @@ def markdown(text: str) -> Iterator[Block]:
         yield Block(1, "\n".join(lines[:at]), whole=True)
     begun = at  # where the present paragraph begins
     while at < len(lines):
-        heading, fence = _HEADING.match(lines[at]), _FENCE.match(lines[at])
+        heading = _HEADING.match(lines[at]) if len(lines[at]) <= _LONGEST else None
+        fence = _FENCE.match(lines[at])
         under = at > begun and lines[at - 1].strip() and _UNDERLINED.match(lines[at])
         if fence:
             yield from _lines(lines, begun, at)

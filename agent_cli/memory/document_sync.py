@@ -88,10 +88,10 @@ def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequen
             looked.append((each, found.left))
     for each, left in looked:  # only now: a file may have moved from one to another
         known = documents.stamps(db, each.id)
-        gone = [id for path, id in left.items() if path in known and known[path][0] == id]
-        tally.gone += sum(known[path][3] != LEFT_OUT for path, id in left.items() if id in gone)
+        gone = {path: id for path, id in left.items() if path in known and known[path][0] == id}
+        tally.gone += sum(known[path][3] != LEFT_OUT for path in gone)
         if gone:
-            documents.lose(db, gone)
+            documents.lose(db, list(gone.values()))
         documents.synced(db, each.id, time())
 
 

@@ -5,7 +5,6 @@ database. HTML and PDF need libraries of an extra, imported when such a file com
 """
 
 import codecs
-import hashlib
 import os
 import re
 import stat
@@ -44,13 +43,13 @@ _MARKS = (  # the longest first: that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
-_TOLD = re.compile(rb"(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)", re.I)
+_TOLD = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
 _SKIPPED = _set("script style template noscript svg head")
 _BLOCKS = _set(
     """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
     h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
 )
-_LINE = Pattern(r"[ \t\r\f\v\xa0]*\n[ \t\r\f\v\xa0]*\n\s*")
+_GAP = Pattern(r"\n(?:[ \t\f\v\xa0]*\n)+")
 
 
 class Unread(Exception):
@@ -106,6 +105,8 @@ def read(path: str) -> Raw:
             data += file.read(LARGEST - len(data) + 1)
     except OSError as error:
         raise Unread(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error
+    import hashlib  # 3 ms, and the start of a conversation reads no file
+
     return Raw(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
 
 
@@ -117,7 +118,7 @@ def passes(error: str) -> bool:
 def decode(data: bytes) -> str:
     """Text in whatever encoding: by its mark, as UTF-8, as the file itself tells, else as Windows wrote it."""
     mark = next((name for begin, name in _MARKS if data.startswith(begin)), None)
-    told = _TOLD.search(data, 0, 1024)
+    told = re.search(_TOLD, data[:1024])
     wide = _wide(data[:_SNIFFED])
     for name in (mark, wide, "utf-8", told and told[1].decode("ascii"), "cp1252", "latin-1"):
         try:
@@ -183,7 +184,7 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
 def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:
     """What blank lines part, with the lines on which they begin."""
     start, line = 0, first
-    for gap in _LINE.finditer(text):
+    for gap in _GAP.finditer(text):
         yield from _paragraph(text[start : gap.start()], line, page)
         line += text.count("\n", start, gap.end())
         start = gap.end()

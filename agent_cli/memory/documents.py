@@ -333,7 +333,8 @@ def _keep(db: Database, owner: str, document: int, read: Read) -> list[int]:
         (document,),
     )
     kept = _paired(old, read.pieces)
-    going = [row[0] for row in old if row[0] not in kept.values()]
+    stay = set(kept.values())
+    going = [row[0] for row in old if row[0] not in stay]
     erase(db, going, soon=True)
     rows = {row[0]: row for row in old}
     moment, minutes = _moment(read.changed_ns)
@@ -362,13 +363,14 @@ def _paired(old: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> dict[int
     kept: dict[int, int] = {}
     for heading in (True, False):
         free: dict[tuple[str, str], list[int]] = {}
-        for row in old:
-            if row[0] not in kept.values():
+        stay = set(kept.values())
+        for row in reversed(old):  # so that the first of several that say the same is taken first
+            if row[0] not in stay:
                 free.setdefault((row[4] if heading else "", row[5]), []).append(row[0])
         for position, piece in enumerate(pieces):
             waiting = free.get((piece.heading if heading else "", piece.text))
             if position not in kept and waiting:
-                kept[position] = waiting.pop(0)
+                kept[position] = waiting.pop()
     return kept
 
 
