@@ -300,6 +300,21 @@ def test_names_that_are_no_text_and_times_that_no_calendar_has_are_kept(db, fold
     assert found(db, "alpha") == [("d1", "caf\ufffd.txt:1")]
 
 
+def test_the_name_of_a_file_cannot_drive_the_terminal(db, folder):
+    (folder / "evil\x1b]0;x\x07\nname.txt").write_text("alpha")
+    add(db, folder)
+    assert found(db, "alpha") == [("d1", "evil]0;x name.txt:1")]
+
+
+def test_what_is_said_is_indexed_before_files(db, session, folder):
+    (folder / "a.txt").write_text("alpha")
+    add(db, folder)
+    db.execute("insert into stale values ('d', 1)")
+    say(db, session, "bravo")
+    index.refresh(db, 1)
+    assert db.rows("select kind from stale") == [("d",)]
+
+
 def test_a_collection_is_looked_at_again_by_a_job_when_an_hour_has_passed(db, folder):
     document_sync.queue(db, NOON)
     assert not jobs.waits(db, document_sync.JOB)

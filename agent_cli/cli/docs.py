@@ -113,8 +113,8 @@ def rm(context: typer.Context, paths: Paths) -> None:
 def _there(told: str) -> str:
     """As it is kept. Raises UsageError where there is no such file, and nothing a glob could be of."""
     pattern = document_files.absolute(told, os.getcwd())
-    if not Path(document_files.base(pattern)).exists():
-        raise UsageError(f"there is no {told}")
+    if not told.strip() or not Path(document_files.base(pattern)).exists():
+        raise UsageError(f"there is no file or folder {told!r}")
     return pattern
 
 

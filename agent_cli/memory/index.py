@@ -20,6 +20,10 @@ FILES = "d"  # passages of this kind have ids below zero: so files and talk are 
 
 T = TypeVar("T")
 
+# Files come last: there may be very many, and they may wait. Each half is a range of the key.
+_STALE = """select kind, row from stale where kind > 'd' union all select kind, row from stale where kind <= 'd'
+    limit ?"""
+
 _FILE_IDS = "file passages"  # how many ids below zero were given
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BATCH = 500
@@ -98,7 +102,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
     try:
         with db.write():
             names = _names(db)
-            stale = db.rows("select kind, row from stale order by kind = 'd' limit ?", (limit,))  # talk comes first
+            stale = db.rows(_STALE, (limit,))
             for letter in KINDS:
                 rows = json.dumps([row for kind, row in stale if kind == letter])
                 _remove(db, names, letter, rows)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from agent_cli.text import clean
 from agent_cli.values import frozen
 
 PERSON = "person"
@@ -59,7 +60,8 @@ def _remote(config: Path) -> str:
 def short(path: str) -> str:
     """A path for a person: the home folder as ~."""
     home = str(Path.home())
-    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+    shown = f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+    return clean(shown).replace("\n", " ").replace("\t", " ")
 
 
 def where(path: str, line: int, page: int | None) -> str:

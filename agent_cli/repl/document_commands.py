@@ -32,7 +32,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         return f"{short(pattern)}: {files} out of memory; on the disk nothing changed"
     if verb == "add" and pattern:
         if not Path(document_files.base(pattern)).exists():
-            raise UsageError(f"there is no {told.strip()}")
+            raise UsageError(f"there is no file or folder {told.strip()!r}")
         documents.add(app.db, app.scope, pattern, app.time)
         return _syncing(conversation, [pattern])
     if argument == "sync":
