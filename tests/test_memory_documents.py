@@ -238,8 +238,12 @@ def test_taken_out_is_out_at_once_and_stays_out_until_it_is_added_again(db, fold
 def test_a_file_of_two_collections_is_read_once(db, folder):
     (folder / "a.txt").write_text("alpha")
     add(db, folder / "a.txt")
-    assert told(add(db, folder)) == {"unchanged": 1}
+    assert told(add(db, folder)) == {"unchanged": 1, "elsewhere": 1}
     assert [section[0] for section in sections(db)] == ["d1"]
+
+    documents.remove(db, "person", str(folder / "a.txt"), noon)  # of the one it goes, of the other it is left out
+    sync(db)
+    assert (sections(db), [row["left_out"] for row in documents.listing(db, "person")]) == ([], [1])
 
 
 def test_what_was_forgotten_is_not_brought_back(db, folder):

@@ -39,6 +39,7 @@ class Tally:
     failed: int = 0
     same: int = 0
     out: int = 0
+    elsewhere: int = 0  # what another collection has already
     kept: list[str] = field(default_factory=list)
 
     @property
@@ -48,7 +49,7 @@ class Tally:
     def described(self) -> dict[str, Any]:
         return {
             "new": self.new, "changed": self.changed, "moved": self.moved, "gone": self.gone, "failed": self.failed,
-            "unchanged": self.same, "taken_out": self.out, "kept": self.kept,
+            "unchanged": self.same, "elsewhere": self.elsewhere, "taken_out": self.out, "kept": self.kept,
         }  # fmt: skip
 
     def sentence(self) -> str:
@@ -57,6 +58,7 @@ class Tally:
             for many, name in (
                 (self.new, "new"), (self.changed, "changed"), (self.moved, "moved"), (self.gone, "gone"),
                 (self.failed, "not readable (agent docs list --failed)"), (self.same, "unchanged"),
+                (self.elsewhere, "added before with something else"),
             )
             if many
         ]  # fmt: skip
@@ -71,6 +73,7 @@ class _Found:
     left: dict[str, int] = field(default_factory=dict)  # documents that were not met
     closed: list[Gone] = field(default_factory=list)
     same: int = 0
+    elsewhere: int = 0
 
 
 def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequence[str] | None = None) -> Iterator[str]:
@@ -114,8 +117,10 @@ def _compared(db: Database, among: Collection, taken: Mapping[str, int]) -> _Fou
         path, _, size, changed = each
         stamp = left.pop(path, None)
         if stamp is None:
-            if path not in taken:  # else a link to what was met already, or another's
+            if path not in taken:
                 found.waiting[path] = each
+            elif taken[path] != among.id:  # else a link to what was met already
+                found.elsewhere += 1
         elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.passes(stamp[3])):
             found.same += 1
         elif stamp[3] != LEFT_OUT:
@@ -148,6 +153,7 @@ def _unmounted(root: str, synced_at: str | None) -> bool:
 
 def _put(db: Database, owner: str, among: Collection, found: _Found, time: clock.Clock, tally: Tally) -> Iterator[str]:
     tally.same += found.same
+    tally.elsewhere += found.elsewhere
     for each in found.closed:
         tally.kept.append(f"{short(each.path)} cannot be looked into ({each.why}): what was known of it stays")
     done = 0

@@ -166,15 +166,24 @@ def synced(db: Database, collection: int, now: datetime) -> None:
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[int, bool]:
     """Take files out of memory; how many there were, and whether index.condense has still to be run.
 
-    Collections that lie within go whole; of others the files that are named are left out from now on.
+    Collections that lie within go whole; what others name too is left out of these from now on.
     Raises UsageError when nothing of it was ever added.
     """
     covered = document_files.covers(pattern)
     with db.write():
-        whole = [each.id for each in collections(db, owner) if each.pattern == pattern or covered(each.pattern)]
+        every = collections(db, owner)
+        whole = [each.id for each in every if each.pattern == pattern or covered(each.pattern)]
+        others = [(each.id, document_files.covers(each.pattern)) for each in every if each.id not in whole]
         rows = db.rows("select id, path, collection_id from document where owner = ? and error <> ?", (owner, LEFT_OUT))
-        inside = [id for id, _, collection in rows if collection in whole]
-        named = [id for id, path, collection in rows if collection not in whole and covered(path)]
+        inside, named = list[int](), list[int]()
+        for id, path, collection in rows:
+            if collection not in whole and covered(path):
+                named.append(id)
+            elif collection in whole:
+                other = next((other for other, has in others if has(path)), None)
+                (inside if other is None else named).append(id)
+                if other is not None:
+                    db.execute("update document set collection_id = ? where id = ?", (other, id))
         if not (whole or named):
             raise UsageError(f"{short(pattern)} is not among your documents; `agent docs list` shows them")
         going = _sections_of(db, [*inside, *named])
