@@ -6,7 +6,7 @@ Nothing here draws or parses; the command line, the session and the server each 
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -205,7 +205,15 @@ class App:
 
     def catch_up(self, db: Database) -> None:
         """After many rows came in: index their words now, and their meaning now or by a job."""
-        if self.ready_to_search(db) and not self.meaning.inline(db):
+        for _ in self.catching_up(db):
+            pass
+
+    def catching_up(self, db: Database) -> Iterator[tuple[int, int]]:
+        """The same; gives (done, all) where it makes vectors itself."""
+        index.refresh_all(db)
+        if self.meaning.inline(db):
+            yield from self.meaning.fill(db)
+        elif self.meaning.question(db):
             jobs.add(db, INDEX, "all", self.time())
 
     def listen(

@@ -175,6 +175,17 @@ def _tasks(app: App, told: str) -> Iterator[Offer]:
             yield Offer(verb, "", len(told))
 
 
+def _documents(app: App, told: str) -> Iterator[Offer]:
+    """What /docs does, then a path."""
+    verb, blank, path = told.partition(" ")
+    if blank:
+        yield from _paths(path.removeprefix('"'), quoted=path.startswith('"')) if verb in ("add", "rm") else ()
+        return
+    for name in ("add", "rm", "sync"):
+        if name.startswith(verb):
+            yield Offer(name, "", len(verb))
+
+
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "command": lambda app, told: _commands(told, "" if told.startswith("/") else "/"),
     "session": _handles("session", whole=True),
@@ -186,5 +197,6 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "model": _models,
     "setting": _settings,
     "period": _periods,
+    "documents": _documents,
     "file": lambda app, told: _paths(told),
 }
