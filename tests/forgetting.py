@@ -7,19 +7,24 @@ from agent_cli import clock, text
 from agent_cli.llm import embedded
 from agent_cli.memory import (
     adoption,
+    document_sync,
+    documents,
     facts,
     index,
     jottings,
     log,
     notes,
     periods,
+    occasions,
     prompts,
     recollections,
     rolling,
+    schedules,
     sessions,
     skill_file,
     skills,
     summaries,
+    tasks,
     vectors,
 )
 from agent_cli.memory.recall import Hit
@@ -49,7 +54,7 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
 
 def learn(db, session, name, body, yes=True):
     """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
-    told = skill_file.compose(name, f"How to {name}", body)
+    told = skill_file.compose(name, f"How to: {body}", body)
     made = skills.propose(db, "person", told, noon, session=session)
     return skills.accept(db, made, noon) if yes else made
 
@@ -64,7 +69,53 @@ def teach(db, session, secret):
     skills.hide(db, learn(db, session, "shout", f"Shout {secret} loudly."), noon)
 
 
-def spread(db, secret, embed=False):
+def keep_files(db, folder, secret):
+    """A file that says the secret in its text, one in its heading, one in its title and one in its name, of a glob."""
+    folder.mkdir()
+    (folder / "safe.md").write_text(f"# Safe\n\nTurn it to {secret} and pull.\n\n# Garden\n\nBeans in May.\n")
+    (folder / "head.md").write_text(f"# Doors\n\nAll shut.\n\n## The {secret} door\n\nIt is green.\n")
+    (folder / "title.html").write_text(f"<title>On {secret}</title><p>It is said to be long.</p>")
+    (folder / f"{secret}.txt").write_text("Nothing else is in here.\n")
+    for pattern in (str(folder), f"{folder}/{secret}*"):
+        documents.add(db, HERE, pattern, noon)
+    sync(db)
+    with db.write():
+        db.execute("update document set error = ? where path like '%.txt'", (f"{secret} cannot be read",))
+
+
+def sync(db):
+    """Look at all files once more; what was found."""
+    tally = document_sync.Tally()
+    for _ in document_sync.sync(db, "person", noon, tally):
+        pass
+    return tally
+
+
+def set_for_later(db, session, asked, secret):
+    """Tasks and schedules, by hand and by a model; and the key of a caller's request."""
+    tasks.add(db, HERE, f"open the safe with {secret}", None, noon, session=session)
+    due = occasions.read("tomorrow 9:00", NOON, "Europe/Vienna")
+    tasks.add(db, HERE, "call the smith", due, noon, origin="model", session=session, message=asked)
+    with db.write():
+        db.execute("update task set told = ? where id = 2", (f"when {secret} is due",))
+    schedules.add(db, HERE, "0 7 * * *", noon, prompt=f"What is new about {secret}?", zone="UTC")
+    schedules.add(db, HERE, "0 8 * * *", noon, prompt="hello", zone="UTC", target="file", target_path=f"/x/{secret}")
+    schedules.add(
+        db, HERE, "0 9 * * *", noon, skill="shout", zone="UTC", target="command",
+        target_path=json.dumps(["sendmail", secret]),
+    )  # fmt: skip
+    schedules.add(db, HERE, "0 9 * * *", noon, prompt="brief me", zone="UTC")
+    with db.write():
+        db.execute("update schedule set skill = ? where id = 3", (f"shout-{secret}",))
+        db.execute("update schedule set error = ?, last_session = ? where id = 4", (f"no {secret}", session))
+        for key, message in (("plain", asked), (f"key {secret}", None)):
+            db.execute(
+                "insert into answered (owner, key, hash, session_id, message_id, at) values ('person', ?, '', ?, ?, ?)",
+                (key, session, message, clock.utc(NOON)),
+            )
+
+
+def spread(db, secret, embed=False, files=None):
     """The secret in every table that can hold it; gives the session's number and bytes of its vectors."""
     session = sessions.start(db, HERE, NOON)
     asked = log.say(db, session, HERE, [Part(f"The code of my safe is {secret}.", "typed")], NOON)
@@ -78,6 +129,10 @@ def spread(db, secret, embed=False):
     fact = adoption.add(db, HERE, claim, noon).fact
     adoption.edit(db, fact, "The code of the safe is not told to anybody", noon)
     other = adoption.add(db, HERE, adoption.claim(f"{secret} opens the safe", "typed", message=asked), noon).fact
+    apart = adoption.add(db, HERE, adoption.claim("The smith knows it", "typed", message=asked), noon).fact
+    with db.write():
+        db.execute("update fact set subject = ?1, object = ?1 where id = ?2", (secret, apart.id))
+        db.execute("insert into fact_source values (?, ?, ?, '')", (apart.id, reply, f"I keep {secret}"))
     jottings.add(db, session, f"jotted {secret}", NOON)
     sessions.rename(db, session, f"Safe {secret}")
     rolling.fold(db, session, reply, NOON)
@@ -93,13 +148,16 @@ def spread(db, secret, embed=False):
     prompts.add(db, HERE, session, f"The code of my safe is {secret}.", NOON)
     sessions.mark_closed(db, session, NOON)
     later = sessions.start(db, HERE, NOON)
+    set_for_later(db, session, asked, secret)
+    if files:
+        keep_files(db, files, secret)
     question = log.say(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
     recollections.keep(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
     sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     with db.write():
         db.execute(
-            "insert into fact_test (uid, owner, question, mention, at) values ('T', 'person', 'code?', ?, '')",
+            "insert into fact_test (uid, owner, question, mention, at) values ('T', 'person', ?1 || '?', ?1, '')",
             (secret,),
         )
     index.refresh_all(db)
@@ -113,6 +171,7 @@ def spread(db, secret, embed=False):
             pass
         words = db.rows("select id from passage_text where instr(own, ?)", (secret,))
         for (id,) in words:
-            vector = db.value(f"select e from {among.table} where id = ?", (id,))
+            table = (among if id > 0 else among.files).table
+            vector = db.value(f"select e from {table} where id = ?", (id,))
             bytes_of.append(vector[64:80])
     return session, note.handle, bytes_of

@@ -43,6 +43,11 @@ from tests.test_agent_worker import desk
 from tests.turns import close_with
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
+UNTOLD = """
+    session.place session.source session.external_id message.place message.author message.parts message.answers
+    message.tool message.external_id tool_call.call_id note.place summary.place fact.place fact.source task.place
+    collection.place schedule.place prompt.place caller.name caller.owner skill.name fact.predicate
+""".split()  # where a thing was said, and names that are made of few letters or given by programs
 FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
 
 
@@ -73,9 +78,10 @@ def about(db, words):
 
 
 @pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
-def test_a_secret_in_every_table_leaves_no_trace(file, secret):
-    _, _, vectors = forgetting.spread(file, secret, embed=True)
+def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
+    _, _, vectors = forgetting.spread(file, secret, embed=True, files=tmp_path / "files")
     assert traces(file.path, secret) > 0
+    assert unsaid(file, secret) == []
     assert vectors
 
     receipt = evidence.erase(file, about(file, secret), noon)
@@ -88,14 +94,41 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret):
     assert handles(file, secret) == []
     assert file.rows("pragma foreign_key_check") == file.rows("select * from recollection") == []
     assert file.value("pragma integrity_check") == "ok"
+    assert file.rows("select text from task") == file.rows("select * from answered") == []
+    assert file.rows("select id, error, last_session from schedule") == [(4, "", None)]
+    left = [("Doors", "All shut."), ("Garden", "Beans in May.")]
+    assert file.rows("select heading, text from section order by heading") == left
+    assert [
+        count for (count,) in file.rows("select count(*) from document union all select count(*) from collection")
+    ] == [3, 1]
+
+    for _ in range(2):
+        forgetting.sync(file)
+        assert traces(file.path, secret) == 0
+    for path in (tmp_path / "files").iterdir():
+        path.write_bytes(path.read_bytes() + b"\n\n<p>and more</p>\n")
+    forgetting.sync(file)
+    assert file.value("select count(*) from section where text like '%and more%'") == 3
+    assert traces(file.path, secret) == 0
+
+
+def unsaid(db, secret):
+    """The columns that hold words, and of which none holds the secret."""
+    return [
+        f"{table}.{name}" for table, names in columns.WORDS.items() if table not in columns.DERIVED
+        for name in names.split() if f"{table}.{name}" not in UNTOLD
+        and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
+    ]  # fmt: skip
 
 
 def test_naming_the_session_and_the_note_erases_the_same(file):
     session, note, _ = forgetting.spread(file, SECRET)
 
-    receipt = erase(file, f"s{session}", note)
+    receipt = erase(file, f"s{session}", note, "t1", "c1", "c2", "c3")
 
     assert receipt.clean, receipt
+    assert file.rows("select * from task") == file.rows("select * from answered") == []
+    assert file.rows("select id, error, last_session from schedule") == [(4, "", None)]
     assert traces(file.path, SECRET) == 0
     assert file.rows("select id, opening from session") == [(2, None)]
     assert file.rows("select text from message") == [("What is the code?",)]
@@ -277,7 +310,7 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
 
 @pytest.mark.parametrize(("told", "said"), [
     ("m9", "there is no message m9; `agent search` finds what there is"),
-    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3, y7 or k2, or name words with --topic"),
+    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with --topic"),
 ])  # fmt: skip
 def test_what_is_not_there_is_said(db, told, said):
     with pytest.raises(UsageError, match=re.escape(said)):

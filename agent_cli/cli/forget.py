@@ -24,7 +24,7 @@ def command(
     context: typer.Context,
     handles: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]…", help="As in m9, n4, f12, s3, y7, k2.", show_default=False),
+        typer.Argument(metavar="[ID]…", help="As in m9, n4, f12, s3, y7, k2, t4, d12, c3.", show_default=False),
     ] = None,
     about: Annotated[str | None, typer.Option("--topic", help="All that says this, in these words.")] = None,
     session: Annotated[list[str] | None, typer.Option("--session", help="A session with all that was said.")] = None,
@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Erase for good, with all that came of it; `rm` only hides.
 
-    A message takes its answer with it. Without anything it finishes what another program held up. Exit code 8: it is
+    A message takes its answer with it, and the tasks it was the reason of. Of files the words go, and no sync brings
+    them back; the files stay on the disk, and a time alone means nothing of them. Without anything it finishes what another program held up. Exit code 8: it is
     deleted, and something still holds words of it.
     """
     app_: App = context.obj.app()
@@ -104,10 +105,13 @@ def _resume(app_: App, words: str, as_json: bool) -> None:
 def _tell(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
     """Print the receipt. Raises TracesLeft, or ends with its exit code."""
     if as_json:
-        output.put({"erased": plan.counts if plan else {}, **receipt.described()})
+        files = list(plan.files) if plan else []
+        output.put({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
         raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
     if plan:
         output.say(f"erased: {plan.counted}")
+        for line in plan.files:
+            output.say(line)
     if not receipt.clean:
         raise TracesLeft(receipt.sentence())
     output.say(receipt.sentence())

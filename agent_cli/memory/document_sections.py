@@ -14,6 +14,7 @@ from agent_cli.memory.document_text import Block
 from agent_cli.text import Pattern, whole
 from agent_cli.values import frozen
 
+ABOVE, BETWEEN = " › ", "\n\n"  # stand between headings, and between paragraphs
 LEAST, MOST = 200, 1200  # characters of a section
 _NAME = 80  # characters of what a definition is called
 _NAMES = 160  # and of several
@@ -140,7 +141,7 @@ def code_sections(blocks: Iterable[Block]) -> Iterator[Piece]:
     yield from _packed(_names(held), held, "\n\n\n")
 
 
-def _packed(heading: str, blocks: Sequence[Block], between: str = "\n\n") -> Iterator[Piece]:
+def _packed(heading: str, blocks: Sequence[Block], between: str = BETWEEN) -> Iterator[Piece]:
     """Blocks below the same heading, as few sections as may be."""
     held: list[Block] = []
     for block in (part for each in blocks for part in _cut(each)):
@@ -181,7 +182,7 @@ def _size(held: Sequence[Block]) -> int:
 
 
 def _path(above: Sequence[Block]) -> str:
-    return " › ".join(block.text for block in above)
+    return ABOVE.join(block.text for block in above)
 
 
 def _names(held: Sequence[Block]) -> str:

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory import document_files, document_sections, document_text, documents, index
+from agent_cli.memory import document_files, document_forgotten, document_sections, document_text, documents, index
 from agent_cli.memory.document_files import File, Gone
 from agent_cli.memory.document_text import Unread
 from agent_cli.memory.documents import LEFT_OUT, Collection, Read
 from agent_cli.memory.scope import short
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
-from agent_cli.text import whole
+from agent_cli.text import counted, whole
 
 JOB = "documents"  # the kind of a job
 EVERY = timedelta(hours=1)  # how long after the last look at a collection the job is queued again
@@ -40,6 +40,7 @@ class Tally:
     same: int = 0
     out: int = 0
     elsewhere: int = 0  # what another collection has already
+    forgotten: int = 0  # of which the person had something erased
     kept: list[str] = field(default_factory=list)
 
     @property
@@ -49,7 +50,8 @@ class Tally:
     def described(self) -> dict[str, Any]:
         return {
             "new": self.new, "changed": self.changed, "moved": self.moved, "gone": self.gone, "failed": self.failed,
-            "unchanged": self.same, "elsewhere": self.elsewhere, "taken_out": self.out, "kept": self.kept,
+            "unchanged": self.same, "elsewhere": self.elsewhere, "taken_out": self.out,
+            "forgotten": self.forgotten, "kept": self.kept,
         }  # fmt: skip
 
     def sentence(self) -> str:
@@ -62,7 +64,8 @@ class Tally:
             )
             if many
         ]  # fmt: skip
-        return f"documents: {', '.join(told) or 'no files'}"
+        of = f"of {counted(self.forgotten, 'file')} what you had erased stays out; to have it again, write it down"
+        return "\n".join([f"documents: {', '.join(told) or 'no files'}", *([of] if self.forgotten else [])])
 
 
 @dataclass
@@ -72,7 +75,7 @@ class _Found:
     waiting: dict[str, File] = field(default_factory=dict)  # to be read
     left: dict[str, int] = field(default_factory=dict)  # documents that were not met
     closed: list[Gone] = field(default_factory=list)
-    same: int = 0
+    same: list[str] = field(default_factory=list)
     elsewhere: int = 0
 
 
@@ -83,6 +86,7 @@ def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequen
         if only is None or each.pattern in only:
             yield f"{short(each.pattern)}: looking"
             found = _compared(db, each, taken)
+            tally.forgotten += _leave_out(db, found, asked=only is not None)
             if kept := _missing(each, found):
                 tally.kept.append(kept)
                 continue
@@ -122,12 +126,20 @@ def _compared(db: Database, among: Collection, taken: Mapping[str, int]) -> _Fou
             elif taken[path] != among.id:  # else a link to what was met already
                 found.elsewhere += 1
         elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.passes(stamp[3])):
-            found.same += 1
+            found.same.append(path)
         elif stamp[3] != LEFT_OUT:
             found.waiting[path] = each
     behind = tuple(f"{each.path}/" for each in found.closed)
     found.left = {path: stamp[0] for path, stamp in left.items() if not f"{path}/".startswith(behind)}
     return found
+
+
+def _leave_out(db: Database, found: _Found, *, asked: bool) -> int:
+    """Read no file that was erased by its path; how many there are, and `asked`, of how many others a part was."""
+    out = document_forgotten.named(db, found.waiting)
+    for path in out:
+        del found.waiting[path]
+    return len(out) + (len(document_forgotten.lessened(db, found.same)) if asked else 0)
 
 
 def _missing(among: Collection, found: _Found) -> str:
@@ -152,7 +164,7 @@ def _unmounted(root: str, synced_at: str | None) -> bool:
 
 
 def _put(db: Database, owner: str, among: Collection, found: _Found, time: clock.Clock, tally: Tally) -> Iterator[str]:
-    tally.same += found.same
+    tally.same += len(found.same)
     tally.elsewhere += found.elsewhere
     for each in found.closed:
         tally.kept.append(f"{short(each.path)} cannot be looked into ({each.why}): what was known of it stays")
@@ -160,8 +172,8 @@ def _put(db: Database, owner: str, among: Collection, found: _Found, time: clock
     for batch in _batches(list(found.waiting.values())):
         with db.write():
             for read in batch:
-                told = documents.put(db, owner, among, read, time)
-                setattr(tally, told, getattr(tally, told) + 1)
+                for told in documents.put(db, owner, among, read, time):
+                    setattr(tally, told, getattr(tally, told) + 1)
         index.refresh_all(db)
         done += len(batch)
         yield f"{short(among.pattern)}: {done} of {len(found.waiting)} files read"

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import document_files, forgotten, index
+from agent_cli.memory import document_files, document_forgotten, index
 from agent_cli.memory.document_sections import Piece
 from agent_cli.memory.scope import Scope, place_of, short, where
 from agent_cli.store import events, ids
@@ -118,8 +118,8 @@ def paths(db: Database, owner: str) -> dict[str, int]:
     return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
 
 
-def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> str:
-    """Keep what was read of a file; says what became of it: new, changed, moved, same, failed, out.
+def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> tuple[str, ...]:
+    """Keep what was read of a file; says what became of it: new, changed, moved, same, failed, out, forgotten.
 
     Runs in the caller's transaction. It goes by what stands in the file now, so two that sync at once write it once.
     """
@@ -127,28 +127,32 @@ def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clo
         "select id, hash, error, collection_id from document where owner = ? and path = ?", (owner, read.path)
     )
     if known and known[2] == LEFT_OUT:
-        return "out"
+        return ("out",)
     if known and read.hash and known[1] == read.hash and not known[2] and not read.error:
         _stamp(db, known[0], read, time)
-        return "same"
-    told = "changed"
+        return ("same",)
+    told, was = "changed", ""
     if known is None:
+        if document_forgotten.named(db, [read.path]):
+            return ("forgotten",)
         known, told = _moved(db, owner, read), "moved"
+        if known:
+            was = db.value("select path from document where id = ?", (known[0],))
         if known and known[2] == LEFT_OUT:
             _stamp(db, known[0], read, time)
-            return "out"
+            return ("out",)
     if known is None:
         known, told = (_insert(db, owner, among, read, time), "", "", among.id), "new"
     _stamp(db, known[0], read, time)
-    safe = _not_forgotten(db, read)
+    left = document_forgotten.left(db, read.path, was, read.title, read.pieces, time())
     db.execute(
         "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
-        (read.hash, safe.title, read.error, among.id, known[0]),
+        (read.hash, left.title, read.error, among.id, known[0]),
     )
-    kept = _keep(db, owner, known[0], safe)
+    kept = _keep(db, owner, known[0], read, left.pieces)
     if kept and known[3] != among.id:
         index.again(db, "d", kept)  # they stand in another place now
-    return "failed" if read.error else told
+    return ("failed" if read.error else told, *(["forgotten"] if left.less else []))
 
 
 def lose(db: Database, gone: Sequence[int]) -> None:
@@ -199,26 +203,27 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
 def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
     """Delete sections, out of the index first. Runs in the caller's transaction.
 
-    They come back when their file changes, unless forgotten.py knows `hashed` of their texts. `soon`: their words leave
-    the pages of the index when it is merged. To wipe them out at once takes 0.1 s a section, which is well spent on
-    what is to be forgotten, and not on a file that was edited.
+    They come back when their file changes, unless document_forgotten.py knows them. `soon`: their words leave the pages
+    of the index when it is merged. To wipe them out at once takes 0.1 s a section, which is well spent on what is to be
+    forgotten, and not on a file that was edited.
     """
-    listed = json.dumps(list(found))
     if found:
         (index.erase_soon if soon else index.erase_many)(db, "d", found)
-    if found and not soon:  # what a file is called by its first heading could say the same
-        of = "select document_id from section where id in (select value from json_each(?))"
-        db.execute(f"update document set title = '' where id in ({of})", (listed,))
-    db.execute("delete from section where id in (select value from json_each(?))", (listed,))
+        db.execute("delete from section where id in (select value from json_each(?))", (json.dumps(list(found)),))
 
 
-def hashed(heading: str, text: str) -> list[str]:
-    """What is remembered by its hash of a section that is forgotten: all of it, and each of its paragraphs.
+def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
+    """Delete sections, documents with all they have, and collections that have no more documents.
 
-    A paragraph is, because the file may be cut elsewhere when it changes.
+    Whether the index must be written anew, for of so many the words are left in it. Runs in the caller's transaction.
     """
-    parts = [part for part in text.split("\n\n") if len(part.strip()) >= forgotten.SHORT]
-    return list(dict.fromkeys([text, *parts, *([heading] if len(heading) >= forgotten.SHORT else [])]))
+    many = len(sections) > _MANY
+    of = "select document_id from section where id in (select value from json_each(?))"
+    db.execute(f"update document set title = '' where id in ({of})", (json.dumps(list(sections)),))
+    erase(db, sections, soon=many)
+    for table, gone in (("document", whole), ("collection", collections)):
+        db.execute(f"delete from {table} where id in (select value from json_each(?))", (json.dumps(list(gone)),))
+    return many
 
 
 def get(db: Database, id: int, owner: str) -> Section:
@@ -317,37 +322,19 @@ def _stamp(db: Database, id: int, read: Read, time: clock.Clock) -> None:
     )
 
 
-def _not_forgotten(db: Database, read: Read) -> Read:
-    """Without what the person has had erased."""
-    if not forgotten.anything(db):
-        return read
-    pieces = []
-    for piece in read.pieces:
-        parts = [part for part in piece.text.split("\n\n") if not _known(db, part)]
-        if parts and not forgotten.knows(db, piece.text):
-            heading = "" if _known(db, piece.heading) else piece.heading
-            pieces.append(Piece(piece.line, piece.page, heading, "\n\n".join(parts)))
-    title = "" if _known(db, read.title) else read.title
-    return Read(read.path, read.size, read.changed_ns, read.hash, title, pieces, read.error)
-
-
-def _known(db: Database, text: str) -> bool:
-    return len(text.strip()) >= forgotten.SHORT and forgotten.knows(db, text)
-
-
-def _keep(db: Database, owner: str, document: int, read: Read) -> list[int]:
+def _keep(db: Database, owner: str, document: int, read: Read, pieces: Sequence[Piece]) -> list[int]:
     """Bring the sections of a document to these pieces; gives those that stay with their ids."""
     old = db.rows(
         "select id, position, line, page, heading, text from section where document_id = ? order by position",
         (document,),
     )
-    kept = _paired(old, read.pieces)
+    kept = _paired(old, pieces)
     stay = set(kept.values())
     going = [row[0] for row in old if row[0] not in stay]
     erase(db, going, soon=True)
     rows = {row[0]: row for row in old}
     moment, minutes = _moment(read.changed_ns)
-    for position, piece in enumerate(read.pieces):
+    for position, piece in enumerate(pieces):
         if position not in kept:
             db.execute(
                 """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)

@@ -5,11 +5,11 @@ that says the same is for the person to decide about, and the receipt names it.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from agent_cli.memory import columns, provenance, telling
-from agent_cli.memory.provenance import Ids, Walk
+from agent_cli.memory.provenance import Ids, Texts, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.telling import Wanted
 from agent_cli.store import ids
@@ -19,7 +19,8 @@ from agent_cli.values import frozen
 _PAGE = 2000
 _NAMED = 5  # rows that are named for each line
 
-# Rows in their own right: table, the letter and number of the handle, the words.
+# Rows in their own right: table, the letter and number of the handle (where it has one), the words.
+_FILES = ("section", "d", "id", "heading || char(10) || text")
 _SAID = (
     ("message", "m", "id", "text || char(10) || thinking"),
     ("tool_call", "m", "message_id", "arguments"),
@@ -32,6 +33,10 @@ _SAID = (
         "coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
     ),
     ("summary", "y", "id", "text || char(10) || details"),
+    ("task", "t", "id", "text || char(10) || told"),
+    ("schedule", "c", "id", "prompt || char(10) || skill || char(10) || target_path"),
+    ("document", "", "id", "path || char(10) || title"),
+    ("collection", "", "id", "pattern"),
     ("skill", "k", "id", "name || char(10) || description || char(10) || text"),
     (
         "skill_version",
@@ -62,37 +67,41 @@ class Echoes:
     errors: Ids = ()  # of jobs
     results: Ids = ()  # messages of tools, and what replies thought
     calls: Ids = ()
+    failures: Ids = ()  # of schedules
     named: Mapping[str, list[str]] = field(
         default_factory=dict
     )  # the handles of rows that say a line in their own right
 
 
 def find(
-    db: Database, found: Walk, own: Iterable[str], other: Iterable[str], statements: Iterable[str], topic: str = "",
-    owner: str = PERSON,
+    db: Database, found: Walk, texts: Texts, topic: str = "", owner: str = PERSON
 ) -> tuple[Echoes, Wanted]:  # fmt: skip
     """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays.
 
-    `statements`: those of the texts that are looked for elsewhere even when they are short. Rows of another owner stay
-    and are not named, whatever they say.
+    Rows of another owner stay and are not named, whatever they say. A line that stands in other sections of files too,
+    as the license does, was not found here alone: results of tools keep it.
     """
+    own, other = [*texts.own, *texts.filed], texts.other
 
     def holding(table: str, words: str, wanted: Wanted, besides: Iterable[int] = ()) -> Ids:
         return _mine(db, table, _holding(db, table, words, wanted, besides), owner)
 
-    said = {telling.folded(text).strip(" .!?…\n") for text in statements}
+    said = {telling.folded(text).strip(" .!?…\n") for text in texts.statements}
     lines = frozenset(telling.lines(own)) | {text for text in said if telling.SAYS <= len(text) < telling.OWN}
     theirs = Wanted(frozenset(line for line in lines if len(line) >= telling.OWN or line in said))
     # The offline model only quotes: what it said is as good as what a tool found.
     quoting = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
     made = frozenset(line for line in telling.lines(provenance.summarised(db, found)) if len(line) >= telling.OWN)
-    results = holding("message", quoting, Wanted(theirs.lines | made), found.messages)
-    calls = holding("tool_call", "arguments", theirs, _calls(db, found))
     wanted = Wanted(lines | frozenset(telling.lines(other)), frozenset(telling.words([*own, *other])))
-    named = _remaining(db, found, wanted, set(results), set(calls), owner)
+    held = _remaining(db, wanted, (_FILES,), {"section": {*found.belongings.sections}}, owner, _held(found, wanted))
+    typed = frozenset(telling.lines(texts.own)) | said
+    alike = Wanted(frozenset(line for line in theirs.lines if line in typed or line not in held))
+    results = holding("message", quoting, Wanted(alike.lines | made), found.messages)
+    calls = holding("tool_call", "arguments", alike, _calls(db, found))
+    named = _remaining(db, wanted, _SAID, _gone(db, found, results, calls), owner, held)
     alone = wanted.without(named)
-    repeated = Wanted(alone.lines | theirs.lines | ({telling.folded(topic)} - {""}), alone.words)
-    short = frozenset(telling.folded(text) for text in own if len(text.strip()) < telling.LEAST)
+    repeated = Wanted(alone.lines | alike.lines | ({telling.folded(topic)} - {""}), alone.words)
+    short = frozenset(telling.folded(text) for text in texts.own if len(text.strip()) < telling.LEAST)
     echoes = Echoes(
         _sorted(holding("prompt", "text", repeated) + _mine(db, "prompt", _equal(db, short), owner)),
         holding("fact_test", "question || char(10) || mention", repeated),
@@ -103,6 +112,7 @@ def find(
         _holding(db, "job", "error", repeated, found.jobs),
         results,
         calls,
+        holding("schedule", "error", repeated, found.belongings.schedules),
         {line: handles for line, handles in named.items() if line in theirs.lines},
     )
     return echoes, alone
@@ -126,21 +136,33 @@ def stand(db: Database, wanted: Iterable[str]) -> set[str]:
     return found | {piece for piece in left if piece in schema}
 
 
-def _remaining(
-    db: Database, found: Walk, wanted: Wanted, results: set[int], calls: set[int], owner: str
-) -> dict[str, list[str]]:  # fmt: skip
-    """What stands in rows that stay, and in which; of words that are everywhere one row is enough."""
-    gone = {
+def _held(found: Walk, wanted: Wanted) -> dict[str, list[str]]:
+    """What stands in the sentences of summaries that stay in part."""
+    stays = telling.folded("\n".join(words for _, told in found.kept for words, _ in told))
+    return {each: [] for each in wanted.within(stays)} if stays else {}
+
+
+def _gone(db: Database, found: Walk, results: Ids, calls: Ids) -> dict[str, set[int]]:
+    """The rows that go or lose their words, by table."""
+    kept = found.belongings
+    return {
         "message": {*found.messages, *results}, "tool_call": {*_calls(db, found), *calls}, "note": {*found.notes},
         "fact": {*found.facts}, "summary": {*found.summaries},
         "fact_version": {*_of(db, "fact_version", "fact_id", found.facts)},
         "skill": {*provenance.unlearned(found)},
         "skill_version": {*found.skills.rows, *_of(db, "skill_version", "skill_id", found.skills.erased)},
+        "task": {*kept.tasks}, "schedule": {*kept.schedules}, "document": {*kept.documents},
+        "collection": {*kept.collections},
     }  # fmt: skip
-    stays = telling.folded("\n".join(words for _, told in found.kept for words, _ in told))
-    held: dict[str, list[str]] = {each: [] for each in wanted.within(stays)} if stays else {}
-    wanted = wanted.without(held)
-    for table, letter, number, words in _SAID:
+
+
+def _remaining(
+    db: Database, wanted: Wanted, tables: Sequence[tuple[str, str, str, str]], gone: Mapping[str, set[int]], owner: str,
+    held: dict[str, list[str]],
+) -> dict[str, list[str]]:  # fmt: skip
+    """What stands in rows that stay, and in which, beside what is held; of words that are everywhere one is enough."""
+    wanted = wanted.without([each for each, handles in held.items() if not handles])
+    for table, letter, number, words in tables:
         for page in _pages(db, table, words, number):
             if not wanted:
                 return held
@@ -152,7 +174,7 @@ def _remaining(
                 for line in lines.within(telling.folded(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{letter}{about}"
-                    if handle not in handles and _mine(db, ids.KINDS[letter], (about,), owner):
+                    if letter and handle not in handles and _mine(db, ids.KINDS[letter], (about,), owner):
                         handles.append(handle)
             enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
             wanted = wanted.without([*(here & wanted.words), *enough])

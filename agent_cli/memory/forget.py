@@ -11,6 +11,8 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import (
+    belongings,
+    document_forgotten,
     echoes,
     fact_tests,
     facts,
@@ -25,6 +27,7 @@ from agent_cli.memory import (
     provenance,
     recollections,
     rolling,
+    schedules,
     sessions,
     skills,
     summaries,
@@ -56,6 +59,7 @@ class Plan:
     more: int  # lines that are not shown
     version: tuple[int, int]  # of the file, when it was read
     skills: Sequence[str] = ()  # lines about those that go back to an earlier version
+    files: Sequence[str] = ()  # sentences about files whose words go
     topic: str = ""
 
     @property
@@ -72,7 +76,7 @@ class Plan:
         for id, stay in self.walk.kept:
             many = text.counted(len(stay), "sentence")
             left.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
-        left += self.skills
+        left += [*self.skills, *self.files]
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)
         kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
         return [*rows, *more, f"to be erased: {self.counted}", *left, *kept]
@@ -89,8 +93,8 @@ class Plan:
             "more": self.more,
             "summaries_made_again": self.again,
             "summaries_in_part": [ids.handle("summary", id) for id, _ in self.walk.kept],
-            "skills": list(self.skills),
-        }
+            "skills": list(self.skills), "files": list(self.files),
+        }  # fmt: skip
 
 
 def _one(name: str) -> str:
@@ -98,6 +102,8 @@ def _one(name: str) -> str:
         "replies": "reply", "summaries": "summary", "errors of jobs": "error of a job",
         "summaries in part": "summary in part", "skills in part": "skill in part",
         "results of tools elsewhere": "result of a tool elsewhere", "calls elsewhere": "call elsewhere",
+        "sections of files": "section of a file", "requests of callers": "request of a caller",
+        "errors of schedules": "error of a schedule",
     }  # fmt: skip
     return known.get(name, name.removesuffix("s"))
 
@@ -108,13 +114,13 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
     version = db.version()
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
-    own, other = provenance.texts(db, walk)
-    repeated, alone = echoes.find(db, walk, own, other, provenance.statements(db, walk), topic, names.owner)
+    repeated, alone = echoes.find(db, walk, provenance.texts(db, walk), topic, names.owner)
     counts = provenance.counts(db, walk)
     for what, rows in (
         ("prompts", repeated.prompts), ("tests", repeated.tests), ("titles", repeated.titles),
         ("errors of jobs", repeated.errors), ("results of tools elsewhere", repeated.results),
-        ("calls elsewhere", repeated.calls), ("openings", (*walk.openings, *repeated.openings)),
+        ("calls elsewhere", repeated.calls), ("errors of schedules", repeated.failures),
+        ("openings", (*walk.openings, *repeated.openings)),
     ):  # fmt: skip
         if rows:
             counts[what] = len(set(rows))
@@ -126,7 +132,10 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(names, walk, repeated, alone, counts, lines, every - len(lines), version, _fallen(db, walk), topic)
+    return Plan(
+        names, walk, repeated, alone, counts, lines, every - len(lines), version, _fallen(db, walk),
+        belongings.files(db, walk.belongings), topic,
+    )  # fmt: skip
 
 
 def _fallen(db: Database, walk: Walk) -> list[str]:
@@ -157,12 +166,12 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         if db.version() != version:
             repeated = _repeated(db, plan)  # with what came meanwhile
         forgotten.remember(db, _hashed(db, walk), time())
-        _delete(db, walk, repeated, time)
+        torn = _delete(db, walk, repeated, time)
         index.tidy(db)
         _rebuild(db, walk, plan.names, time)
         forgotten.count_round(db)
         jobs.add(db, forgotten.JOB, _EVERY, time())
-        if index.finds_pages_by(db, plan.wanted.words):
+        if torn or index.finds_pages_by(db, plan.wanted.words):
             jobs.add(db, forgotten.JOB, _PAGES, time())
         told = walk.handles
         subject = told[0] if told else ""
@@ -172,9 +181,7 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
 
 def _repeated(db: Database, plan: Plan) -> Echoes:
     """The rows that repeat what goes, as they are now."""
-    own, other = provenance.texts(db, plan.walk)
-    statements = provenance.statements(db, plan.walk)
-    return echoes.find(db, plan.walk, own, other, statements, plan.topic, plan.names.owner)[0]
+    return echoes.find(db, plan.walk, provenance.texts(db, plan.walk), plan.topic, plan.names.owner)[0]
 
 
 def waits(db: Database) -> bool:
@@ -204,8 +211,11 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
         raise UsageError(f"s{row[0]} is being answered in another terminal: stop it there, or wait until it is done")
 
 
-def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> None:
-    """Whoever refers to a row goes before it; the index first of all, while it can still be told the very words."""
+def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> bool:
+    """Whoever refers to a row goes before it; the index first of all, while it can still be told the very words.
+
+    Whether the index must be written anew.
+    """
     recollections.erase(db, (*walk.recollections, *repeated.recollections))
     jottings.erase_some(db, (*walk.jottings, *repeated.jottings))
     prompts.erase(db, repeated.prompts)
@@ -216,6 +226,7 @@ def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> No
     _shorten(db, walk)
     _unlearn(db, walk, time)
     rolling.erase(db, (*walk.sessions, *walk.touched))
+    torn = belongings.erase(db, walk.belongings, walk.messages, walk.sessions)
     index.erase_many(db, "m", walk.messages)
     log.erase(db, walk.messages)
     log.blank(db, repeated.results, repeated.calls, _ERASED)
@@ -223,6 +234,8 @@ def _delete(db: Database, walk: Walk, repeated: Echoes, time: clock.Clock) -> No
     sessions.drop_openings(db, (*walk.openings, *repeated.openings))
     sessions.erase(db, walk.sessions)
     jobs.blank_errors(db, repeated.errors)
+    schedules.blank_errors(db, repeated.failures)
+    return torn
 
 
 def _shorten(db: Database, walk: Walk) -> None:
@@ -309,6 +322,7 @@ def _hashed(db: Database, walk: Walk) -> Iterable[str]:
         (f"select was ->> 'text' from skill_version where id {at}", walk.skills.rows),
     ):
         yield from (text for (text,) in db.rows(sql, (_json(rows),)))
+    yield from document_forgotten.hashed(db, walk.belongings.sections, walk.belongings.documents)
 
 
 def _json(rows: Sequence[Any]) -> str:

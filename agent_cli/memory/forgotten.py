@@ -1,5 +1,6 @@
 """What the person had erased must not come back by an import or from a model: keyed hashes of it, never its words."""
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -15,7 +16,7 @@ JOB = "forget"  # empties the journal of what was erased
 
 def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
     """Runs in the caller's transaction."""
-    hashes = {keyed.digest(db, _plain(text)) for text in texts if text.strip()}
+    hashes = set(keyed.digests(db, (_plain(text) for text in texts if text.strip())))
     db.many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
 
 
@@ -27,6 +28,17 @@ def anything(db: Database) -> bool:
 def knows(db: Database, text: str) -> bool:
     """Whether just this was erased."""
     return anything(db) and bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
+
+
+def known(db: Database, texts: Iterable[str]) -> set[str]:
+    """Which of these were erased."""
+    if not anything(db):
+        return set()
+    asked = list(texts)
+    hashes = keyed.digests(db, map(_plain, asked))
+    sql = "select hash from forgotten where hash in (select value from json_each(?))"
+    found = {hash for (hash,) in db.rows(sql, (json.dumps(hashes),))}
+    return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
 
 
 def said(at: str, text: str) -> str:

@@ -1,6 +1,6 @@
 """From what is named to all that came of it: a message leads to its exchange, that to the facts and skills learned from
 it, to the summary of its session and on to those of its day up to its year, to what was recalled of it and to the jobs
-about it.
+about it. What is no conversation, as tasks and sections of files, is walked in belongings.py.
 
 Nothing is changed here: `walk` gives the numbers of rows, so that they can be shown before they go.
 """
@@ -12,8 +12,8 @@ from dataclasses import field
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, sessions, summarising, telling, terms, unlearning, upward
-from agent_cli.memory.index import KINDS
+from agent_cli.memory import belongings, log, sessions, summarising, telling, terms, unlearning, upward
+from agent_cli.memory.belongings import Belongings
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import Sentence, Source
 from agent_cli.memory.telling import Wanted
@@ -22,7 +22,10 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-Ids = tuple[int, ...]
+Ids = belongings.Ids
+
+_NAMED = ("session", "message", "note", "fact", "summary", "skill")
+_KEPT = {"task": "tasks", "section": "sections", "schedule": "schedules"}  # among Belongings
 
 
 @frozen
@@ -39,10 +42,7 @@ class Named:
     about: Ids = field(default=(), kw_only=True)  # summaries that say the topic: made again without it
     taught: Ids = field(default=(), kw_only=True)  # skills that say it in some version
     topic: str = field(default="", kw_only=True)
-
-    def __bool__(self) -> bool:
-        rows = (self.sessions, self.messages, self.notes, self.facts, self.summaries, self.skills)
-        return any((*rows, self.about, self.taught))
+    belongings: Belongings = field(default_factory=Belongings, kw_only=True)
 
 
 @frozen
@@ -63,29 +63,32 @@ class Walk:
     recollections: Ids = ()
     openings: Ids = ()  # of sessions to which words were carried over
     jobs: Ids = ()
+    belongings: Belongings = field(default_factory=Belongings)
 
     @property
     def handles(self) -> list[str]:
         kinds = (("session", self.sessions), ("message", self.messages), ("note", self.notes), ("fact", self.facts),
                  ("summary", self.summaries), ("skill", self.skills.erased))  # fmt: skip
-        return [ids.handle(kind, id) for kind, found in kinds for id in found]
+        return [ids.handle(kind, id) for kind, found in kinds for id in found] + self.belongings.handles
 
 
 def named(db: Database, owner: str, told: Iterable[str]) -> Named:
-    """The rows that handles name, as in m9, n4, f12, s3, y7, k2. Raises UsageError when one names nothing."""
-    found: dict[str, list[int]] = {name: [] for name in ("session", *KINDS.values())}
+    """The rows that handles name, as in m9, n4, f12, s3, y7, k2, t4, d12, c3. Raises UsageError for what is none."""
+    found: dict[str, list[int]] = {name: [] for name in (*_NAMED, *_KEPT)}
     for handle in told:
-        match = re.fullmatch(r"([smnfyk])(\d{1,18})", handle.strip().lower())
+        match = re.fullmatch(r"([smnfyktdc])(\d{1,18})", handle.strip().lower())
         if match is None:
             raise UsageError(
-                f"{handle!r} is no handle: write it like m9, n4, f12, s3, y7 or k2, or name words with --topic"
+                f"{handle!r} is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with "
+                "--topic"
             )
         kind = ids.KINDS[match[1]]
         if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (int(match[2]), owner)):
             raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
         found[kind].append(int(match[2]))
-    kinds = ("session", "message", "note", "fact", "summary", "skill")
-    return Named(*(tuple(dict.fromkeys(found[kind])) for kind in kinds), owner=owner)
+    rows = {kind: tuple(dict.fromkeys(told)) for kind, told in found.items()}
+    kept = Belongings(**{name: rows[kind] for kind, name in _KEPT.items()})
+    return Named(*(rows[kind] for kind in _NAMED), owner=owner, belongings=kept)
 
 
 def walk(db: Database, names: Named) -> Walk:
@@ -116,6 +119,7 @@ def walk(db: Database, names: Named) -> Walk:
         _sorted(emptied), _sorted(touched), _sorted(messages), _sorted(names.notes), _sorted(facts),
         _sorted(losing - facts), _sorted(again | set(names.summaries)), kept,
         upward.keys(db, again), skills, _sorted(_all(db, "jotting", "session_id", emptied)),
+        belongings=belongings.walk(db, names.belongings, _sorted(messages), _sorted(emptied)),
     )  # fmt: skip
     told = sessions.opened_with(db, shorter | set(_all(db, "summary", "id", found.summaries, wanted="session_id")))
     about = [*found.handles, *(ids.handle("session", id) for id in touched), *_subjects(db, names)]
@@ -138,6 +142,16 @@ def _subjects(db: Database, names: Named) -> list[str]:
     """Jobs about periods whose summary is named by its handle: it is not made again."""
     keys = upward.keys(db, names.summaries)
     return list(keys) if names.owner == PERSON else [f"{key} {names.owner}" for key in keys]
+
+
+@frozen
+class Texts:
+    """The words that go. `statements`: told elsewhere it is no chance, however short they are."""
+
+    own: Sequence[str]  # of the person, of notes, facts and tasks
+    other: Sequence[str]  # of replies, tools and summaries
+    filed: Sequence[str]  # of sections of files
+    statements: Sequence[str]
 
 
 def gone(found: Walk) -> list[Source]:
@@ -206,7 +220,8 @@ def _recalled(db: Database, found: Walk) -> Ids:
         (json.dumps(found.messages),),
     )
     for kind, gone in (("message", found.messages), ("note", found.notes), ("fact", found.facts),
-                       ("summary", found.summaries), ("skill", unlearned(found))):  # fmt: skip
+                       ("summary", found.summaries), ("skill", unlearned(found)),
+                       ("section", found.belongings.sections)):  # fmt: skip
         if gone:
             rows += db.rows(
                 "select id from recollection where kind = ? and row in (select value from json_each(?))",
@@ -229,7 +244,11 @@ def _sorted(found: Iterable[int]) -> Ids:
 
 
 def lines(db: Database, found: Walk, limit: int) -> list[tuple[str, str, str]]:
-    """(handle, day, words) of what goes, what the person said and wrote first; at most so many."""
+    """(handle, day, words) of what goes, what the person said and wrote first; at most so many, below zero all."""
+
+    def room() -> int:
+        return limit if limit < 0 else max(0, limit - len(told))
+
     told: list[tuple[str, str, str]] = []
     for letter, table, words, at, rows in (
         ("n", "note", "iif(title = '', text, title)", "at", found.notes),
@@ -245,10 +264,10 @@ def lines(db: Database, found: Walk, limit: int) -> list[tuple[str, str, str]]:
             for id, day, told_of in db.rows(
                 f"""select id, datetime({at}, utc_offset || ' minutes'), {words} from {table}
                     where id in (select value from json_each(?)){only} order by id limit ?""",
-                (json.dumps(rows), max(0, limit - len(told))),
+                (json.dumps(rows), room()),
             )
         ]
-    return told
+    return told + belongings.lines(db, found.belongings, room())
 
 
 def counts(db: Database, found: Walk) -> dict[str, int]:
@@ -263,13 +282,13 @@ def counts(db: Database, found: Walk) -> dict[str, int]:
         "tool results": roles.get("tool", 0), "notes": len(found.notes), "facts": len(found.facts),
         "skills": len(found.skills.erased), "skills in part": len(found.skills.losing),
         "summaries": len(_without(found)), "summaries in part": len(found.kept), "jottings": len(found.jottings),
-        "recollections": len(found.recollections),
+        "recollections": len(found.recollections), **found.belongings.counts,
     }  # fmt: skip
     return {name: many for name, many in told.items() if many}
 
 
-def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
-    """The words that go: those of the person, of notes and facts; and those of replies, tools and summaries."""
+def texts(db: Database, found: Walk) -> Texts:
+    """The words that go."""
 
     def of(sql: str, rows: Sequence[int]) -> list[str]:
         return [str(told) for row in db.rows(sql, (json.dumps(rows),)) for told in row if told]
@@ -297,7 +316,8 @@ def texts(db: Database, found: Walk) -> tuple[list[str], list[str]]:
     other += of(f"select {was} from skill_version where was is not null and skill_id {at}", found.skills.erased)
     other += of(f"select {was} from skill_version where id {at}", found.skills.rows)
     other += of(f"select text, details from rolling where session_id {at}", (*found.sessions, *found.touched))
-    return own, other
+    kept, filed, about = belongings.texts(db, found.belongings)
+    return Texts(own + kept, other + about, filed, statements(db, found))
 
 
 def summarised(db: Database, found: Walk) -> list[str]:
@@ -333,7 +353,7 @@ def statements(db: Database, found: Walk) -> list[str]:
     rows = db.rows(f"select statement from fact where id {at}", (json.dumps(found.facts),))
     rows += db.rows(f"select was ->> 'statement' from fact_version where fact_id {at}", (json.dumps(found.facts),))
     rows += db.rows(f"select text from note where id {at}", (json.dumps(found.notes),))
-    return [told for (told,) in rows if told]
+    return [told for (told,) in rows if told] + belongings.statements(db, found.belongings)
 
 
 def _strings(value: object) -> list[str]:

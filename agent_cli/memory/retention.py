@@ -12,7 +12,18 @@ from itertools import islice
 
 from agent_cli import clock
 from agent_cli.errors import ConfigError
-from agent_cli.memory import facts, index, log, periods, recollections, rolling, sessions, summaries, taken_in
+from agent_cli.memory import (
+    belongings,
+    facts,
+    index,
+    log,
+    periods,
+    recollections,
+    rolling,
+    sessions,
+    summaries,
+    taken_in,
+)
 from agent_cli.memory.taken_in import SESSION, WORKING, Gone, Item
 from agent_cli.store import events, jobs
 from agent_cli.store.db import Database
@@ -180,6 +191,7 @@ def _remove(
 def _erase_messages(db: Database, of: Sequence[int], going: Sequence[int]) -> None:
     """Whoever refers to a message goes before it; the index has been told already, by its very words."""
     recollections.erase_of(db, going)
+    belongings.leave(db, going)
     facts.lose_source(db, going)
     rolling.erase(db, of)
     sessions.drop_openings(db, of)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from agent_cli.memory import index, recall, terms
+from agent_cli.memory import belongings, index, recall, terms
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.provenance import Named
 from agent_cli.store.db import Database
@@ -32,7 +32,7 @@ def named(
 ) -> Named:
     """All that says this literally in any column, and what recall finds that has all its words.
 
-    `since`, `until`: UTC times as stored; without a topic all that was said, noted and learned then.
+    `since`, `until`: UTC times as stored; without a topic all that was said, noted, learned and set for later then.
     """
     index.refresh_all(db)
     found = {kind: _literal(db, kind, owner, topic, since, until) for kind in _SAYS}
@@ -42,9 +42,12 @@ def named(
         found.setdefault(kind, set()).add(id)
     rows = {kind: tuple(sorted(found[kind])) for kind in _SAYS}
     said = rows["message"], rows["note"], rows["fact"]
+    kept = belongings.saying(db, owner, topic, since, until, found.get("section", ()))
     if not topic:
-        return Named((), *said, skills=rows["skill"], owner=owner)
-    return Named((), *said, owner=owner, about=rows["summary"], taught=rows["skill"], topic=topic)
+        return Named((), *said, skills=rows["skill"], owner=owner, belongings=kept)
+    return Named(
+        (), *said, owner=owner, about=rows["summary"], taught=rows["skill"], topic=topic, belongings=kept
+    )  # fmt: skip
 
 
 def _literal(db: Database, kind: str, owner: str, topic: str, since: str | None, until: str | None) -> set[int]:

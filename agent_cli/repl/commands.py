@@ -278,14 +278,14 @@ command("/keys")(setting_commands.keys)
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
-    Name handles, as in m9 n4, or words it was about. Alone it finishes what another program held up."""
+    Name handles, as in m9 n4 t4 d12, or words it was about. Of files the words go; the files stay on the disk. Alone it finishes what another program held up."""
     app = conversation.app
     app.refuse_child()
     words = argument.split()
     if not words:
         told = evidence.resume(app.db, app.time)
         return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
-    handles = all(re.fullmatch(r"[smnfyk]\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(r"[smnfyktdc]\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))
@@ -297,7 +297,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def yes() -> str:
-        return evidence.erase(app.db, plan, app.time).sentence()
+        return "\n".join([*plan.files, evidence.erase(app.db, plan, app.time).sentence()])
 
     return Question("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
 

@@ -408,6 +408,7 @@ create table answered (                         -- requests of callers that are 
     unique (owner, key)
 ) strict;
 create index answered_session on answered (session_id);
+create index answered_message on answered (message_id) where message_id is not null;
 
 create table fact_test (                        -- questions whose answer must mention something
     id integer primary key autoincrement,
