@@ -27,6 +27,7 @@ from agent_cli.memory import (
     skills,
     summaries,
     taken_in,
+    tasks,
     topic,
     transfer,
     undoing,
@@ -183,6 +184,25 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     assert states == ["expired", "accepted", "pending"]
     assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn"]
     assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+
+
+def test_reminders_that_a_model_made_are_hidden_and_those_made_by_hand_stay(db, session, last):
+    asked, done = (tasks.add(db, HERE, f"oil it {n}", None, noon, origin="model", message=last) for n in range(2))
+    tasks.complete(db, done, noon)
+    tasks.add(db, HERE, "buy ink", None, noon, session=session)
+    gone = take_back(db, session, last)
+    assert [each.id for each in undoing.hidden(db, HERE.owner, gone)] == [asked.id]
+    assert [each.text for each in tasks.listing(db, HERE.owner)] == ["buy ink"]
+    assert [each.text for each in tasks.listing(db, HERE.owner, "done")] == ["oil it 1"]
+
+
+def test_reminders_come_back_with_what_was_replaced_in_vain_but_for_what_the_person_has_hidden(db, session, last):
+    kept, away = (tasks.add(db, HERE, words, None, noon, origin="model", message=last) for words in ("oil", "paper"))
+    tasks.hide(db, away, lambda: NOON - timedelta(minutes=1))
+    undoing.replace(db, session, HERE, [Part("How is it called?", "typed")], last, noon)
+    assert tasks.listing(db, HERE.owner) == []
+    assert undoing.heal(db, session, HERE, noon) == f"m{last}"
+    assert [each.id for each in tasks.listing(db, HERE.owner)] == [kept.id]
 
 
 def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):

@@ -350,3 +350,19 @@ def test_undo_names_the_facts_that_stay(conversation, server):
         "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
     )
     assert conversation.app.db.rows("select state from fact") == [("accepted",)]
+
+
+def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
+    server.play(script.reply(calls=[("create_reminder", {"text": "oil the door"})]), script.reply("I will."))
+    say(conversation, "Remind me to oil the door.")
+    assert run(conversation, "/undo").told == (
+        "m1 and its answer are taken back; t1 “oil the door” is hidden with it (/tasks restore t1)"
+    )
+
+
+def test_a_question_asked_anew_reminds_once(conversation, server):
+    call = script.reply(calls=[("create_reminder", {"text": "oil the door"})])
+    server.play(call, script.reply("I will."), call, script.reply("Yes."))
+    say(conversation, "Remind me to oil the door.")
+    assert run(conversation, "/retry")[-1] == "t1 “oil the door” is hidden with it (/tasks restore t1)"
+    assert conversation.app.db.rows("select id from task where hidden_at is null") == [(2,)]

@@ -239,6 +239,36 @@ def restore(db: Database, task: Task, time: clock.Clock) -> None:
         events.append(db, time, "task restored", task.handle, actor="person")
 
 
+def withdraw(db: Database, messages: Sequence[int], now: datetime) -> list[int]:
+    """Hide what a model made when these messages asked for it, which are taken back. In the caller's transaction.
+
+    It is hidden at the moment they are: by that `give_back` knows it from what the person has hidden.
+    """
+    sql = "select id from task where message_id in (select value from json_each(?)) and hidden_at is null"
+    found = [id for (id,) in db.rows(f"{sql} and origin = 'model' and state = 'open'", (json.dumps(list(messages)),))]
+    for id in found:
+        db.execute(
+            "update task set hidden_at = :now, changed_at = :now where id = :id", {"now": clock.utc(now), "id": id}
+        )
+        events.append(db, lambda: now, "task hidden", ids.handle("task", id), actor="program")
+    return found
+
+
+def give_back(db: Database, session: int, by: int, time: clock.Clock) -> None:
+    """Show again what was hidden with the messages in whose place this one was said, before they count again.
+
+    Runs in the caller's transaction.
+    """
+    rows = db.rows(
+        """select t.id from message m join task t on t.message_id = m.id and t.hidden_at = m.undone_at
+           where m.session_id = ? and m.undone_by = ?""",
+        (session, by),
+    )
+    for (id,) in rows:
+        db.execute("update task set hidden_at = null, changed_at = ? where id = ?", (clock.utc(time()), id))
+        events.append(db, time, "task restored", ids.handle("task", id), actor="program")
+
+
 def erase(db: Database, found: Iterable[int]) -> None:
     """Delete tasks; no index holds them. Runs in the caller's transaction."""
     db.execute("delete from task where id in (select value from json_each(?))", (json.dumps(list(found)),))

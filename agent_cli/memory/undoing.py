@@ -2,7 +2,7 @@
 
 It is shown, sent, found, summarised and learned from by nobody any longer; only what forgets and what counts tokens
 still knows it. What was made from it goes, to be made anew without it. A fact that was accepted stays: the person's yes
-stands for itself.
+stands for itself. A reminder that a model made is hidden, or what is asked anew would be reminded of twice.
 
 What is asked anew takes the place of what was asked before, and only an answer makes that final: where none comes, be
 it that the model fails or the program is killed, `heal` has what was there stand again.
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory import facts, grains, index, log, periods, rolling, sessions, skills, summaries, upward
+from agent_cli.memory import facts, grains, index, log, periods, rolling, sessions, skills, summaries, tasks, upward
 from agent_cli.memory.facts import EXPIRED, PENDING, Fact
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.summaries import Source
+from agent_cli.memory.tasks import Task
 from agent_cli.messages import Part
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -35,7 +36,9 @@ def take_back(
         said = db.value("select at from said where id = ? and session_id = ?", (since, session))
         if said is None:
             return []
-        gone = log.take_back(db, session, since, time(), by)
+        now = time()
+        gone = log.take_back(db, session, since, now, by)
+        tasks.withdraw(db, gone, now)
         index.erase_many(db, "m", gone)
         folded = rolling.of(db, session)
         if folded and folded.up_to >= since:
@@ -76,6 +79,7 @@ def heal(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
     if vain is None:
         return ""
     with db.write():
+        tasks.give_back(db, session, vain, time)
         back = log.give_back(db, session, vain)
         take_back(db, session, scope.owner, vain, time, actor="program")
         _propose_again(db, scope.owner, back, time)
@@ -90,6 +94,27 @@ def staying(db: Database, owner: str, gone: Sequence[int]) -> list[Fact]:
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (json.dumps(gone),)
     )
     return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.current]
+
+
+def replaced(db: Database, session: int) -> list[int]:
+    """The messages in whose place the person's last one in a session was said."""
+    last = "(select max(id) from said where session_id = ?1 and role = 'user')"
+    return [id for (id,) in db.rows(f"select id from message where session_id = ?1 and undone_by = {last}", (session,))]
+
+
+def hidden(db: Database, owner: str, gone: Sequence[int]) -> list[Task]:
+    """The tasks that were hidden with these messages."""
+    found = db.rows(
+        """select t.id from json_each(?) c join message m on m.id = c.value
+             join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id""",
+        (json.dumps(gone),),
+    )
+    return [tasks.get(db, id, owner) for (id,) in found]
+
+
+def told(task: Task) -> str:
+    """What is said of one that was hidden."""
+    return f"{task.handle} “{task.name}” is hidden with it (/tasks restore {task.handle})"
 
 
 def _summarise_anew(db: Database, session: int, owner: str, said: str, now: datetime) -> None:

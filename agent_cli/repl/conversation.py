@@ -21,6 +21,7 @@ from agent_cli.memory import closing, difference, forgotten, log, recollections,
 from agent_cli.memory.facts import Fact
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.memory.sessions import Session
+from agent_cli.memory.tasks import Task
 from agent_cli.messages import Origin, Part, ToolCall
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -152,13 +153,16 @@ class Conversation:
         sessions.reopen(self.app.db, self.id, self.app.scope.owner, self.app.time())
         return self.id
 
-    def take_back(self, since: int) -> list[Fact]:
-        """Have this message of the session and all after it count no more; gives the facts from there that stay."""
+    def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
+        """Have this message of the session and all after it count no more; gives the facts from there that stay.
+
+        And the reminders that were hidden with it.
+        """
         db, owner = self.app.db, self.app.scope.owner
         gone = undoing.take_back(db, self.held(), owner, since, self.app.time)
         with suppress(StoreBusy):  # it is done: said to be busy, it would be done to the message before too
             self.app.after_turn(db)
-        return undoing.staying(db, owner, gone)
+        return undoing.staying(db, owner, gone), undoing.hidden(db, owner, gone)
 
     def _after_trying_anew(
         self, db: Database, id: int, instead: int | None, error: AgentError | None = None
@@ -168,8 +172,11 @@ class Conversation:
             return
         if back := undoing.heal(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} stands again, with what came after it")
-        elif error:
+            return
+        if error:
             yield Noticed("what came of it stands in place of what was there before")
+        for each in undoing.hidden(db, self.app.scope.owner, undoing.replaced(db, id)):
+            yield Noticed(undoing.told(each))
 
     def _ended(self) -> str:
         """The handle of the session when it was left alone for too long: what is said next begins another."""

@@ -12,7 +12,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import adoption, log
+from agent_cli.memory import adoption, log, undoing
 from agent_cli.memory.log import Entry
 from agent_cli.messages import Part
 from agent_cli.repl import asides
@@ -35,13 +35,16 @@ class Draft:
 def undo(conversation: Conversation, argument: str) -> Draft:
     """Take back your last message and its answer; your words come into the prompt.
 
-    Once more takes the one before back too. All of it stays in the log, and counts no more.
+    Once more takes the one before back too. Reminders that it asked for are hidden. All of it stays in the log, and
+    counts no more.
     """
     asked = _asked(conversation)
-    stay = conversation.take_back(asked.id)
+    stay, hidden = conversation.take_back(asked.id)
     told = f"{asked.handle} and its answer are taken back"
     if stay:
         told += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+    for each in hidden:
+        told += f"; {undoing.told(each)}"
     return Draft(told, asked.message.text, asked.parts)
 
 
