@@ -10,7 +10,7 @@ from agent_cli.app import open_app
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, log, recollections, sessions
+from agent_cli.memory import closing, log, recollections, sessions, tasks
 from agent_cli.messages import Part
 from agent_cli.store import jobs
 from tests.recalling import fact, note, reply, say
@@ -149,3 +149,22 @@ def test_a_model_that_keeps_something_in_an_incognito_conversation_is_told_that_
     answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
     assert answers == [said, said]
     assert here.db.value("select count(*) from note") == 0
+
+
+def test_a_model_that_would_change_what_is_to_be_done_in_an_incognito_conversation_changes_nothing(app):
+    tasks.add(app.db, app.scope, "oil the door", None, app.time)
+    asked = calls(
+        ("create_reminder", {"text": "tea"}), ("complete_task", {"task": "t1"}),
+        ("draft_message", {"to": "Anna", "text": "tea"}),
+    )  # fmt: skip
+    _, here, _ = ask(app.incognito(reads=True), asked, "I cannot.")
+
+    said = "nothing was kept: the conversation is incognito; tell the person"
+    answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
+    assert answers == [said] * 3
+    for db in (app.db, here.db):
+        assert (
+            db.rows("select state from task where state = 'done' union select text from note where text = 'tea'") == []
+        )
+    assert here.db.value("select count(*) from task") == 0
+    assert app.db.rows("select text from task") == [("oil the door",)]
