@@ -14,8 +14,8 @@ from agent_cli.memory import (
     jottings,
     log,
     notes,
-    periods,
     occasions,
+    periods,
     prompts,
     recollections,
     rolling,
@@ -52,16 +52,16 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
         return summaries.keep_period(db, owner, periods.of(at.date(), grain), made, clock.utc(at), noon)
 
 
-def learn(db, session, name, body, yes=True):
+def learn(db, session, name, body, yes=True, about=""):
     """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
-    told = skill_file.compose(name, f"How to: {body}", body)
+    told = skill_file.compose(name, f"How to {about or name}", body)
     made = skills.propose(db, "person", told, noon, session=session)
     return skills.accept(db, made, noon) if yes else made
 
 
 def teach(db, session, secret):
     """Skills that were learned in a session: one that waits, one that was refused, one with the secret in between."""
-    learn(db, session, "wait", f"Type {secret} and wait.", yes=False)
+    learn(db, session, "wait", f"Type {secret} and wait.", yes=False, about=secret)
     skills.reject(db, learn(db, session, "refuse", f"Type {secret} at once.", yes=False), noon)
     skills.add(db, "person", skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."), noon)
     learn(db, session, "open-safe", f"Turn the wheel to {secret}.")

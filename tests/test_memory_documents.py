@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
-from agent_cli.memory import document_files, document_sync, documents, forgotten, index, vectors
+from agent_cli.memory import document_files, document_sync, documents, index, vectors
 from agent_cli.memory.document_sync import Tally
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
@@ -244,22 +244,6 @@ def test_a_file_of_two_collections_is_read_once(db, folder):
     documents.remove(db, "person", str(folder / "a.txt"), noon)  # of the one it goes, of the other it is left out
     sync(db)
     assert (sections(db), [row["left_out"] for row in documents.listing(db, "person")]) == ([], [1])
-
-
-def test_what_was_forgotten_is_not_brought_back(db, folder):
-    (folder / "a.md").write_text("# Bank\nThe vault number is 4711.\n\n# Garden\nBeans in May.\n")
-    add(db, folder)
-    with db.write():
-        section = documents.get(db, 1, "person")
-        forgotten.remember(db, documents.hashed(section.heading, section.text), NOON)
-        documents.erase(db, [1])
-    assert found(db, "vault number") == []
-
-    (folder / "a.md").write_text("# Bank\nThe vault number is 4711.\n\nOpen till five.\n\n# Garden\nBeans in May.\n")
-    sync(db)
-    assert [text for *_, text in sections(db)] == ["Open till five.", "Beans in May."]
-    index.refresh_all(db)
-    assert found(db, "vault number") == []
 
 
 def rows(db):

@@ -43,11 +43,11 @@ from tests.test_agent_worker import desk
 from tests.turns import close_with
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
-UNTOLD = """
-    session.place session.source session.external_id message.place message.author message.parts message.answers
-    message.tool message.external_id tool_call.call_id note.place summary.place fact.place fact.source task.place
-    collection.place schedule.place prompt.place caller.name caller.owner skill.name fact.predicate
-""".split()  # where a thing was said, and names that are made of few letters or given by programs
+UNTOLD = {  # where a thing was said, and names that are made of few letters or given by programs
+    "session": "place source external_id", "message": "place author parts answers tool external_id",
+    "tool_call": "call_id", "note": "place", "summary": "place", "skill": "name", "fact": "place predicate source",
+    "task": "place", "collection": "place", "schedule": "place", "prompt": "place", "caller": "name owner",
+}  # fmt: skip
 FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
 
 
@@ -116,7 +116,7 @@ def unsaid(db, secret):
     """The columns that hold words, and of which none holds the secret."""
     return [
         f"{table}.{name}" for table, names in columns.WORDS.items() if table not in columns.DERIVED
-        for name in names.split() if f"{table}.{name}" not in UNTOLD
+        for name in names.split() if name not in UNTOLD.get(table, "").split()
         and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
     ]  # fmt: skip
 

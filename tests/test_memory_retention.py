@@ -18,16 +18,18 @@ from agent_cli.memory import (
     provenance,
     recall,
     retention,
+    schedules,
     sessions,
     summaries,
     summarising,
+    tasks,
 )
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.summaries import Made, Source
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
-from tests import years
+from tests import forgetting, years
 from tests.conftest import HERE, NOON
 from tests.years import ZONE, at
 
@@ -371,6 +373,26 @@ def test_with_the_messages_goes_what_was_kept_beside_them(season):
     assert season.row("select title, opening from session where id = ?", (session,)) == ("", None)
     assert season.value("select count(*) from passage where kind = 'm' and row not in (select id from message)") == 0
     assert season.value("select count(*) from passage where kind = 'y' and row not in (select id from summary)") == 0
+
+
+def test_tasks_schedules_and_documents_stay_when_what_they_came_from_goes(season, tmp_path):
+    first = season.value("select min(id) from message")
+    session = season.value("select min(id) from session")
+    made = tasks.add(season, HERE, "oil the door", None, now, origin="model", session=session, message=first)
+    schedules.add(season, HERE, "0 7 * * *", now, prompt="brief me", zone="UTC")
+    forgetting.keep_files(season, tmp_path / "files", "seesaw")
+    with season.write():
+        season.execute("update schedule set last_session = ?", (session,))
+        season.execute("insert into answered values (1, 'person', 'k', '', ?, ?, '')", (session, first))
+    files = season.rows("select * from section")
+
+    run(season, SHORT)
+
+    assert [each.id for each in tasks.listing(season, "person")] == [made.id]
+    assert season.rows("select message_id from task") == [(None,)]
+    assert [each.prompt for each in schedules.listing(season, "person")] == ["brief me"]
+    assert season.rows("select * from section") == files
+    assert season.rows("select * from answered") == season.rows("pragma foreign_key_check") == []
 
 
 def test_a_fact_keeps_its_quote_when_its_message_goes(season):

@@ -37,8 +37,8 @@ def command(
     """Erase for good, with all that came of it; `rm` only hides.
 
     A message takes its answer with it, and the tasks it was the reason of. Of files the words go, and no sync brings
-    them back; the files stay on the disk, and a time alone means nothing of them. Without anything it finishes what another program held up. Exit code 8: it is
-    deleted, and something still holds words of it.
+    them back; the files stay on the disk, and a time alone means nothing of them. Without anything it finishes what
+    another program held up. Exit code 8: it is deleted, and something still holds words of it.
     """
     app_: App = context.obj.app()
     app_.refuse_child()

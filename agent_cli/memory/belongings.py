@@ -6,6 +6,7 @@ goes whole.
 """
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
@@ -114,7 +115,13 @@ def lines(db: Database, found: Belongings, limit: int) -> list[tuple[str, str, s
                 where o.id {_AT} order by o.id limit ?""",
             (json.dumps(wanted), limit if limit < 0 else max(0, limit - len(told))),
         ):
-            shown = f"{where(path, line, page)} {said}" if join else short(said) if len(letter) > 1 else said
+            shown = (
+                f"{where(os.path.basename(path), line, page)} {said}"
+                if join
+                else short(said)
+                if len(letter) > 1
+                else said
+            )
             told.append((f"{letter}{id}" if len(letter) == 1 else letter, str(day)[:10], str(shown)))
     return told
 

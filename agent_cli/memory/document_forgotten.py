@@ -17,6 +17,7 @@ from agent_cli.text import sentences
 from agent_cli.values import frozen
 
 _NAMES = ", "
+_MARKS = " \t-*+>#|_`~•"
 
 
 @frozen
@@ -107,9 +108,9 @@ def _without(paragraph: str, gone: set[str]) -> str:
     """A paragraph without these lines and sentences. Where it loses a sentence, it loses its line breaks."""
     if not gone:
         return paragraph
-    kept = "\n".join(line for line in paragraph.split("\n") if line.strip() not in gone)
+    kept = "\n".join(line for line in paragraph.split("\n") if _bare(line) not in gone)
     told = sentences(" ".join(kept.split()))
-    stay = [each for each in told if each not in gone]
+    stay = [each for each in told if _bare(each) not in gone]
     return kept if len(stay) == len(told) else " ".join(stay)
 
 
@@ -123,7 +124,12 @@ def _small(heading: str, text: str) -> list[str]:
     above = heading.split(ABOVE)
     names = [name for each in above for name in each.split(_NAMES)]
     told = [each for part in _paragraphs(text) for each in sentences(" ".join(part.split()))]
-    return [each for each in (*above, *names, *map(str.strip, text.split("\n")), *told) if each]
+    return [each for each in (*above, *names, *map(_bare, (*text.split("\n"), *told))) if each]
+
+
+def _bare(line: str) -> str:
+    """Without what makes an item of a list of it, a quotation, a heading or a cell."""
+    return line.strip(_MARKS)
 
 
 def _paragraphs(text: str) -> list[str]:
