@@ -8,7 +8,6 @@ goes whole.
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import Any
 
 from agent_cli.memory import callers, documents, schedules, tasks
@@ -49,9 +48,6 @@ class Belongings:
     documents: Ids = ()  # that go whole
     collections: Ids = ()
     requests: Ids = ()  # of callers
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
 
     @property
     def handles(self) -> list[str]:

@@ -135,11 +135,11 @@ def _compared(db: Database, among: Collection, taken: Mapping[str, int]) -> _Fou
 
 
 def _leave_out(db: Database, found: _Found, *, asked: bool) -> int:
-    """Read no file that was erased by its path; how many there are, and `asked`, of how many others a part was."""
+    """Read no file that was erased by its path; `asked`, how many there are, and others of which a part was."""
     out = document_forgotten.named(db, found.waiting)
     for path in out:
         del found.waiting[path]
-    return len(out) + (len(document_forgotten.lessened(db, found.same)) if asked else 0)
+    return len(out) + len(document_forgotten.lessened(db, found.same)) if asked else 0
 
 
 def _missing(among: Collection, found: _Found) -> str:

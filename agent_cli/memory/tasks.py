@@ -223,50 +223,20 @@ def move(db: Database, task: Task, occasion: Occasion | None, time: clock.Clock)
     return _again(db, task)
 
 
-def hide(db: Database, task: Task, time: clock.Clock) -> None:
+def hide(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> None:
     """Put it out of lists, and let it not come up, until `restore`."""
     with db.write():
         db.execute("update task set hidden_at = :now, changed_at = :now where id = :id", _at(time(), task))
-        events.append(db, time, "task hidden", task.handle, actor="person")
+        events.append(db, time, "task hidden", task.handle, actor=actor)
 
 
-def restore(db: Database, task: Task, time: clock.Clock) -> None:
+def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> None:
     """Raises UsageError when it is not hidden."""
     if task.hidden_at is None:
         raise UsageError(f"{task.handle} is not hidden")
     with db.write():
         db.execute("update task set hidden_at = null, changed_at = :now where id = :id", _at(time(), task))
-        events.append(db, time, "task restored", task.handle, actor="person")
-
-
-def withdraw(db: Database, messages: Sequence[int], now: datetime) -> list[int]:
-    """Hide what a model made when these messages asked for it, which are taken back. In the caller's transaction.
-
-    It is hidden at the moment they are: by that `give_back` knows it from what the person has hidden.
-    """
-    sql = "select id from task where message_id in (select value from json_each(?)) and hidden_at is null"
-    found = [id for (id,) in db.rows(f"{sql} and origin = 'model' and state = 'open'", (json.dumps(list(messages)),))]
-    for id in found:
-        db.execute(
-            "update task set hidden_at = :now, changed_at = :now where id = :id", {"now": clock.utc(now), "id": id}
-        )
-        events.append(db, lambda: now, "task hidden", ids.handle("task", id), actor="program")
-    return found
-
-
-def give_back(db: Database, session: int, by: int, time: clock.Clock) -> None:
-    """Show again what was hidden with the messages in whose place this one was said, before they count again.
-
-    Runs in the caller's transaction.
-    """
-    rows = db.rows(
-        """select t.id from message m join task t on t.message_id = m.id and t.hidden_at = m.undone_at
-           where m.session_id = ? and m.undone_by = ?""",
-        (session, by),
-    )
-    for (id,) in rows:
-        db.execute("update task set hidden_at = null, changed_at = ? where id = ?", (clock.utc(time()), id))
-        events.append(db, time, "task restored", ids.handle("task", id), actor="program")
+        events.append(db, time, "task restored", task.handle, actor=actor)
 
 
 def erase(db: Database, found: Iterable[int]) -> None:

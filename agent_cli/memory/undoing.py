@@ -38,7 +38,7 @@ def take_back(
             return []
         now = time()
         gone = log.take_back(db, session, since, now, by)
-        tasks.withdraw(db, gone, now)
+        _hide_reminders(db, owner, gone, now)
         index.erase_many(db, "m", gone)
         folded = rolling.of(db, session)
         if folded and folded.up_to >= since:
@@ -79,8 +79,10 @@ def heal(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
     if vain is None:
         return ""
     with db.write():
-        tasks.give_back(db, session, vain, time)
+        again = [each for each in hidden(db, scope.owner, replaced(db, session)) if each.origin == "model"]
         back = log.give_back(db, session, vain)
+        for each in again:
+            tasks.restore(db, each, time, actor="program")
         take_back(db, session, scope.owner, vain, time, actor="program")
         _propose_again(db, scope.owner, back, time)
         first = ids.handle("message", back[0])
@@ -94,6 +96,20 @@ def staying(db: Database, owner: str, gone: Sequence[int]) -> list[Fact]:
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (json.dumps(gone),)
     )
     return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.current]
+
+
+def _hide_reminders(db: Database, owner: str, gone: Sequence[int], now: datetime) -> None:
+    """Hide what a model made when these messages asked for it.
+
+    At the very moment at which they are taken back: by that it is told apart from what the person has hidden.
+    """
+    rows = db.rows(
+        """select t.id from json_each(?) c join task t on t.message_id = c.value
+           where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
+        (json.dumps(gone),),
+    )
+    for (id,) in rows:
+        tasks.hide(db, tasks.get(db, id, owner), lambda: now, actor="program")
 
 
 def replaced(db: Database, session: int) -> list[int]:
