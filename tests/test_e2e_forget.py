@@ -310,3 +310,22 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
     assert program("forget", "m1", "--yes").code == 0
     assert traces(program.db, "live in Graz") == 0
+
+
+def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(program):
+    folder = program.work / "files"
+    folder.mkdir()
+    (folder / "bank.md").write_text("# Bank\n\nThe vault is called swordfish.\n\n# Garden\n\nBeans in May.\n")
+    program("docs", "add", "files")
+    program("remind", "ask", "for", "swordfish", "tomorrow", "9:00")
+    program("schedule", "add", "@daily", "--prompt", "what is new about swordfish?")
+
+    ran = program("forget", "--topic", "swordfish", "--yes")
+
+    assert ran.out.splitlines()[0] == "erased: 1 task, 1 schedule, 1 section of a file"
+    assert ran.out.splitlines()[1].endswith("bank.md stays on the disk: no sync brings these words of it back")
+    assert ran.out.splitlines()[2].startswith("0 traces")
+    (folder / "bank.md").write_text("# Bank\n\nThe vault is called swordfish.\n\nIt is deep.\n")
+    assert "what you had erased stays out" in program("docs", "sync").out
+    assert program.rows("select text from section") == [("It is deep.",)]
+    assert traces(program.db, "swordfish") == 0

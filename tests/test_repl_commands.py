@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.app import open_app
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import closing, log, notes, prompts, sessions
+from agent_cli.memory import closing, document_sync, documents, log, notes, prompts, sessions, tasks
 from agent_cli.messages import Part
 from agent_cli.repl import commands
 from agent_cli.repl.commands import COMMANDS
@@ -253,3 +253,17 @@ def test_forgetting_what_is_not_there_offers_nothing_and_keeps_not_even_the_line
     assert prompts.recent(app.db, app.scope.owner, 5) == ["/notes"]
     prompts.add(app.db, app.scope, None, "log in with hunter2", app.time())
     assert run(conversation, "/forget hunter2").text == "to be erased: 1 prompt"
+
+
+def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conversation, tmp_path):
+    app, file = conversation.app, tmp_path / "bank.md"
+    file.write_text("The vault is deep.\n")
+    tasks.add(app.db, app.scope, "open the vault", None, app.time)
+    documents.add(app.db, app.scope, str(file), app.time)
+    assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.Tally()))
+    asked = run(conversation, "/forget t1 d1")
+    assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
+    told = asked.yes().splitlines()
+    assert told[0] == f"{file} stays on the disk: no sync brings these words of it back"
+    assert told[1].startswith("0 traces")
+    assert app.db.rows("select id from task union all select id from section") == []
