@@ -26,7 +26,7 @@ from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreE
 from agent_cli.llm import address, choose, faults, scripted, tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.memory import forgotten, index, log, predicates, recall, soundness
+from agent_cli.memory import forgotten, index, log, predicates, recall, soundness, vectors
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.messages import Part
@@ -36,6 +36,7 @@ from agent_cli.text import whole
 from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 
+_AT_ONCE = 3000  # vectors that a search waits for: more are missing only where many files are being read
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
 
@@ -199,8 +200,12 @@ class App:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
         index.refresh_all(db)
         if self.meaning.inline(db):
-            for _ in self.meaning.fill(db):
-                pass
+            among = vectors.current(db)
+            if among and vectors.missing(db, among) > _AT_ONCE:
+                jobs.add(db, INDEX, "all", self.time())
+            else:
+                for _ in self.meaning.fill(db):
+                    pass
         return self.meaning.question(db)
 
     def catch_up(self, db: Database) -> None:
