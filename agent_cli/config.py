@@ -51,6 +51,8 @@ def _options(table: dict[str, Any]) -> str:
 
 
 def _rules(table: dict[str, Any]) -> str:
+    if torn := [key for key, value in table.items() if isinstance(value, dict)]:
+        return f'must have a name with a dot in quotes: "{torn[0]}.…" = "ask"'
     known = all(value in ("allow", "ask", "deny") for value in table.values())
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
@@ -127,7 +129,10 @@ class Config:
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
-        'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
+        'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
+        'a source, "read_file path=~/work/*" a tool with such an argument. The closest counts, then the strictest',
+        {},
+        _rules,
     )
     predicates: dict[str, str] = setting(
         'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
@@ -188,6 +193,27 @@ def load(file: Path, environ: Mapping[str, str] = os.environ, flags: Mapping[str
         if value is not None:
             values[key], origins[key] = check(key, value, f"--{key}"), "flag"
     return Loaded(Config(**values), origins, file)
+
+
+def place(loaded: Loaded, key: str, entry: str) -> str:
+    """Where an entry of a table was said: its file and line, else what else said it."""
+    origin = loaded.origins[key]
+    if not origin.startswith(f"{loaded.file}:"):
+        return origin
+    first = int(origin.rpartition(":")[2])
+    lines = loaded.file.read_text(encoding="utf-8").splitlines()
+    found = (number for number, line in enumerate(lines[first - 1 :], first) if _says(line, key, entry))
+    return f"{loaded.file}, line {next(found, first)}"
+
+
+def _says(line: str, key: str, entry: str) -> bool:
+    import tomllib  # only where something is wrong
+
+    try:
+        told = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return False
+    return entry in told or (isinstance(told.get(key), dict) and entry in told[key])
 
 
 def default_file(environ: Mapping[str, str] = os.environ) -> Path:

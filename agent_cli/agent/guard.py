@@ -11,6 +11,7 @@ from agent_cli.values import frozen
 class Limits:
     rounds: int = 6
     repeats: int = 3
+    seconds: float = 60.0  # that a tool may take
 
 
 def fingerprint(call: ToolCall) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from agent_cli.agent import loop
+from agent_cli.agent import loop, policy
 from agent_cli.app import App, background
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
@@ -23,7 +23,7 @@ from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions
-from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.messages import Message, Part
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -165,10 +165,7 @@ def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
     if notice and (model.name == "offline" or run.verbose):
         run.note(notice)
 
-    def refuse(call: ToolCall) -> None:
-        run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
-
-    agent = app.agent(model, refuse)
+    agent = app.agent(model, policy.nobody)
     return replace(agent, instructions=f"{agent.instructions}\n\n{asked.system}") if asked.system else agent
 
 
