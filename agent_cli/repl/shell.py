@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from agent_cli.agent.events import ApprovalNeeded, Asked, Event
@@ -21,7 +21,7 @@ from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, Us
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, drawing, first_run, greeting
+from agent_cli.repl import approval, attachments, commands, drawing, first_run, greeting
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
@@ -208,7 +208,7 @@ class Shell:
                     if isinstance(event, ApprovalNeeded):
                         shown.end()
                         with keyboard.paused():
-                            event.answer(await self._ask(event))
+                            event.answer(await self._ask(event, runner.cancel))
                         continue
                     self._kept = self._kept or isinstance(event, Asked)
                     shown.draw(event)
@@ -219,11 +219,14 @@ class Shell:
             self._jobs.touch(busy=False)
             shown.end()
 
-    async def _ask(self, needed: ApprovalNeeded) -> bool:
-        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
+    async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
+        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses.
+
+        Ctrl-C ends the turn as well.
+        """
         call = needed.call
-        self._say(drawing.question(call))
-        answer = await self._line.answer("allow it? y once, a for this session, anything else no: ")
+        self._say(approval.question(call, self._look.width()))
+        answer = await self._line.answer(approval.QUESTION, stop)
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
