@@ -199,7 +199,8 @@ def _reason(tool: Tool, error: BaseException) -> str:
         told = ""
     if isinstance(error, ToolFailed):
         return told
-    return f"{tool.name} failed: {text.one_line(f'{type(error).__name__}: {told}', _REASON)}"
+    kind = type(error).__name__
+    return f"{tool.name} failed: {text.one_line(f'{kind}: {told}' if told else kind, _REASON)}"
 
 
 def _property(hint: Any) -> dict[str, Any]:
