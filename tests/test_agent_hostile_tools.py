@@ -14,7 +14,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import log
 from agent_cli.messages import ToolResult
 from agent_cli.tools.tool import LARGEST, ToolFailed, tool
-from tests.turns import agent, calls, logged, run, text_of, turn
+from tests.turns import agent, calls, logged, run, text_of, turn, unanswered
 
 
 def answered(context, hostile, **settings):
@@ -123,6 +123,15 @@ def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):
     assert peak < 40 * LARGEST
     assert len(sent) < 2200
     assert "\x1b" not in sent
+
+
+def test_a_reply_with_any_number_of_calls_is_ended_after_forty(context):
+    asked = [("jot", {"text": str(number)}) for number in range(100)]
+    hired = agent(calls(*asked), "Enough.")
+    *_, ended = run(hired, context)
+    assert ended.stopped_by == "40 calls were made"
+    assert context.db.value("select count(*) from jotting") == 40
+    assert unanswered(context) == []
 
 
 @pytest.mark.parametrize("failed", [False, True])
