@@ -158,5 +158,6 @@ def outcome(call: ToolCall, result: ToolResult) -> str:
     if result.failed and result.text.startswith("refused: "):
         return f"{one_line(call.name)} was not allowed"
     if result.failed:
-        return f"{one_line(call.name)} failed: {one_line(result.text.removeprefix(f'{call.name} failed: '), 200)}"
+        told = one_line(result.text, 200)
+        return told if told.startswith(f"{call.name} ") else f"{one_line(call.name)} failed: {told}"
     return result.receipt
