@@ -280,8 +280,7 @@ class Shell:
         """Ctrl-C where it came as a signal: while a line is printed above the prompt, the terminal is not raw."""
         if self._runner:
             self._runner.cancel()
-        else:
-            self._line.interrupt()
+        self._line.interrupt()  # a dumb terminal may have asked something during the turn
 
     def _say(self, text: str) -> None:
         _show(f"{clean(text)}\n")
