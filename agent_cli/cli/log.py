@@ -26,6 +26,7 @@ from agent_cli.values import frozen
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _USUAL = 50  # lines, where nothing says from when on
+_ALL = 1 << 60
 _PAGE = 1000
 _PAUSE = 0.3  # seconds between looks for what is new
 _AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
@@ -46,6 +47,7 @@ class _Log:
     after: int | None  # the number behind which the first ones are wanted; None: the newest ones are
     start: int | None  # the number before the first one that may be wanted
     latest: Callable[[], int]
+    usual: int = _USUAL
 
 
 @app.command()
@@ -94,14 +96,14 @@ def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     return _Log(
         lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
         lambda row: ids.number("message", row["result"] or row["asked_in"]), _call_line, number,
-        number or (0 if since else None), lambda: tool_calls.latest(app_.db),
+        number, lambda: tool_calls.latest(app_.db), _ALL if since else _USUAL,
     )  # fmt: skip
 
 
 def _wanted(told: _Log, limit: int | None) -> Iterator[Row]:
     """The newest ones, or all from a time or a number on: a page at a time, so that ten years of them fit."""
     if limit or told.start is None:
-        yield from told.look(told.after, limit or _USUAL)
+        yield from told.look(told.after, limit or told.usual)
         return
     last = told.start
     while rows := told.look(last, _PAGE):

@@ -9,7 +9,6 @@ from agent_cli.store import ids, keyed
 from agent_cli.store.db import Database
 
 _LAST = "\U0010ffff"  # sorts behind every letter
-_NONE = 1 << 62  # a number that no event has
 
 
 def append(
@@ -58,7 +57,7 @@ def listing(
 def before(db: Database, since: datetime) -> int:
     """The number before the first event since then: identifiers sort by time, and have an index."""
     found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.earliest(since),))
-    return _NONE if found is None else int(found) - 1
+    return latest(db) if found is None else int(found) - 1
 
 
 def count(db: Database, kind: str) -> int:
