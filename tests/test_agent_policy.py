@@ -108,6 +108,7 @@ def test_letters_written_in_another_way_are_the_same_to_what_forbids():
         ("mcp.engram.save", 'all tools of a source are meant by "source:mcp.engram.save"; a tool of a server'),
         ("save_note text", "behind the name of a tool stands ARGUMENT=GLOB"),
         ("save_note words=*", "save_note has no argument 'words'; it has text, title"),
+        ("save_note text=a b=c", "save_note has no argument 'b'; it has text, title"),
         ("save_note text=", "nothing stands behind text=; * fits anything"),
         ("source:", "there is no such source; there are built-in, files, feeds, and mcp.NAME for a server"),
         ("source:file", "there is no such source; there are built-in, files, feeds, and mcp.NAME for a server"),
@@ -123,13 +124,9 @@ def test_a_rule_that_would_mean_nothing_is_refused_with_what_there_is(tmp_path, 
         check_setting(f"rules.{key}", "deny")
 
 
-@pytest.mark.parametrize("key", ["source:mcp.engram", "engram__save", "engram__save text=*x*", "save_note text=a b=c"])
+@pytest.mark.parametrize("key", ["source:mcp.engram", "engram__save", "engram__save text=*x*"])
 def test_a_rule_for_a_server_is_taken_unchecked(key):
-    assert rules.wrong(key, BUILT_IN, SOURCES) == ("" if key != "save_note text=a b=c" else _wrong_b())
-
-
-def _wrong_b():
-    return "save_note has no argument 'b'; it has text, title"
+    assert rules.wrong(key, BUILT_IN, SOURCES) == ""
 
 
 def test_a_name_with_a_dot_needs_quotes(tmp_path):

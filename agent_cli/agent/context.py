@@ -27,7 +27,9 @@ PARTS = (
     "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
 )  # fmt: skip
 _WHOLE = ("read_skill",)  # tools whose results are shown whole: half the steps are no procedure
-_OWN = ("jot", "save_note", "propose_fact")  # those that answer in the program's own words
+_OWN = (  # those that answer in the program's own words
+    "jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate",
+)  # fmt: skip
 
 
 @frozen
