@@ -29,6 +29,26 @@ def read_file(context, path: str, title: str = "") -> str:
     return f"read {path}"
 
 
+def of_risk(risk):
+    def thing(context) -> str:
+        return ""
+
+    return tool(risk)(thing)
+
+
+@pytest.mark.parametrize(
+    ("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")]
+)
+def test_what_keeps_something_for_good_or_reaches_out_is_asked_for(risk, ruling):
+    assert policy.rule(of_risk(risk), {}, {}, {}) == Decision(ruling)
+
+
+@pytest.mark.parametrize("risk", policy.BY_RISK)
+@pytest.mark.parametrize("ruling", ["allow", "ask", "deny"])
+def test_the_persons_own_rule_for_a_tool_comes_first(risk, ruling):
+    assert policy.rule(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == Decision(ruling, "rule")
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
