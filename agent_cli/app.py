@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -35,7 +35,7 @@ from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import whole
 from agent_cli.tools import registry
-from agent_cli.tools.tool import ToolContext
+from agent_cli.tools.tool import Reach, ToolContext
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
@@ -70,6 +70,10 @@ class App:
         """The predicates with one value at a time."""
         return predicates.single(self.config.predicates)
 
+    def setting(self, key: str) -> str:
+        """A setting as it is now, in the form of its file."""
+        return config.toml(getattr(self.config, key))
+
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
         checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
@@ -79,9 +83,8 @@ class App:
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
         check_setting(key, value)
-        config.write(self.loaded.file, key, value)
+        told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
-        told = f"{key} = {value} (in {self.loaded.file})"
         origin = self.loaded.origins[name]
         if origin == "flag" or origin.startswith("environment"):
             return f"{told}; this run goes on with what its {origin} says"
@@ -187,10 +190,7 @@ class App:
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
-        return [
-            (hit.handle, f"{datetime.fromtimestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
-            for hit in hits
-        ]
+        return [(hit.handle, f"{clock.at(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]
 
     def _remembered(self) -> Database | None:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
@@ -287,7 +287,11 @@ class App:
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()
         meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
-        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads)
+        reach = Reach(
+            tuple(Path(folder).expanduser().resolve() for folder in self.config.folders), self.config.feeds,
+            self.config.feeds_private,
+        )  # fmt: skip
+        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads, reach=reach)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
@@ -306,7 +310,7 @@ def open_app(
     `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
-    check_rules(loaded.config.rules, lambda key: f"{config.place(loaded, 'rules', key)}: ")
+    check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = config.database(loaded.config, environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
     app = App(
@@ -344,6 +348,13 @@ def check_rules(told: Mapping[str, object], where: Callable[[str], str]) -> None
     for key in told:
         if wrong := rules.wrong(key, registry.BUILT_IN, registry.SOURCES):
             raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
+
+
+def _place_of_rule(loaded: Loaded, key: str) -> str:
+    file, _, line = loaded.origins["rules"].rpartition(":")
+    if file != str(loaded.file):
+        return f"{loaded.origins['rules']}: "
+    return f"{file}, line {rules.line(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
 
 
 def check_setting(key: str, value: str) -> None:

@@ -85,6 +85,11 @@ def one_line(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 day`, `2 days`; `many` where more of them are called otherwise."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
     return [piece.strip() for piece in pieces(text) if piece.strip()]

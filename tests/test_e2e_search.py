@@ -300,7 +300,7 @@ def test_the_model_searches_and_reads_around(filled, server):
     filled.use(server)
     server.play(
         script.reply(calls=[("search_memory", {"query": "name of the cat", "max_results": 1})]),
-        script.reply(calls=[("timeline", {"around": "m1", "before": 0, "after": 1})]),
+        script.reply(calls=[("timeline", {"around": "m1"})]),
         script.reply("Her name is Mia."),
     )
     assert filled("ask", "Is it an animal?").out == "Her name is Mia.\n"

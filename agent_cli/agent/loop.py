@@ -24,7 +24,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm.model import Cancel, ChatModel, Done, Note, Rethought, Text, Thinking
-from agent_cli.memory import log, sessions
+from agent_cli.memory import log, sessions, undoing
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
@@ -49,15 +49,20 @@ class Agent:
 
 
 def run_turn(
-    hire: Callable[[], Agent], here: ToolContext, parts: Sequence[Part], cancel: Cancel | None = None
-) -> Generator[Event, None, None]:
+    hire: Callable[[], Agent], here: ToolContext, parts: Sequence[Part], cancel: Cancel | None = None,
+    instead: int | None = None,
+) -> Generator[Event, None, None]:  # fmt: skip
     """Run one turn. Each message is committed before it is sent or given out; raises AgentError.
 
-    `hire` finds the model, which may fail, when the person's words are already safe.
+    `hire` finds the model, which may fail, when the person's words are already safe. `instead`: of this message and all
+    after it, which are taken back.
     """
     cancel = Cancel() if cancel is None else cancel
     begin(here)
-    asked = log.say(here.db, here.session, here.scope, parts, here.time())
+    if instead is None:
+        asked = log.say(here.db, here.session, here.scope, parts, here.time())
+    else:
+        asked = undoing.replace(here.db, here.session, here.scope, parts, instead, here.time)
     yield Asked(ids.handle("message", asked))
     agent = hire()
     if agent.recollect:
@@ -82,7 +87,7 @@ def run_turn(
 def begin(here: ToolContext) -> None:
     """Make the session fit to go on: close what a crash left open, and fix what it is told of earlier ones."""
     session = sessions.get(here.db, here.session, here.scope.owner)
-    log.heal(here.db, here.session, here.scope, here.time())
+    undoing.heal(here.db, here.session, here.scope, here.time)
     if session.opening is None and here.reads:
         with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
             told, _ = opening.compose(here.remembered, here.scope, None if here.memory else here.session)

@@ -5,9 +5,8 @@ of skills only what they are for: the steps are read when they are wanted.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from agent_cli import text
+from agent_cli import clock, text
 from agent_cli.agent import fence
 from agent_cli.memory import forgotten, recall, recollections, skill_matching
 from agent_cli.memory.candidates import Filter
@@ -98,7 +97,7 @@ def _fitting(found: recall.Found, room: int) -> list[tuple[Hit, str]]:
 
 
 def _line(hit: Hit) -> str:
-    day = datetime.fromtimestamp(hit.at).astimezone()
+    day = clock.at(hit.at)
     words = " ".join(hit.text.split())
     shown = words if len(words) <= _LONGEST else words[:_LONGEST] + " …"
     label = f" {hit.label}" if hit.label else ""

@@ -61,6 +61,20 @@ def wrong(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
     return f"nothing stands behind {empty}=; * fits anything" if empty else ""
 
 
+def line(key: str, settings: str, first: int) -> int:
+    """On which line of the settings a rule stands, looked for from this one on; this one where it stands on none."""
+    import tomllib  # only where something is wrong
+
+    for number, told in enumerate(settings.splitlines()[first - 1 :], first):
+        try:
+            table = tomllib.loads(told)
+        except tomllib.TOMLDecodeError:
+            continue
+        if key in table or key in table.get("rules", ()):
+            return number
+    return first
+
+
 def _wrong_source(source: str, sources: tuple[str, ...]) -> str:
     if source in sources or _MCP_SOURCE.fullmatch(source):
         return ""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from agent_cli import headless
 from agent_cli.agent import loop, policy
 from agent_cli.app import App, background
 from agent_cli.cli import answer as answers
@@ -134,7 +135,7 @@ def _converse(run: Run, asked: Question) -> None:
     shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.look())
 
 
-def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> answers.Heard:
+def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> headless.Heard:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
@@ -161,12 +162,7 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
 
 
 def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
-    model, notice = app.chat_model(app.db)
-    if notice and (model.name == "offline" or run.verbose):
-        run.note(notice)
-
-    agent = app.agent(model, policy.nobody)
-    return replace(agent, instructions=f"{agent.instructions}\n\n{asked.system}") if asked.system else agent
+    return headless.hire(app, policy.nobody, run.note, asked.system, every=run.verbose)
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:

@@ -40,7 +40,7 @@ def show(
         {"id": each.name, "value": getattr(loaded.config, each.name), "origin": loaded.origins[each.name]}
         for each in fields(Config)
     ]
-    shown = rows if as_json else [{**row, "value": repr(row["value"])} for row in rows]
+    shown = rows if as_json else [{**row, "value": config.toml(row["value"])} for row in rows]
     output.listing(shown, ("id", "value", "origin") if origin else ("id", "value"), as_json=as_json)
 
 
@@ -71,5 +71,4 @@ def set_(
 
     check_setting(key, value)
     file = config.default_file()
-    config.write(file, key, value)
-    output.say(f"{key} = {value} (in {file})")
+    output.say(f"{config.write(file, key, value)} (in {file})")

@@ -31,6 +31,7 @@ COMMANDS = {
     "notes": "Write, find and change notes.",
     "facts": "What is known about you.",
     "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
+    "schedule": "Run prompts and skills by the clock.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
     "import": "Take over conversations from ChatGPT, Claude or llm.",

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_cli.messages import ToolCall
+from agent_cli.repl.prose import Exact
 from agent_cli.text import visible
 
-QUESTION = "allow it? y once, a for this session, anything else no: "
+QUESTION = "allow it? y once, a for this session, anything else no:"
 _LONGEST = 1200  # characters of a line of an argument
 _END = 200  # of them at its end
 _LINES = 40  # of all arguments
@@ -25,7 +26,7 @@ def question(call: ToolCall, width: int) -> str:
     lines = [f"The model wants to call {_plain(call.name)} with {{", *_arguments(call.arguments, width), "}"]
     if call.ruled:
         lines += ["and that is {", *_arguments(call.ruled, width), "}"]
-    return "\n".join(lines)
+    return Exact("\n".join(lines))
 
 
 def _arguments(arguments: dict[str, Any], width: int) -> list[str]:

@@ -23,9 +23,10 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.repl.look import Look
+from agent_cli.repl.prose import shown
 from agent_cli.repl.sheet import sheet
 from agent_cli.repl.spinner import Spinner
-from agent_cli.text import clean, one_line
+from agent_cli.text import one_line
 
 _DIM = "2"
 
@@ -91,12 +92,12 @@ class Drawing:
     def say(self, text: str) -> None:
         """A line beside the answer."""
         self.end()
-        print(clean(text), file=self._out, flush=True)
+        print(shown(text, self._look), file=self._out, flush=True)
 
     def whisper(self, text: str) -> None:
         """A line beside the answer that matters less."""
         self.end()
-        text = clean(text)
+        text = shown(text, self._look)
         print(f"\x1b[{_DIM}m{text}\x1b[m" if self._look.colour else text, file=self._out, flush=True)
 
     def end(self) -> None:

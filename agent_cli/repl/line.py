@@ -26,7 +26,7 @@ from prompt_toolkit.styles import Style
 from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
-from agent_cli.repl import completion, dumb, editor, keys, searching
+from agent_cli.repl import completion, dumb, editor, keys, searching, unseen
 from agent_cli.repl.foresight import Foresight
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
@@ -59,6 +59,7 @@ class Line:
     def __init__(
         self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, aloud: bool = False
     ):  # fmt: skip
+        unseen.mark()
         self._app, self._session, self._say = app, session, say
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = Prompts(app, session, self.pastes)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from agent_cli.agent.events import ApprovalNeeded, Asked, Event
+from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
@@ -21,15 +21,16 @@ from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, Us
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import approval, attachments, commands, drawing, first_run, greeting
+from agent_cli.repl import approval, attachments, commands, drawing, first_run, greeting, prose
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.dumb import Lines
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
-from agent_cli.repl.look import Look, decide
+from agent_cli.repl.look import Look, decide, themed
 from agent_cli.repl.notices import Notices
-from agent_cli.text import clean
+from agent_cli.repl.setting_commands import Theme
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
 _LOOK = 1.0  # seconds between looks at what other processes have done
@@ -42,7 +43,7 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), look: Loo
     gc.freeze()  # what is loaded by now stays: looking through it again takes 15 ms, at every ninth key
     code = asyncio.run(shell.talk(first))
     while shell.goes_on:
-        shell = Shell(shell.goes_on, None, look)
+        shell = Shell(shell.goes_on, None, shell.look)
         code = asyncio.run(shell.talk())
     if code:
         sys.exit(code)
@@ -52,10 +53,10 @@ class Shell:
     def __init__(self, app: App, session: Session | None, look: Look | None = None):
         self._app = app
         self._talk = Conversation(app, session)
-        self._look = look or decide(sys.stdout, os.environ)
+        self.look = look or decide(sys.stdout, os.environ)
         self._offer = first_run.Offer(app)
         self._runner: Runner | None = None
-        self._line = Line(app, lambda: self._talk.id, self._say, aloud=self._look.aloud)
+        self._line = Line(app, lambda: self._talk.id, self._say, aloud=self.look.aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
@@ -118,6 +119,8 @@ class Shell:
                     await self._give_way(result)
                 elif isinstance(result, commands.Question):
                     await self._decide(result)
+                elif isinstance(result, Theme):
+                    self._draw_in(result)
                 elif isinstance(result, Draft):
                     self._say(result.told)
                     self._line.pastes.known(result.parts)
@@ -150,7 +153,7 @@ class Shell:
             told = told if "/model" in told else f"{told}; /model NAME chooses another"
             self._say(await asyncio.to_thread(self._offer.look) or told)
         except AgentError as error:
-            self._say(str(error))
+            self._say(self._offer.anew(str(error)))
         return ""
 
     async def _look_around(self) -> None:
@@ -169,6 +172,15 @@ class Shell:
             await screen.show()
         finally:
             self._jobs.touch(busy=False)
+
+    def _draw_in(self, theme: Theme) -> None:
+        if theme.name == "ansi" and (self.look.aloud or Lines.wanted()):
+            raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
+        if theme.name:
+            self.look = themed(self.look, theme.name)
+        self._say(
+            "the theme is ansi" if self.look.colour else "the theme is none: answers stand as the model wrote them"
+        )
 
     async def _decide(self, question: commands.Question) -> None:
         """Do it when the person types just "yes", once it was asked."""
@@ -200,7 +212,7 @@ class Shell:
         self._jobs.touch(busy=True)
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
         shown = drawing.Drawing(
-            sys.stdout, self._look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
+            sys.stdout, self.look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
         )
         try:
             with Keyboard(self._line.input, runner.cancel) as keyboard:
@@ -211,7 +223,8 @@ class Shell:
                             event.answer(await self._ask(event, runner.cancel))
                         continue
                     self._kept = self._kept or isinstance(event, Asked)
-                    shown.draw(event)
+                    if not isinstance(event, Noticed) or self._offer.anew(event.text):
+                        shown.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program: what has arrived is kept
             runner.join(_LAST_WAIT / 2)
@@ -225,8 +238,8 @@ class Shell:
         Ctrl-C ends the turn as well.
         """
         call = needed.call
-        self._say(approval.question(call, self._look.width()))
-        answer = await self._line.answer(approval.QUESTION, stop)
+        self._say(approval.question(call, self.look.width()))
+        answer = await self._line.answer(f"{prose.shown(approval.QUESTION, self.look)} ", stop)
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
@@ -263,7 +276,7 @@ class Shell:
             self._say("nothing of this conversation is kept")
         if session:
             self._say(f"resume: agent -r {session.handle}")
-            background(self._app)
+        background(self._app)  # also when /close has ended the session before
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
         def end(code: int) -> None:
@@ -283,7 +296,7 @@ class Shell:
         self._line.interrupt()  # a dumb terminal may have asked something during the turn
 
     def _say(self, text: str) -> None:
-        _show(f"{clean(text)}\n")
+        _show(f"{prose.shown(text, self.look)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

@@ -103,11 +103,9 @@ def tool(
     def make(function: Callable[..., str | ToolResult]) -> Tool:
         hints = get_type_hints(function, include_extras=True)
         _context, *parameters = inspect.signature(function).parameters.values()
-        schema = {
-            "type": "object",
-            "properties": {p.name: _property(hints[p.name]) for p in parameters},
-            "required": [p.name for p in parameters if p.default is p.empty],
-        }
+        required = [p.name for p in parameters if p.default is p.empty]
+        properties = {p.name: _property(hints[p.name]) for p in parameters}
+        schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         about = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         return Tool(
@@ -217,7 +215,7 @@ def _property(hint: Any) -> dict[str, Any]:
 
 def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
     properties = tool.parameters["properties"]
-    missing = [name for name in tool.parameters["required"] if name not in arguments]
+    missing = [name for name in tool.parameters.get("required", ()) if name not in arguments]
     unknown = [name for name in arguments if name not in properties]
     mistyped = [name for name, value in arguments.items() if name in properties and not _fits(properties[name], value)]
     faults = {"missing": missing, "unknown": unknown, "of the wrong type": mistyped}
@@ -233,7 +231,7 @@ def _fits(schema: dict[str, Any], value: Any) -> bool:
 
 
 def _signature(tool: Tool) -> str:
-    required = tool.parameters["required"]
+    required = tool.parameters.get("required", ())
     names = [
         f"{name} ({schema['type']}{'' if name in required else ', optional'})"
         for name, schema in tool.parameters["properties"].items()
