@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agent_cli import clock, config
-from agent_cli.agent import context, listener, recollect
+from agent_cli.agent import context, listener, recollect, rules
 from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.events import Event
+from agent_cli.agent.guard import Limits
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.meaning import Meaning
-from agent_cli.agent.policy import Approve
+from agent_cli.agent.policy import Approve, Ruling
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import address, choose, faults, scripted, tags
@@ -76,10 +77,12 @@ class App:
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
         checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        check_setting(key, value)
         self._take(key, checked, f"/{key}")
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
+        check_setting(key, value)
         told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
         origin = self.loaded.origins[name]
@@ -274,7 +277,7 @@ class App:
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
             model, registry.allowed(reads=self.reads, keeps=self.keeps), approve, settings.num_ctx,
-            rules=_rules(settings.rules), think=think,
+            rules=cast(Mapping[str, Ruling], settings.rules), think=think, limits=Limits(seconds=settings.tool_seconds),
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
             recollect=partial(self._recollect, beside) if self.reads else None,
@@ -307,7 +310,7 @@ def open_app(
     `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
-    _refuse_unknown_tools(loaded)
+    check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = config.database(loaded.config, environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
     app = App(
@@ -340,13 +343,23 @@ def _here() -> Path:
         return Path.home()
 
 
-def _rules(rules: Mapping[str, str]) -> Mapping[str, Any]:
-    return rules  # checked by the configuration
+def check_rules(told: Mapping[str, object], where: Callable[[str], str]) -> None:
+    """Raises ConfigError for a rule that would mean nothing. `where` begins the sentence about one."""
+    for key in told:
+        if wrong := rules.wrong(key, registry.BUILT_IN, registry.SOURCES):
+            raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
-def _refuse_unknown_tools(loaded: Loaded) -> None:
-    """A rule for a tool that is not there bans nothing: its name is a slip of the pen."""
-    for name in loaded.config.rules:
-        if name not in registry.BUILT_IN:
-            where = loaded.origins["rules"].replace(":", ", line ")
-            raise ConfigError(f"{where}: rules.{name}: there is no such tool; there are {', '.join(registry.BUILT_IN)}")
+def _place_of_rule(loaded: Loaded, key: str) -> str:
+    file, _, line = loaded.origins["rules"].rpartition(":")
+    if file != str(loaded.file):
+        return f"{loaded.origins['rules']}: "
+    return f"{file}, line {rules.line(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+
+
+def check_setting(key: str, value: str) -> None:
+    """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
+    name, _, entry = key.partition(".")
+    if name == "rules":
+        told = {entry: value} if entry else config.check(name, config.parse(name, value, key), key)
+        check_rules(told, lambda _: "")

@@ -44,6 +44,7 @@ COMMANDS = {
     "db": "Back up, restore, check and compact the database file.",
     "index": "Show and rebuild what search uses.",
     "stats": "Count tokens, time and cost of the answers.",
+    "log": "What has happened: what was allowed, written, decided; what the tools did.",
     "jobs": "See and run queued work.",
     "doctor": "Check the server, the model, the database and the terminal.",
     "completion": "Print a script that completes commands in your shell.",
