@@ -65,6 +65,25 @@ def _named_texts(table: dict[str, Any]) -> str:
     return _texts(list(table.values()))
 
 
+_SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dict}
+
+
+def _servers(table: dict[str, Any]) -> str:
+    """The form alone; a server is started when it is first needed."""
+    for name, told in table.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            return f"must have names of small letters and digits, not {name!r}"
+        if not isinstance(told, dict) or ("command" in told) == ("url" in told):
+            return f"must hold a command or a url for {name}"
+        for key, value in told.items():
+            if key not in _SERVER:
+                return f"must not hold {key!r} for {name}: there are {', '.join(_SERVER)}"
+            texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not isinstance(value, _SERVER[key]) or not all(isinstance(each, str) for each in texts):
+                return f"must hold texts in {key} of {name}"
+    return ""
+
+
 def _predicates(table: dict[str, Any]) -> str:
     return "" if all(value in ("one", "many") for value in table.values()) else 'must be "one" or "many" for each'
 
@@ -158,6 +177,12 @@ class Config:
         _texts,
     )  # fmt: skip
     tool_seconds: float = setting("seconds that a tool may take", 60.0, _at_least(0.1))
+    mcp: dict[str, dict[str, Any]] = setting(
+        'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
+        'or url = "https://…" with headers',
+        {},
+        _servers,
+    )
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
     )

@@ -73,6 +73,14 @@ def get(db: Database, id: int, owner: str) -> Note:
     return Note(*row)
 
 
+def same(db: Database, owner: str, body: str) -> Note | None:
+    """One that says just this."""
+    row = db.row(
+        f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
+    )
+    return Note(*row) if row else None
+
+
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
     """Newest change first."""
     rows = db.rows(

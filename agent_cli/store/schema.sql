@@ -381,6 +381,33 @@ create table schedule (
 ) strict;
 create index schedule_next on schedule (owner, next_at) where hidden_at is null;
 
+-- Callers: other programs that reach this memory over HTTP. Each is an owner of its own.
+
+create table caller (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    name text not null unique,
+    hash text not null unique,                  -- SHA-256 of its token; the token itself is shown once and kept nowhere
+    owner text not null,                        -- whose memory it reaches: its own, caller:NAME, or by grant the person's
+    may text not null default 'read write',     -- what it may do with it
+    at text not null,
+    utc_offset integer not null,
+    seen_at text,                               -- when it last came
+    revoked_at text
+) strict;
+
+create table answered (                         -- requests of callers that are not carried out twice
+    id integer primary key autoincrement,
+    owner text not null,
+    key text not null,                          -- as the caller made it up
+    hash text not null,                         -- of the request: the same key with another one is a mistake
+    session_id integer not null references session (id),
+    message_id integer references message (id), -- the reply; null while it is being made
+    at text not null,
+    unique (owner, key)
+) strict;
+create index answered_session on answered (session_id);
+
 create table fact_test (                        -- questions whose answer must mention something
     id integer primary key autoincrement,
     uid text not null unique,
