@@ -3,18 +3,19 @@
 Nothing here draws or parses; the command line, the session and the server each start from `open_app`.
 """
 
+import atexit
 import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_cli import clock, config
+from agent_cli import CHILD, clock, config
 from agent_cli.agent import context, listener, recollect, rules
 from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.events import Event
@@ -35,7 +36,10 @@ from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import whole
 from agent_cli.tools import registry
-from agent_cli.tools.tool import Reach, ToolContext
+from agent_cli.tools.tool import Reach, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from agent_cli.tools.servers import Servers
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
@@ -58,6 +62,7 @@ class App:
     keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
     path: Path = field(default_factory=Path)  # of the file, also where `db` is another
     _model: ChatModel | None = None
+    _servers: "Servers | None" = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -224,6 +229,10 @@ class App:
         index.refresh(db)
         if not self.keeps:
             return
+        if self._servers is not None:
+            from agent_cli.tools import mcp
+
+            mcp.compare(db, self._servers, self.notice)
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
             jobs.add(db, INDEX, "all", now)
@@ -276,13 +285,33 @@ class App:
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
-            model, registry.allowed(reads=self.reads, keeps=self.keeps), approve, settings.num_ctx,
+            model, self._tools(), approve, settings.num_ctx,
             rules=cast(Mapping[str, Ruling], settings.rules), think=think, limits=Limits(seconds=settings.tool_seconds),
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
             recollect=partial(self._recollect, beside) if self.reads else None,
             beside=beside,
         )  # fmt: skip
+
+    def _tools(self) -> Mapping[str, Tool]:
+        """The tools of a run. Those of other programs might keep what they are told: not where nothing is kept."""
+        there = registry.allowed(reads=self.reads, keeps=self.keeps)
+        if not (self.config.mcp and self.keeps):
+            return there
+        from agent_cli.tools import mcp
+
+        with closing(self.db.again()) as db:
+            return {**there, **mcp.offered(db, self.servers(), self.config.tool_seconds, self.notice)}
+
+    def servers(self) -> "Servers":
+        """The servers of tools that the settings name, none of them started yet."""
+        with self._lock:
+            if self._servers is None or self._servers.told != self.config.mcp:
+                from agent_cli.tools.servers import Servers
+
+                self._servers = Servers(self.config.mcp, {CHILD: "1"})
+                atexit.register(self._servers.close)
+            return self._servers
 
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()

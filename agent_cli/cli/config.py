@@ -17,7 +17,7 @@ app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
 )
 
-_PERSONS_ALONE = ("retention", "rules", "folders", "feeds", "feeds_private", "remind_command")
+_PERSONS_ALONE = ("retention", "rules", "folders", "feeds", "feeds_private", "remind_command", "mcp")
 
 
 @app.command()

@@ -46,6 +46,7 @@ COMMANDS = {
     "stats": "Count tokens, time and cost of the answers.",
     "log": "What has happened: what was allowed, written, decided; what the tools did.",
     "jobs": "See and run queued work.",
+    "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
     "doctor": "Check the server, the model, the database and the terminal.",
     "completion": "Print a script that completes commands in your shell.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",

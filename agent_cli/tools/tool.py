@@ -38,6 +38,9 @@ _REASON = 500  # characters of why a call failed
 Stopping = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
 
+_KINDS: dict[str, Any] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -224,16 +227,20 @@ def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
 
 
 def _fits(schema: dict[str, Any], value: Any) -> bool:
-    kinds: dict[str, Any] = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
-    if isinstance(value, bool) and schema["type"] != "boolean":
+    """Whether a value is of the kind that a schema names; one that names none, as servers have them, fits any."""
+    kind = _KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+    choices = schema.get("enum")
+    if kind is None:
+        return True
+    if isinstance(value, bool) and kind is not bool:
         return False
-    return isinstance(value, kinds[schema["type"]]) and value in schema.get("enum", [value])
+    return isinstance(value, kind) and (not isinstance(choices, list) or value in choices)
 
 
 def _signature(tool: Tool) -> str:
     required = tool.parameters.get("required", ())
     names = [
-        f"{name} ({schema['type']}{'' if name in required else ', optional'})"
+        f"{name} ({schema.get('type', 'anything')}{'' if name in required else ', optional'})"
         for name, schema in tool.parameters["properties"].items()
     ]
     return ", ".join(names) or "no arguments"
