@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from agent_cli import config
 from agent_cli.app import App
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import AgentError
@@ -21,6 +22,7 @@ from agent_cli.llm.tags import Tag
 from agent_cli.memory import index, review, soundness, vectors
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.store import file, jobs
+from agent_cli.text import counted
 from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
@@ -41,19 +43,35 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
     """All of them, one after the other. `settings` and `app` may raise AgentError: that is a finding too."""
     yield from _settings(settings)
     try:
-        config = settings().config
+        loaded = settings()
     except AgentError as error:
         yield Finding("server", False, f"not looked for: {error}")
     else:
-        yield from _server(config)
+        yield from _server(loaded.config)
     yield from _database(app)
     yield from _command()
     yield from _terminal()
 
 
 def of(app: App) -> Iterator[Finding]:
-    """The findings for a program that runs."""
-    return findings(lambda: app.loaded, lambda: app)
+    """The findings for a program that runs, with the settings it runs with."""
+    yield from _since_the_start(app.loaded)
+    yield from findings(lambda: app.loaded, lambda: app)
+
+
+def _since_the_start(loaded: Loaded) -> Iterator[Finding]:
+    """What the file of settings says by now and this run does not know. What was set for the run is meant so."""
+    try:
+        now = config.load(loaded.file, {}).config
+    except AgentError as error:
+        yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
+        return
+    told = [
+        name for name, origin in loaded.origins.items() if origin == "default" or origin.startswith(str(loaded.file))
+    ]
+    if changed := [name for name in told if getattr(now, name) != getattr(loaded.config, name)]:
+        named = ", ".join(f"{name} = {getattr(now, name)!r}" for name in changed)
+        yield Finding("settings", True, f"changed since the start: {named}", "/exit and start anew to work with them")
 
 
 def lines(found: Iterable[Finding]) -> Iterator[str]:
@@ -87,7 +105,7 @@ def _server(settings: Config) -> Iterator[Finding]:
             "server", False, f"what answers at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
         )
         return
-    yield Finding("server", True, f"{url}, Ollama {version}, {len(found)} models")
+    yield Finding("server", True, f"{url}, Ollama {version}, {counted(len(found), 'model')}")
     if found:
         yield Finding("models", True, _models(found))
     try:
@@ -162,10 +180,8 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
             return
         path = Path(app.db.path)
         sound = app.db.value("pragma quick_check")
-        rows = app.db.value("select count(*) from message")
-        told = (
-            f"{size(path.stat().st_size)}, {rows} messages, SQLite {app.db.value('select sqlite_version()')}, {sound}"
-        )
+        messages = counted(app.db.value("select count(*) from message"), "message")
+        told = f"{size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {sound}"
         fix = "" if sound == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
         yield Finding("database", sound == "ok", f"{path}: {told}", fix)
         yield from _indexes(app)
@@ -185,7 +201,11 @@ def _indexes(app: App) -> Iterator[Finding]:
     except AgentError as error:
         yield Finding("indexes", False, str(error))
         return
-    told = f"damaged: {', '.join(damaged)}" if damaged else f"sound, {index.waiting(app.db)} rows wait to be indexed"
+    told = (
+        f"damaged: {', '.join(damaged)}"
+        if damaged
+        else f"sound, {counted(index.waiting(app.db), 'row waits', 'rows wait')} to be indexed"
+    )
     yield Finding("indexes", not damaged, told, "agent jobs run --until-idle" if damaged else "")
 
 
@@ -197,7 +217,7 @@ def _vectors(app: App) -> Iterator[Finding]:
         return
     missing = vectors.missing(app.db, made)
     told = f"{vectors.count(app.db, made)} by {' '.join(made.identity.split()[:2])}"
-    more = f", {missing} passages have none yet" if missing else ", complete"
+    more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if next_ else ""
     yield Finding("vectors", True, told + more, "agent jobs run --until-idle" if missing or next_ else "")
 
@@ -212,7 +232,9 @@ def _waiting(app: App) -> Iterator[Finding]:
         yield Finding("jobs", True, f"{ready} queued, none given up")
     waiting = len(review.waiting(Reviewer(app.db, app.scope, app.time, app.single)))
     if waiting:
-        yield Finding("review", True, f"{waiting} proposals wait for your yes", "agent facts review")
+        yield Finding(
+            "review", True, f"{counted(waiting, 'proposal waits', 'proposals wait')} for your yes", "agent facts review"
+        )
 
 
 def _disk(path: Path) -> Iterator[Finding]:

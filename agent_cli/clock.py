@@ -10,6 +10,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from agent_cli.errors import ConfigError
 
+FIRST, LAST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
+"""What is shown as a time: in every zone these are a date, with a day, a week and a year around it."""
+
+_FIRST, _LAST = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
+
 Clock = Callable[[], datetime]
 """Gives the present moment, aware of its offset from UTC."""
 
@@ -37,8 +42,14 @@ def offset(moment: datetime) -> int:
 
 
 def local(stored: str, minutes: int) -> datetime:
-    """The stored time as the person's clock showed it."""
-    return datetime.fromisoformat(stored).astimezone(timezone(timedelta(minutes=minutes)))
+    """The stored time as the person's clock showed it, or the first or the last time there is."""
+    within = min(max(stored, _FIRST), _LAST)  # as text they sort as they follow
+    return datetime.fromisoformat(within).astimezone(timezone(timedelta(minutes=minutes)))
+
+
+def at(seconds: float) -> datetime:
+    """Seconds since 1970 as the clock here shows them, or the first or the last time there is."""
+    return datetime.fromtimestamp(min(max(seconds, FIRST.timestamp()), LAST.timestamp()), UTC).astimezone()
 
 
 def parse(told: str, default: datetime) -> datetime:

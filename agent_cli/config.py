@@ -4,6 +4,7 @@ A flag beats an environment variable AGENT_<KEY>, which beats the configuration 
 dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
 """
 
+import json
 import math
 import os
 import re
@@ -51,7 +52,9 @@ def _options(table: dict[str, Any]) -> str:
 
 
 def _rules(table: dict[str, Any]) -> str:
-    known = all(value in ("allow", "ask", "deny") for value in table.values())
+    if torn := [key for key, value in table.items() if isinstance(value, dict)]:
+        return f'must have a name with a dot in quotes: "{torn[0]}.…" = "ask"'
+    known = {*map(str, table.values())} <= {"allow", "ask", "deny"}
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
@@ -61,6 +64,25 @@ def _texts(values: list[Any]) -> str:
 
 def _named_texts(table: dict[str, Any]) -> str:
     return _texts(list(table.values()))
+
+
+_SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dict}
+
+
+def _servers(table: dict[str, Any]) -> str:
+    """The form alone; a server is started when it is first needed."""
+    for name, told in table.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            return f"must have names of small letters and digits, not {name!r}"
+        if not isinstance(told, dict) or ("command" in told) == ("url" in told):
+            return f"must hold a command or a url for {name}"
+        for key, value in told.items():
+            if key not in _SERVER:
+                return f"must not hold {key!r} for {name}: there are {', '.join(_SERVER)}"
+            texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not isinstance(value, _SERVER[key]) or not all(isinstance(each, str) for each in texts):
+                return f"must hold texts in {key} of {name}"
+    return ""
 
 
 def _predicates(table: dict[str, Any]) -> str:
@@ -127,23 +149,22 @@ class Config:
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
-        'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
-    )
+        'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
+        'a source, "read_file path=~/work/*" a tool with such an argument; the closest counts', {}, _rules,
+    )  # fmt: skip
     predicates: dict[str, str] = setting(
         'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
         "newer ends the older",
-        {},
-        _predicates,
-    )
+        {}, _predicates,
+    )  # fmt: skip
     folders: list[str] = setting(
         'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], _texts
     )
     feeds: dict[str, str] = setting(
         "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
         'as in news = "https://example.org/feed.xml"',
-        {},
-        _named_texts,
-    )
+        {}, _named_texts,
+    )  # fmt: skip
     feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
     remind_again: float = setting(
         "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, _at_least(1)
@@ -153,6 +174,12 @@ class Config:
         _texts,
     )  # fmt: skip
     tool_seconds: float = setting("seconds that a tool may take", 60.0, _at_least(0.1))
+    mcp: dict[str, dict[str, Any]] = setting(
+        'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
+        'or url = "https://…" with headers',
+        {},
+        _servers,
+    )
     prices: dict[str, list[float]] = setting(
         "per model the price of a million tokens in and out; local ones cost 0", {}, _prices
     )
@@ -160,9 +187,8 @@ class Config:
         'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
         '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
         'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
-        {},
-        _retention,
-    )
+        {}, _retention,
+    )  # fmt: skip
 
 
 @frozen
@@ -219,10 +245,10 @@ def parse(key: str, told: str, where: str) -> Any:
     return told
 
 
-def write(file: Path, key: str, value: str) -> None:
+def write(file: Path, key: str, value: str) -> str:
     """Change one setting, or one entry of a table, as in rules.save_note; comments and order of the file are kept.
 
-    Raises ConfigError.
+    Returns the line that says so in a file. Raises ConfigError.
     """
     import tomlkit  # needed here alone: 40 ms
     from tomlkit.exceptions import TOMLKitError
@@ -237,16 +263,18 @@ def write(file: Path, key: str, value: str) -> None:
         if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
             document[name] = tomlkit.table()
         table: Any = document[name]
-        check(name, {**table.unwrap(), entry: _guess(value)}, key)
-        table[entry] = _guess(value)
+        new = _guess(value)
+        check(name, {**table.unwrap(), entry: new}, key)
+        table[entry] = new
     else:
-        document[name] = check(name, parse(name, value, key), key)
+        new = document[name] = check(name, parse(name, value, key), key)
     part = file.with_name(file.name + ".part")  # a full disk leaves the old file whole
     try:
         part.write_text(tomlkit.dumps(document), encoding="utf-8")
         os.replace(part, file)
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+    return f"{key} = {toml(new)}"
 
 
 def make(file: Path) -> None:
@@ -275,7 +303,7 @@ def example() -> str:
     tables = [each for each in fields(Config) if isinstance(getattr(defaults, each.name), dict)]
     for each in fields(Config):
         if each not in tables:
-            lines += [*_comment(each.metadata["comment"]), f"# {each.name} = {_toml(getattr(defaults, each.name))}", ""]
+            lines += [*_comment(each.metadata["comment"]), f"# {each.name} = {toml(getattr(defaults, each.name))}", ""]
     for each in tables:
         lines += [*_comment(each.metadata["comment"]), f"# [{each.name}]", ""]
     return "\n".join(lines[:-1]) + "\n"
@@ -285,10 +313,16 @@ def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in text.split("\n")]
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
+def toml(value: Any) -> str:
+    """A value as the configuration file has it, on one line."""
+    if isinstance(value, dict):
+        named = ((key if re.fullmatch("[A-Za-z0-9_-]+", key) else toml(key), toml(item)) for key, item in value.items())
+        told = ", ".join(map(" = ".join, named))
+        return f"{{ {told} }}" if told else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    told = json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
+    return str(value) if isinstance(value, float) else told  # inf and nan too, which JSON has not
 
 
 def _read(file: Path) -> list[tuple[str, Any, int]]:
@@ -322,7 +356,8 @@ def _kind(key: str, where: str) -> Any:
 
         near = difflib.get_close_matches(key, hints, 1)
         hint = f"; did you mean {near[0]}?" if near else "; `agent config show` lists them all"
-        raise ConfigError(f"{where}: there is no setting {key!r}{hint}")
+        where = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
+        raise ConfigError(f"{where}there is no setting {key!r}{hint}")
     return hints[key]
 
 
@@ -331,26 +366,29 @@ def check(key: str, value: Any, where: str) -> Any:
     kind = _kind(key, where)
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise ConfigError(f"{where}: {key} = {value!r} must be one of {', '.join(get_args(kind))}")
+            raise ConfigError(f"{_named(key, value, where)} must be one of {', '.join(get_args(kind))}")
         return value
     plain: Any = get_origin(kind) or kind
     if plain is float and type(value) is int:
         value = float(value)
     if type(value) is not plain:
-        names = {
-            str: "a text",
-            int: "a whole number",
-            float: "a number",
-            bool: "true or false",
-            dict: "a table",
-            list: 'a list, as in ["one", "two"]',
-        }
-        raise ConfigError(f"{where}: {key} = {value!r} must be {names[plain]}")
+        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table",
+                 list: 'a list, as in ["one", "two"]'}  # fmt: skip
+        how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
+        raise ConfigError(f"{_named(key, value, where)} must be {names[plain]}{how}")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
     wrong = fault_in(value) if fault_in else ""
     if wrong:
-        raise ConfigError(f"{where}: {key} = {value!r} {wrong}")
+        raise ConfigError(f"{_named(key, value, where)} {wrong}")
     return value
+
+
+def _named(key: str, value: Any, where: str) -> str:
+    """A setting with its value and its place, unless that is nothing but its name."""
+    entry = where.removeprefix(f"{key}.")
+    if isinstance(value, dict) and entry != where and entry in value and get_origin(_kind(key, where)) is dict:
+        return f"{where} = {toml(value[entry])}"
+    return f"{'' if where in (key, f'/{key}') else f'{where}: '}{key} = {toml(value)}"
 
 
 def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:

@@ -4,13 +4,14 @@ The session is the real one, on a pipe for a keyboard and a terminal that shows 
 has been drawn anew.
 """
 
+import argparse
 import asyncio
 import gc
 import math
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from prompt_toolkit.application import create_app_session
@@ -21,10 +22,12 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from agent_cli.app import App, open_app
-from agent_cli.memory import log, prompts, sessions
+from agent_cli.memory import index, log, prompts, sessions, transfer
 from agent_cli.messages import Part
+from agent_cli.repl import foresight
 from agent_cli.repl.completion import Completions
 from agent_cli.repl.line import Line
+from benchmarks.recall import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
 KEYS = 100
@@ -49,20 +52,23 @@ class _Nowhere:
         raise OSError
 
 
-def run() -> bool:
+def run(options: Sequence[str] = ()) -> bool:
     """Measure and print; whether each kind of key stays under the target."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks typing")
+    parser.add_argument("--rows", type=int, default=0, help="so many messages besides: a million take two minutes")
+    rows = parser.parse_args(options).rows
     with tempfile.TemporaryDirectory() as folder:
         environ = {"AGENT_DB": str(Path(folder) / "memory.db"), "AGENT_MODEL": "offline"}
         app = open_app({}, print, config_file=Path(folder) / "none.toml", environ=environ)
         _fill(app)
+        drafts = _drafts(_filled(app, rows))
         output = Vt100_Output(_Nowhere(), lambda: Size(rows=50, columns=100))  # type: ignore[arg-type]
         with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=output):
-            found = asyncio.run(_typed(app, keyboard))
+            found = asyncio.run(_typed(app, keyboard, drafts))
         found |= _completed(app)
         app.db.close()
-    print(
-        f"\ntyping: {SESSIONS * MESSAGES:,} messages, {LINES:,} lines of history, a draft of {DRAFT:,} characters, ms"
-    )
+    messages = SESSIONS * MESSAGES + rows
+    print(f"\ntyping: {messages:,} messages, {LINES:,} lines of history, a draft of {DRAFT:,} characters, ms")
     print(f"{'':<44} median    p95   most  target")
     for name, taken in found.items():
         met = "ok" if _p95(taken) < TARGET else "NOT"
@@ -82,7 +88,27 @@ def _fill(app: App) -> None:
             prompts.add(app.db, app.scope, None, words, app.time())
 
 
-async def _typed(app: App, keyboard: PipeInput) -> dict[str, list[float]]:
+def _filled(app: App, rows: int) -> World:
+    """Besides, messages of made-up words; all is indexed."""
+    world = World()
+    for first in range(0, rows, PORTION):
+        lines = world.sessions(first, min(PORTION, rows - first))
+        transfer.read(app.db, app.scope, lines, "benchmark", app.time, print)
+    while index.refresh(app.db, 2500):
+        pass
+    return world
+
+
+def _drafts(world: World) -> dict[str, list[str]]:
+    """What is typed while memory is searched for it, as its line above the prompt: short, and with all that counts."""
+    short = [_WORDS, *(world.question(profile) for profile in ("common", "mixed", "rare") for _ in range(3))]
+    return {
+        "a letter, while a question is looked up": short,
+        "a letter, while a long draft is looked up": [" ".join([each] * 4 + short * 4)[:DRAFT] for each in short],
+    }
+
+
+async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> dict[str, list[float]]:
     line = Line(app, lambda: None, lambda text: None)
     gc.freeze()  # as a session does
     asking = asyncio.create_task(line.ask())
@@ -103,9 +129,23 @@ async def _typed(app: App, keyboard: PipeInput) -> dict[str, list[float]]:
     await key("\x12")
     found["a letter of a search, Ctrl-R"] = [await key(each) for each in "line 77 the router in the hall"]
     found["Ctrl-R again"] = [await key("\x12") for _ in range(KEYS)]
+    await key("\x07")
+    for name, told in drafts.items():
+        found[name] = [taken for draft in told for taken in await _looked_up(line, key, draft)]
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     return found
+
+
+async def _looked_up(line: Line, key: Callable[[str], Awaitable[float]], draft: str) -> list[float]:
+    """Keys from the moment that a search for a draft begins, for a quarter of a second."""
+    line.buffer.document = Document(draft)
+    await asyncio.sleep(foresight.PAUSE)
+    began, taken = time.perf_counter(), []
+    while time.perf_counter() - began < foresight.PAUSE - 0.05:  # a pause so long begins the next
+        taken.append(await key("x"))
+        await asyncio.sleep(0.01)
+    return taken
 
 
 def _key(line: Line, keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:

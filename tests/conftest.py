@@ -20,6 +20,7 @@ from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
+from tests import warm
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import Terminal
@@ -39,6 +40,15 @@ def noon() -> datetime:
 
 def pytest_addoption(parser):
     parser.addoption("--update-docs", action="store_true", help="write the generated parts of README and example")
+    parser.addoption("--cold", action="store_true", help="start every process from nothing, not only some")
+
+
+def pytest_configure(config):
+    Program.cold = config.option.cold
+
+
+def pytest_unconfigure():
+    warm.close()
 
 
 @cache
@@ -95,7 +105,14 @@ class Ran:
 
 
 class Program:
-    """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given."""
+    """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given.
+
+    A command that is only waited for is forked from a process that has imported all (see `warm`), on Linux; whatever
+    is wrapped in another command, runs on or has a terminal starts from nothing.
+    """
+
+    usual = (sys.executable, "-m", "agent_cli")
+    cold = False
 
     def __init__(self, home: Path):
         self.home = home
@@ -107,7 +124,7 @@ class Program:
             **keep, "HOME": str(home), "AGENT_DB": str(self.db), "AGENT_BACKGROUND_JOBS": "false",
             "OLLAMA_HOST": "127.0.0.1:9", "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1",
         }  # fmt: skip
-        self.command = [sys.executable, "-m", "agent_cli"]
+        self.command = [*self.usual]
 
     def use(self, server: OllamaServer) -> "Program":
         """Let it talk to this server, with the chat model named."""
@@ -123,6 +140,9 @@ class Program:
         )  # fmt: skip
 
     def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 30) -> Ran:
+        whole = {**self.env, **(env or {})}
+        if (*self.command,) == self.usual and not self.cold and warm.can(whole):
+            return Ran(*warm.parent().run([*map(str, arguments)], whole, self.work, stdin, timeout))
         process = self.start(*arguments, env=env)
         try:
             out, err = process.communicate(stdin, timeout)

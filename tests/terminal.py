@@ -90,9 +90,11 @@ class Terminal:
 
     def wait_for_line(self, line: str) -> "Terminal":
         """Read until this stands where the cursor is; a menu may stand below."""
-        return self.until(lambda: line.rstrip() in self._line(), repr(line))
+        return self.until(lambda: line.rstrip() in self.line, repr(line))
 
-    def _line(self) -> str:
+    @property
+    def line(self) -> str:
+        """What stands where the cursor is."""
         below = self._screen.cursor.y + 1
         return "\n".join(self._row(number) for number in range(below)).rstrip().rsplit("\n", 1)[-1]
 

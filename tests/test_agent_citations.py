@@ -22,6 +22,9 @@ def passed(text, size=10_000):
         ("Graz [f99][f12]", "Graz[f12]"),
         ("`a [f99]` and a[n1] and [f99]", "`a [f99]` and a[n1] and"),
         ("```\nx [m1]\n```\n[m1] y", "```\nx [m1]\n```\n y"),
+        ("~~~ py\nx [m1]\n```\n y ~~~ [f9]\n  ~~~~\n[m1] y", "~~~ py\nx [m1]\n```\n y ~~~ [f9]\n  ~~~~\n y"),
+        ("```\n~~~\nx [m1]\n```\n[m1] y", "```\n~~~\nx [m1]\n```\n y"),
+        ("so ~~~ no [m1] block", "so ~~~ no block"),
         ("an unclosed ` is over at the line's end\n [f99] so", "an unclosed ` is over at the line's end\n so"),
         ("[f] [12] [link](f99) [ f99", "[f] [12] [link](f99) [ f99"),
         ("ends with [f9", "ends with [f9"),
@@ -38,7 +41,7 @@ def test_a_made_up_citation_is_left_out_and_a_real_one_stays(said, shown):
     assert passed(said) == shown
 
 
-@given(text=some.text("ab `\n[]()!f12n4,9", max_size=60), size=some.integers(1, 7))
+@given(text=some.text("ab `~\n[]()!f12n4,9", max_size=60), size=some.integers(1, 7))
 def test_however_an_answer_is_cut_into_pieces_it_reads_the_same(text, size):
     assert passed(text, size) == passed(text)
 

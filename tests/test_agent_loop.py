@@ -14,6 +14,7 @@ from agent_cli.llm.scripted import Reply
 from agent_cli.memory import log
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import events
+from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import tool
 from tests.turns import agent, calls, chunks, logged, run, text_of, unanswered
 
@@ -109,7 +110,8 @@ def test_a_tool_that_raises_is_a_failed_result(context):
 def test_a_tool_that_is_not_there_is_told_with_those_that_are(context):
     events = run(agent(calls("rm_rf"), "Sorry."), context)
 
-    there = "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline"
+    there = ", ".join(tool.name for tool in BUILT_IN.values() if tool.offered(context))
+    assert "search_memory" in there
     assert events[2].result == ToolResult(f"there is no tool 'rm_rf'; there are {there}", failed=True)
 
 
@@ -121,8 +123,8 @@ NOTE = ("save_note", {"text": "Buy milk"})
     [
         ({"approve": lambda call: True}, "call allowed", "person", 1),
         ({"approve": lambda call: False}, "call refused", "person", 0),
-        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed", "program", 1),
-        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused", "program", 0),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed by rule", "program", 1),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused by rule", "program", 0),
     ],
     ids=["person allows", "person refuses", "rule allows", "rule denies"],
 )

@@ -1,5 +1,6 @@
 """The scripts that complete commands: made from the commands there are, and tried in the shells that are here."""
 
+import os
 import shutil
 import subprocess
 from collections import Counter
@@ -7,6 +8,7 @@ from collections import Counter
 import pytest
 
 from agent_cli.cli import completion, usage
+from tests.terminal import Terminal
 
 SHELLS = ["bash", "zsh", "fish", "pwsh"]
 
@@ -34,6 +36,15 @@ def complete(places, tmp_path_factory):
     return run
 
 
+@pytest.fixture
+def agent(monkeypatch, tmp_path):
+    """An `agent` on the PATH that lists two sessions."""
+    file = tmp_path / "agent"
+    file.write_text("#!/bin/sh\n[ \"$*\" = 'sessions list' ] && printf 's2   today  two\\ns1   today  one\\n'\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_commands_options_and_choices(complete):
     assert complete("agent mo") == ["models"]
@@ -46,6 +57,48 @@ def test_bash_completes_commands_options_and_choices(complete):
     assert complete("agent --ver") == ["--verbose", "--version"]
     assert complete("agent completion f") == ["fish"]
     assert complete("agent import chatgpt ") == []  # then bash offers files
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_handles_and_a_choice_after_an_equals_sign(complete, agent):
+    assert complete("agent sessions show ") == ["s2", "s1"]
+    assert complete("agent -r s") == ["s2", "s1"]
+    assert complete("agent facts test rm ") == []
+    assert complete("agent sessions export --format = j") == ["json", "jsonl"]
+    assert complete("agent sessions export --format =") == ["md", "json", "jsonl"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_path):
+    file = tmp_path / "agent.fish"
+    file.write_text(completion.script("fish", places))
+    lines = ["agent fa", "agent facts te", "agent sessions export --fo", "agent completion f", "agent sessions show s1"]
+    asked = "; ".join(f"complete -C '{line}'" for line in (*lines, "agent -r "))
+    ran = subprocess.run(["fish", "--no-config", "-c", f"source {file}; {asked}"], capture_output=True, text=True)
+    assert ran.stderr == ""
+    assert [line.split("\t")[0] for line in ran.stdout.splitlines()] == [
+        "facts", "test", "--format", "fish", "s1", "s1", "s2",
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
+def test_zsh_completes_commands_options_choices_and_handles(places, agent, tmp_path):
+    file = tmp_path / "agent.zsh"
+    file.write_text(completion.script("zsh", places))
+    env = {name: os.environ[name] for name in ("PATH",)} | {"TERM": "xterm-256color", "HOME": str(tmp_path)}
+    shell = Terminal(["zsh", "-f", "-i"], {**env, "PS1": "> "}, tmp_path)
+    try:
+        shell.wait(">").type(". ./agent.zsh; echo rea''dy\r").wait("ready")
+        for typed, shown in [
+            ("agent fa", "agent facts "),
+            ("agent sessions export --fo", "agent sessions export --format "),
+            ("agent sessions export --format=m", "agent sessions export --format=md "),
+            ("agent completion f", "agent completion fish "),
+            ("agent sessions show s1", "agent sessions show s1 "),
+        ]:
+            shell.type(f"\x15{typed}\t.").wait(f"> {shown}.")
+    finally:
+        shell.close()
 
 
 def test_the_table_holds_every_command_and_what_it_does(places):

@@ -26,7 +26,20 @@ def test_version_is_the_same_however_it_is_asked_for(program):
     assert program("--version").out == program("-q", "--version").out == f"agent {__version__}\n"
 
 
-GROUPS = ["facts", "notes", "sessions", "summaries", "skills", "retention", "models", "config", "db", "index", "jobs"]
+GROUPS = [
+    "facts",
+    "notes",
+    "sessions",
+    "summaries",
+    "skills",
+    "retention",
+    "models",
+    "config",
+    "db",
+    "index",
+    "jobs",
+    "schedule",
+]
 
 
 @pytest.mark.parametrize("group", GROUPS)

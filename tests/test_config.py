@@ -55,23 +55,23 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ('\nmodle = "x"', ", line 2: there is no setting 'modle'; did you mean model?"),
         ("\n\nzzz = 1", ", line 3: there is no setting 'zzz'; `agent config show` lists them all"),
         ("model = 7", ", line 1: model = 7 must be a text"),
-        ('model = " "', ", line 1: model = ' ' must not be empty"),
-        ('model = "m"\nnum_ctx = "many"', ", line 2: num_ctx = 'many' must be a whole number"),
+        ('model = " "', ', line 1: model = " " must not be empty'),
+        ('model = "m"\nnum_ctx = "many"', ', line 2: num_ctx = "many" must be a whole number'),
         ("num_ctx = 8192.5", ", line 1: num_ctx = 8192.5 must be a whole number"),
-        ("num_ctx = true", ", line 1: num_ctx = True must be a whole number"),
+        ("num_ctx = true", ", line 1: num_ctx = true must be a whole number"),
         ("num_ctx = 12", ", line 1: num_ctx = 12 must be at least 1024"),
-        ('patience = "long"', ", line 1: patience = 'long' must be a number"),
+        ('patience = "long"', ', line 1: patience = "long" must be a number'),
         ("patience = -1", ", line 1: patience = -1.0 must be at least 0"),
         ("patience = nan", ", line 1: patience = nan must be at least 0"),
         ("idle_seconds = inf", ", line 1: idle_seconds = inf must be a finite number"),
-        ('think = "maybe"', ", line 1: think = 'maybe' must be one of auto, on, off, low, medium, high"),
+        ('think = "maybe"', ', line 1: think = "maybe" must be one of auto, on, off, low, medium, high'),
         ("think = [1]", ", line 1: think = [1] must be one of auto, on, off, low, medium, high"),
         ("background_jobs = 1", ", line 1: background_jobs = 1 must be true or false"),
         ("options = 1", ", line 1: options = 1 must be a table"),
-        ('# mine\n[rules]\nnow = "no"', f", line 2: rules = {{'now': 'no'}} {RULES}"),
-        ("[rules]\nnow = [1]", f", line 1: rules = {{'now': [1]}} {RULES}"),
-        ("[prices]\nm = [1]", ", line 1: prices = {'m': [1]} must be pairs of prices, as in [0.15, 0.60]"),
-        ("[prices]\nm = [-1, 2]", ", line 1: prices = {'m': [-1, 2]} must be pairs of prices, as in [0.15, 0.60]"),
+        ('# mine\n[rules]\nnow = "no"', f', line 2: rules = {{ now = "no" }} {RULES}'),
+        ("[rules]\nnow = [1]", f", line 1: rules = {{ now = [1] }} {RULES}"),
+        ("[prices]\nm = [1]", ", line 1: prices = { m = [1] } must be pairs of prices, as in [0.15, 0.60]"),
+        ("[prices]\nm = [-1, 2]", ", line 1: prices = { m = [-1, 2] } must be pairs of prices, as in [0.15, 0.60]"),
         ('model = "m"\nmodel = "n"', ", line 2 is no valid TOML: "),
         ("model = ", ", line 1 is no valid TOML: "),
     ],
@@ -116,11 +116,11 @@ def test_a_variable_is_read_as_what_the_setting_is(file, name, told, value):
 @pytest.mark.parametrize(
     ("name", "told", "said"),
     [
-        ("NUM_CTX", "many", "num_ctx = 'many' must be a whole number"),
-        ("NUM_CTX", "4096.5", "num_ctx = '4096.5' must be a whole number"),
-        ("BACKGROUND_JOBS", "perhaps", "background_jobs = 'perhaps' must be true or false"),
-        ("THINK", "hard", "think = 'hard' must be one of auto, on, off, low, medium, high"),
-        ("OPTIONS", "temperature=1", "options = 'temperature=1' must be a table"),
+        ("NUM_CTX", "many", 'num_ctx = "many" must be a whole number'),
+        ("NUM_CTX", "4096.5", 'num_ctx = "4096.5" must be a whole number'),
+        ("BACKGROUND_JOBS", "perhaps", 'background_jobs = "perhaps" must be true or false'),
+        ("THINK", "hard", 'think = "hard" must be one of auto, on, off, low, medium, high'),
+        ("OPTIONS", "temperature=1", 'options = "temperature=1" must be a table'),
     ],
 )
 def test_a_mistake_in_the_environment_names_the_variable(file, name, told, said):
@@ -157,3 +157,20 @@ def test_where_file_and_database_are(tmp_path):
     assert config.database(Config(), home) == Path("/d/agent-cli/memory.db")
     assert config.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
     assert config.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        0.25,
+        8192,
+        'a "quoted" \\ path\n',
+        "naïve 昨日",
+        ["a", 1],
+        {},
+        {"week": "6w", "a b": [1.5, True], "in": {"x": ""}},
+    ],
+)
+def test_value_is_told_as_the_file_would_have_it(value):
+    assert tomllib.loads(f"x = {config.toml(value)}") == {"x": value}

@@ -57,7 +57,7 @@ def test_flag_beats_environment_beats_file_beats_default(program, file):
 
 def test_set_changes_one_value_and_keeps_comments_and_order(program, file):
     write(file, '# my settings\nmodel = "a"  # the fast one\n\n[options]\ntemperature = 0.5 # calm\n')
-    assert program("config", "set", "model", "b") == Ran(0, f"model = b (in {file})\n", "")
+    assert program("config", "set", "model", "b") == Ran(0, f'model = "b" (in {file})\n', "")
     assert program("config", "set", "num_ctx", "4096").code == 0
     assert program("config", "set", "options.top_k", "20").code == 0
     assert program("config", "set", "rules.save_note", "allow").code == 0
@@ -76,18 +76,18 @@ def test_set_makes_the_file_when_there_is_none(program, file):
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("colour", "red", "colour: there is no setting 'colour'; `agent config show` lists them all"),
-        ("modle", "x", "modle: there is no setting 'modle'; did you mean model?"),
-        ("num_ctx", "many", "num_ctx: num_ctx = 'many' must be a whole number"),
-        ("background_jobs", "perhaps", "background_jobs: background_jobs = 'perhaps' must be true or false"),
-        ("model", "", "model: model = '' must not be empty"),
-        ("model.name", "x", "model.name: model = {'name': 'x'} must be a text"),
+        ("colour", "red", "there is no setting 'colour'; `agent config show` lists them all"),
+        ("modle", "x", "there is no setting 'modle'; did you mean model?"),
+        ("num_ctx", "many", 'num_ctx = "many" must be a whole number'),
+        ("background_jobs", "perhaps", 'background_jobs = "perhaps" must be true or false'),
+        ("model", "", 'model = "" must not be empty'),
+        ("model.name", "x", 'model.name: model = { name = "x" } must be a text'),
         (
             "rules.save_note",
             "perhaps",
-            'rules.save_note: rules = {\'save_note\': \'perhaps\'} must be "allow", "ask" or "deny" for each tool',
+            'rules.save_note = "perhaps" must be "allow", "ask" or "deny" for each tool',
         ),
-        ("rules", "[1", "rules: rules = '[1' must be a table"),
+        ("rules", "[1", 'rules = "[1" must be a table: {} empties it, and rules.NAME sets one of its entries'),
     ],
 )
 def test_set_refuses_what_cannot_be_and_leaves_the_file_as_it_was(program, file, key, value, said):
@@ -113,10 +113,10 @@ def test_set_mends_a_table_that_was_none(program, file):
 
 BAD = {
     'modle = "x"': ", line 1: there is no setting 'modle'; did you mean model?",
-    "# one\n\nnum_ctx = 'x'": ", line 3: num_ctx = 'x' must be a whole number",
+    "# one\n\nnum_ctx = 'x'": ', line 3: num_ctx = "x" must be a whole number',
     "patience = -1": ", line 1: patience = -1.0 must be at least 0",
     "options = 3": ", line 1: options = 3 must be a table",
-    "[rules]\nnow = [1]": ', line 1: rules = {\'now\': [1]} must be "allow", "ask" or "deny" for each tool',
+    "[rules]\nnow = [1]": ', line 1: rules = { now = [1] } must be "allow", "ask" or "deny" for each tool',
     "model = \n": ", line 1 is no valid TOML: Invalid value (at line 1, column 9)",
     "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is no valid TOML: Cannot overwrite a value (at end of document)",
 }
@@ -145,8 +145,8 @@ def test_a_file_that_is_no_text_or_no_file_is_said(program, file):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("AGENT_NUM_CTX", "many", "AGENT_NUM_CTX: num_ctx = 'many' must be a whole number"),
-        ("AGENT_OPTIONS", "{", "AGENT_OPTIONS: options = '{' must be a table"),
+        ("AGENT_NUM_CTX", "many", 'AGENT_NUM_CTX: num_ctx = "many" must be a whole number'),
+        ("AGENT_OPTIONS", "{", 'AGENT_OPTIONS: options = "{" must be a table'),
         ("AGENT_NOW", "soon", "AGENT_NOW is 'soon': write it like 2026-11-20T18:30:00+01:00"),
     ],
 )

@@ -15,15 +15,15 @@ def test_exports_are_taken_over_searched_and_taken_over_again(program):
     logged = exports.llm(program.work / "logs.db", exports.OLD)
     exports.llm_said(logged, "r1", "Ten names", "Cheddar")
 
-    assert program("import", "chatgpt", str(zipped)) == Ran(0, "imported 1 sessions with 2 messages\n", "")
+    assert program("import", "chatgpt", str(zipped)) == Ran(0, "imported 1 session with 2 messages\n", "")
     assert program("import", "chatgpt", "export.zip") == Ran(0, "imported 0 sessions with 0 messages\n", "")
     assert program("import", "claude", "conversations.json") == Ran(
         1,
-        "imported 1 sessions with 2 messages\n",
+        "imported 1 session with 2 messages\n",
         "agent: conversation 2 (“no”) was skipped: it has no messages (chat_messages)\n"
         "agent: 1 broken entry was skipped; the others are imported\n",
     )
-    assert program("import", "llm", "logs.db").out == "imported 1 sessions with 2 messages\n"
+    assert program("import", "llm", "logs.db").out == "imported 1 session with 2 messages\n"
 
     assert program.rows("select source, title from session") == [
         ("chatgpt", "Trip"), ("claude", "Garden"), ("llm", "Cheese"),

@@ -1,6 +1,7 @@
 """How a fact is born, in the real program: said, proposed, read, promised. With a terminal and the loopback server."""
 
 import json
+import time
 
 import pytest
 
@@ -54,6 +55,18 @@ def test_what_is_said_in_conversation_is_proposed_and_nothing_is_accepted(talks,
     talks("ask", "Where do I live?")
     assert "Graz" not in json.dumps(server.turns[-1]["messages"][0])
     assert "- f1," not in json.dumps(server.turns[-1])
+
+
+def test_what_was_said_is_read_after_leaving_also_when_the_session_was_closed_first(talks, terminal):
+    talks.reads = [answer(operation(quote="we live in Graz", triple=("person", "lives_in", "Graz")))]
+    open_ = terminal(AGENT_BACKGROUND_JOBS="true")
+    open_.wait_prompt().enter("we live in Graz").wait("Fine.").wait_prompt()
+    open_.enter("/close").wait("closed s1").wait_prompt().enter("/exit")
+    assert open_.ended() == 0
+    end = time.monotonic() + 10
+    while not talks.rows(FACTS) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
 
 
 def test_a_german_conversation_is_read_too(talks):

@@ -17,7 +17,7 @@ from tests.test_memory_extract import answer
 STEPS = "1. make build\n2. make check\n3. rsync"
 DEPLOY = skill_file.compose("deploy-site", "Publish the site", "1. make build\n2. rsync")
 SKILLS = "select name, state, origin, trust, version from skill order by id"
-LATER = {"AGENT_NOW": (clock.now() + timedelta(minutes=15)).isoformat()}
+LATER = {"AGENT_NOW": (clock.now() + timedelta(hours=2)).isoformat()}
 
 
 def skill(**told):

@@ -195,7 +195,7 @@ def test_the_same_ids_of_two_sources_are_two_conversations(program):
 def test_a_conversation_that_grew_is_imported_to_its_end(program):
     program("sessions", "import", "-", stdin=said("a", ("user", "hi")))
     grown = said("a", ("user", "hi"), ("assistant", "hello"))
-    assert program("sessions", "import", "-", stdin=grown).out == "imported 0 sessions with 1 messages\n"
+    assert program("sessions", "import", "-", stdin=grown).out == "imported 0 sessions with 1 message\n"
     assert [row[:3] for row in program.rows(LOG)] == [(1, "user", "hi"), (1, "assistant", "hello")]
 
 
@@ -234,6 +234,6 @@ def test_a_file_that_cannot_be_imported_is_said(program):
     file = program.home / "latin"
     file.write_bytes(said("a", ("user", "X")).replace("X", "caf\xe9").encode("latin-1"))
     with file.open("rb") as stdin, program.start("sessions", "import", "-", stdin=stdin) as process:
-        assert process.communicate() == ("imported 1 sessions with 1 messages\n", "")
+        assert process.communicate() == ("imported 1 session with 1 message\n", "")
     assert program("sessions", "import", str(file), "--source", "x").code == 0
     assert [row[2] for row in program.rows(LOG)] == ["caf\ufffd"] * 2

@@ -354,7 +354,7 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
     assert (words, today[:11]) == ("Please publish the site", "[[ Today is")
     assert offer == f"[[ Skills that may help; read_skill gives the steps:\n- deploy-site: {LISTED}\n]]"
     assert first["tools"] == second["tools"]
-    assert first["tools"][-1]["function"]["name"] == "read_skill"
+    assert "read_skill" in [each["function"]["name"] for each in first["tools"]]
     assert (second["messages"][-1]["role"], second["messages"][-1]["content"]) == ("tool", steps)
     assert program("why").out.startswith(f"- deploy-site: {LISTED}\n    2.")
     assert [(each["id"], each["kind"]) for each in program("why", "--json").json] == [("k1", "skill")]

@@ -1,6 +1,9 @@
 """Taking back, editing and going incognito, on a real terminal."""
 
+import signal
+
 from tests.ollama_server import script
+from tests.terminal import CTRL_C
 
 SECRET = "zq8-heliotrope-9931-marmot"
 
@@ -19,6 +22,23 @@ def test_what_is_undone_stands_in_the_prompt_again_and_can_be_said_otherwise(pro
         (5, "two and two? or three?", 1), (6, "Six.", 1),
     ]  # fmt: skip
     assert program("sessions", "show", "s1").out.count("Four.") == 0
+
+
+def test_an_answer_asked_for_again_is_not_lost_when_that_is_stopped_or_killed(program, server, terminal):
+    program.use(server)
+    server.play(script.reply("Four."), script.silence(60, script.reply("Five.")), script.silence(60, script.reply("")))
+    shell = terminal().wait_prompt().enter("two and two?").wait("Four.").wait_prompt().enter("/retry")
+    server.wait_for_chats(2)
+    shell.type(CTRL_C).wait("m1 stands again, with what came after it").wait("— stopped —").wait_prompt().enter(
+        "/retry"
+    )
+    server.wait_for_chats(3)
+    shell.signal(signal.SIGKILL).ended()
+    server.play(script.reply("Seven."))
+    assert program("ask", "--session", "s1", "and three?").out == "Seven.\n"
+    assert [message["content"].split("\n\n")[0] for message in server.turns[-1]["messages"][1:]] == [
+        "two and two?", "Four.", "and three?"
+    ]  # fmt: skip
 
 
 def test_incognito_begins_a_conversation_of_which_nothing_is_left(program, server, terminal):

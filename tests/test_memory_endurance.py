@@ -15,6 +15,7 @@ from agent_cli.memory import (
     evidence,
     forget,
     grains,
+    index,
     log,
     periods,
     provenance,
@@ -23,11 +24,14 @@ from agent_cli.memory import (
     sessions,
     summaries,
     summarising,
+    transfer,
 )
 from agent_cli.memory.summaries import Made, Source
 from agent_cli.store import jobs, migrations
+from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE
 from tests.test_memory_grains import Clock, Echo, desk, kept, keys, say, talk, whole, work
+from tests.test_tools_memory import called
 
 ONE, TWO = (Source("message", 1),), (Source("message", 2),)
 
@@ -256,6 +260,35 @@ def test_what_was_said_at_an_end_of_the_calendar_has_no_day_and_can_be_forgotten
     assert not jobs.waits(db, grains.JOB, moment[:10])
     erase(db, clock, "m1")
     assert db.value("select count(*) from message") == 0
+
+
+@pytest.mark.parametrize("offset", [-840, 840])
+@pytest.mark.parametrize(
+    ("moment", "end"), [("9999-12-31T23:59:59.999Z", clocks.LAST), ("0001-01-01T00:00:00.000Z", clocks.FIRST)]
+)
+def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out(db, clock, moment, end, offset):
+    session = talk(db, clock, "Mia bit Rex.")
+    db.execute("update message set at = ?, utc_offset = ?", (moment, offset))
+    db.execute("update session set started_at = ?1, last_at = ?1, utc_offset = ?2", (moment, offset))
+    index.refresh_all(db)
+    day = f"{clocks.local(moment, offset):%Y-%m-%d}"
+
+    assert [row["day"] for row in sessions.listing(db, "person", 9)] == [day]
+    here = ToolContext(db, session, HERE, clock)
+    found = called(here, "search_memory", query="Mia", grain="working").text
+    assert found.splitlines()[0] == f"m1 ({clocks.at(end.timestamp()):%d %b %Y}) Mia bit Rex."
+    assert "Mia bit Rex." in transfer.markdown(db, sessions.get(db, session, "person"))
+    db.execute("update passage set at = 1e12 where kind = 'm'")  # as earlier versions kept it
+    found = called(here, "search_memory", query="Mia", grain="working").text
+    assert found.splitlines()[0] == f"m1 ({clocks.at(1e12):%d %b %Y}) Mia bit Rex."
+
+
+def test_a_session_that_was_imported_from_the_future_is_the_latest_no_longer(db, clock):
+    first, future = talk(db, clock, "Mia bit Rex."), talk(db, clock, "Rex bit Mia.")
+    db.execute("update session set last_at = '9998-01-01T00:00:00.000Z' where id = ?", (future,))
+    with db.write():
+        migrations.end_future(db)
+    assert db.value("select last_at from session where id = ?", (future,)) == sessions.get(db, first, "person").last_at
 
 
 @pytest.mark.parametrize("key", ["0001-01-01", "0001-W01", "9999-12-30", "9999"])

@@ -321,12 +321,20 @@ def test_a_file_that_is_no_log_of_llm_is_said(take, tmp_path):
     assert not (tmp_path / "gone.db").exists()
 
 
-def test_a_log_of_llm_with_bytes_that_are_no_text_is_said(take, tmp_path):
-    file = exports.llm(tmp_path / "logs.db", exports.OLD)
+def test_bytes_in_a_log_of_llm_that_are_no_text_cost_their_conversation_alone(db, take, tmp_path):
+    file = exports.llm(tmp_path / "logs.db", exports.OLD, exports.COUNTED, exports.NEW)
     exports.llm_said(file, "r1", "Ten names", "Cheddar")
-    exports.llm(file, "update responses set prompt = cast(x'ff68' as text)")
-    with pytest.raises(StoreError, match="cannot be read to its end"):
-        take(file, from_llm, "llm")
+    exports.llm_said(file, "r2", "Broken", "Brie", conversation=None)
+    exports.llm_said(file, "r3", "Alone", "Gouda", conversation=None)
+    exports.llm(file, "update responses set prompt = cast(x'ff68' as text) where id = 'r2'")
+    exports.llm_turn(file, "t1", "Shattered", "Yes", thread="l1")
+    exports.llm_turn(file, "t2", "Elsewhere", "No", thread="l2")
+    exports.llm(file, "update parts set text = cast(x'80' as text) where text = 'Yes'")
+    why = "was skipped: it holds bytes that are no text (invalid start byte)"
+    done, complaints = take(file, from_llm, "llm")
+    assert (done, [each.partition(") ")[2] for each in complaints]) == ((3, 6), [why, why])
+    assert "Broken" not in str(said(db))
+    assert take(file, from_llm, "llm")[0] == (0, 0)
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", 1e18])

@@ -1,9 +1,11 @@
 import json
+from datetime import timedelta
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
+from agent_cli import clock
 from agent_cli.memory import log, sessions, transfer
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -94,6 +96,21 @@ def test_a_session_that_grew_gets_only_what_is_new(db):
 
     assert read(db, chat("1", "a", "b", "c")) == ((0, 2), [])
     assert [entry.message.text for entry in log.history(db, 1)] == ["a", "b", "c"]
+
+
+def test_what_is_dated_in_the_future_keeps_its_date_and_is_not_the_latest_for_ever(db, session):
+    later = "2036-05-01T10:00:00.000Z"
+    said = {"id": "0", "role": "user", "content": "From a wrong clock", "at": later}
+    assert read(db, {"id": "1", "started_at": later, "messages": [said]}) == ((1, 1), [])
+    assert read(db, {"id": "1", "messages": [said, {**said, "id": "1"}]}) == ((0, 1), [])
+
+    imported = sessions.get(db, 2, "person")
+    now = clock.utc(NOON)
+    assert (imported.started_at, imported.last_at, imported.closed_at) == (later, now, now)
+    assert [entry.at for entry in log.history(db, 2)] == [later, later]
+    log.say(db, session, HERE, [Part("Hello", "typed")], NOON + timedelta(minutes=1))
+    assert sessions.latest(db, "person").id == session
+    assert [row["id"] for row in sessions.listing(db, "person", 9)] == ["s1", "s2"]
 
 
 def test_ids_are_unique_for_each_source_and_session_and_owner(db):

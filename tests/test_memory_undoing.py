@@ -24,6 +24,7 @@ from agent_cli.memory import (
     recollections,
     rolling,
     sessions,
+    skills,
     summaries,
     taken_in,
     topic,
@@ -184,10 +185,67 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
 
 
+def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
+    other = sessions.start(db, HERE, NOON)
+    skill = "---\nname: {0}\ndescription: How to do {0}.\n---\n\n1. Do it.\n"
+    earlier = NOON - timedelta(minutes=1)
+    made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
+    for name, at, of in made:
+        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
+    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+    take_back(db, session, last)
+    states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
+    assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
+    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+
+
 def test_what_was_jotted_since_is_gone(db, session, last):
     jottings.add(db, session, "the printer", NOON)
     take_back(db, session, last)
     assert jottings.of(db, session) == []
+
+
+def replace_last(db, session, last, answer="", finish="stop", model="m"):
+    """Ask the last question anew; the number of the message that takes its place."""
+    asked = undoing.replace(db, session, HERE, [Part("Which printer?", "typed")], last, noon)
+    if answer:
+        reply = log.open_reply(db, session, HERE, model, NOON)
+        log.close_reply(db, reply, Message("assistant", answer), finish, log.Usage(model), NOON)
+    return asked
+
+
+def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_came_of_it(db, session, last):
+    before = said(db, session)
+    for answer, finish in (("", ""), ("Guten", "interrupted"), ("Guten", None)):
+        replace_last(db, session, last, answer, finish)
+        assert said(db, session)[:3] == [*before[:2], "Which printer?"]
+        undoing.heal(db, session, HERE, noon)
+        assert said(db, session) == before
+    assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
+    replace_last(db, session, last, "Gutenberg.")
+    undoing.heal(db, session, HERE, noon)
+    assert said(db, session) == [*before[:2], "Which printer?", "Gutenberg."]
+
+
+def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
+    take_back(db, session, last)
+    log.say(db, session, HERE, [Part("Which printer?", "typed")], NOON)
+    undoing.heal(db, session, HERE, noon)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
+
+
+def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
+    later = lambda: NOON + timedelta(minutes=1)  # noqa: E731
+    claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
+    waits = adoption.propose(db, HERE, claim, noon)
+    jottings.add(db, session, "the printer", NOON)
+    asked = undoing.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
+    assert jottings.of(db, session) == []
+    anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
+    undoing.heal(db, session, HERE, later)
+    assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
+    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn", "proposed again"]
+    assert jottings.of(db, session) == ["the printer"]
 
 
 def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):

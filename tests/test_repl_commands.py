@@ -6,11 +6,12 @@ import pytest
 
 from agent_cli.app import open_app
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import closing, log, notes, sessions
+from agent_cli.memory import closing, log, notes, prompts, sessions
 from agent_cli.messages import Part
 from agent_cli.repl import commands
 from agent_cli.repl.commands import COMMANDS
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.prose import wrapped
 from agent_cli.store import jobs
 
 NAMES = sorted(COMMANDS)
@@ -45,11 +46,10 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
-def test_help_lists_them_all_and_breaks_no_word(conversation, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    listed = run(conversation, "/help").splitlines()
+def test_help_lists_them_all_and_breaks_no_word(conversation, columns):
+    listed = wrapped(run(conversation, "/help"), columns).splitlines()
     assert [line.split()[0] for line in listed if line[0] == "/"] == NAMES
-    assert max(map(len, listed)) <= min(columns, 100)
+    assert max(map(len, listed)) <= columns
     said = " ".join(" ".join(listed).split())
     assert all(COMMANDS[name].help.splitlines()[0] in said for name in NAMES)
 
@@ -155,9 +155,11 @@ def test_resume_takes_up_an_earlier_session(conversation):
 
 
 def test_rename_and_sessions(conversation):
-    with pytest.raises(UsageError, match="once something has been said"):
+    with pytest.raises(UsageError, match="nothing has been said yet: there is no session"):
         run(conversation, "/rename Garden")
     say(conversation, "about the garden")
+    with pytest.raises(UsageError, match="as in /rename Tax return; now it is “about the garden”"):
+        run(conversation, "/rename")
     assert run(conversation, "/rename The garden") == "s1 is now “The garden”"
     assert run(conversation, "/sessions").endswith("1 turn   The garden")
     with pytest.raises(UsageError, match="'many' is no number"):
@@ -240,3 +242,14 @@ def test_where_nothing_is_kept_no_command_makes_or_changes_the_file(conversation
     for line in ("/doctor", "/note milk", "/forget n1", "/review"):
         with pytest.raises(UsageError, match="incognito"):
             commands.run(conversation, *commands.find(line))
+
+
+def test_forgetting_what_is_not_there_offers_nothing_and_keeps_not_even_the_line(conversation):
+    app = conversation.app
+    for line in ("/forget hunter2", "/notes"):
+        prompts.add(app.db, app.scope, None, line, app.time())
+    said = "nothing is remembered about 'hunter2'; the line that you typed is erased too"
+    assert run(conversation, "/forget hunter2") == said
+    assert prompts.recent(app.db, app.scope.owner, 5) == ["/notes"]
+    prompts.add(app.db, app.scope, None, "log in with hunter2", app.time())
+    assert run(conversation, "/forget hunter2").text == "to be erased: 1 prompt"

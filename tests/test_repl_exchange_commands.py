@@ -1,5 +1,6 @@
 """/undo, /retry, /edit, /editor and /btw: what was said last, taken back, asked again and asked beside."""
 
+import socket
 import sys
 from dataclasses import replace
 
@@ -7,14 +8,15 @@ import pytest
 
 from agent_cli.agent.events import Noticed, TextArrived
 from agent_cli.app import open_app
-from agent_cli.errors import ModelMissing, ModelUnavailable, UsageError
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import adoption, log, sessions
+from agent_cli.memory import adoption, closing, log, sessions
 from agent_cli.memory.claims import Claim
 from agent_cli.messages import Part
 from agent_cli.repl import commands
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
+from agent_cli.store import events
 from tests.ollama_server import script
 
 
@@ -138,6 +140,21 @@ def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversatio
     assert (app.reads, app.learns) == (True, True)
 
 
+def test_what_is_answered_without_memory_counts_for_nothing_though_the_program_is_killed(talked, server):
+    app = talked.app
+    server.play(script.pieces(script.Piece("It is five"), script.Piece(" or six", delay=5)))
+    work = commands.find("/retry --no-memory")[0].run(talked, "--no-memory")(Cancel(), lambda call: True)
+    for event in work:
+        if isinstance(event, TextArrived) and "five" in event.text:
+            break
+    app.db.execute("update session set holder = ? where id = 2", (f"{socket.gethostname()}/999999999/1",))
+    assert app.db.value("select count(*) from said where session_id = 2") == 2
+    closing.sweep(app.db, app.time)
+    assert app.db.value("select count(*) from said where session_id = 2") == 0
+    assert app.db.value("select closed_at is not null from session where id = 2")
+    assert len(said(talked)) == 4
+
+
 def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came_after(talked, server):
     draft = run(talked, "/edit 2")
     assert (draft.line, draft.parts) == ("/edit m1 hi", (Part("hi", "typed"),))
@@ -148,7 +165,12 @@ def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came
     with pytest.raises(UsageError, match="m1 is no message of yours in this session, or was taken back"):
         run(talked, "/edit m1 once more")
     assert run(talked, "/edit").line == "/edit m5 good evening"
-    for wrong, why in (("/edit hello", "say which"), ("/edit 9", "no 9th last"), ("/edit m6", "no message of yours")):
+    for wrong, why in (
+        ("/edit hello", "say which"),
+        ("/edit 9", "not said 9 messages"),
+        ("/edit 0", "1 is your last"),
+        ("/edit m6", "no message of yours"),
+    ):
         with pytest.raises(UsageError, match=why):
             run(talked, wrong)
 
@@ -168,12 +190,87 @@ def test_what_another_terminal_has_open_is_not_taken_back(talked):
     assert len(said(talked)) == 4
 
 
+def failing(conversation, line, cancel=None):
+    """What a command that begins work tells until it fails, and the error."""
+    conversation.parts = (Part(line, "typed"),)
+    command, argument = commands.find(line)
+    told = []
+    try:
+        for event in command.run(conversation, argument)(Cancel() if cancel is None else cancel, lambda call: True):
+            if isinstance(event, Noticed | TextArrived):
+                told.append(event.text)
+            if cancel is not None and isinstance(event, TextArrived):
+                cancel()
+    except AgentError as error:
+        return told, type(error)
+    raise AssertionError("it did not fail")
+
+
 def test_where_no_server_answers_the_answer_there_is_stays(talked):
     talked.app.change("host", "127.0.0.1:9")
     before = said(talked)
     for line in ("/retry", "/edit m3 something else"):
-        with pytest.raises(ModelUnavailable):
-            run(talked, line)
+        assert failing(talked, line) == (["m3 stands again, with what came after it"], ModelUnavailable)
+    assert said(talked) == before
+
+
+BROKEN = {
+    "an error": script.error(400, "no"),
+    "a cut before a word": script.reply("", thinking="Hm.", then=script.CUT),
+    "a cut behind some words": script.reply("It is", then=script.CUT),
+    "an empty answer": script.reply(""),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("line", ["/retry", "/edit m1 hello"])
+def test_where_the_model_fails_what_was_there_stands_again(talked, server, broken, line):
+    before = said(talked)
+    server.answer = lambda body: BROKEN[broken]
+    told, _ = failing(talked, line)
+    assert told[-1] == f"m{1 if 'm1' in line else 3} stands again, with what came after it"
+    assert said(talked) == before
+    kinds = [row["kind"] for row in events.recent(talked.app.db) if row["kind"] in ("taken back", "given back")]
+    assert kinds == ["given back", "taken back", "taken back"], "what was said in vain is taken back in its turn"
+    server.play(script.reply("Six."))
+    say(talked, "three and three?")
+    assert "Four." in str(server.turns[-1]["messages"])
+
+
+def test_retry_stopped_before_a_word_leaves_the_answer_there_was(talked, server):
+    before, cancel = said(talked), Cancel()
+    cancel()
+    assert failing(talked, "/retry", cancel) == (["m3 stands again, with what came after it"], Cancelled)
+    assert said(talked) == before
+    assert run(talked, "/undo").line == "two and two?", "and all goes on from there"
+
+
+def test_retry_stopped_on_its_way_keeps_the_part_and_says_so(talked, server):
+    server.play(script.pieces(script.Piece("It is"), *(script.Piece(f" {n}", delay=0.1) for n in range(50))))
+    told, error = failing(talked, "/retry", Cancel())
+    assert told[-1] == "what came of it stands in place of what was there before"
+    assert error is Cancelled
+    assert said(talked)[2] == ("user", "two and two?")
+    assert said(talked)[3][1].startswith("It is")
+    assert len(said(talked)) == 4
+
+
+def test_retry_that_only_memory_could_answer_leaves_the_answer_of_the_model(talked, server):
+    before = said(talked)
+    talked.app.change("host", "127.0.0.1:9")
+    talked.app.change("model", "auto")
+    assert run(talked, "/retry")[-1] == "m3 stands again, with what came after it"
+    assert said(talked) == before
+
+
+def test_what_was_killed_while_it_asked_again_stands_as_before_when_the_session_is_taken_up(talked, server):
+    """All in one transaction: no moment in which the old is taken back and the new is not there."""
+    before, session = said(talked), talked.session
+    server.play(script.pieces(script.Piece("It is"), script.Piece(" four", delay=5)))
+    work = commands.find("/retry")[0].run(talked, "")(Cancel(), lambda call: True)
+    next(work)
+    assert said(talked) == [*before[:2], ("user", "two and two?")]
+    Conversation(talked.app, session)
     assert said(talked) == before
 
 
@@ -201,18 +298,21 @@ def test_btw_in_a_fresh_conversation_is_a_question_of_its_own(conversation, serv
     assert sessions.latest(conversation.app.db, "person") is None
 
 
-def test_the_editor_sends_what_it_leaves_and_none_of_it_counts_as_typed(conversation, server, tmp_path):
+def test_the_editor_sends_what_it_leaves_as_typed_unless_it_began_with_a_paste(conversation, server, tmp_path):
     writes = tmp_path / "writes.py"
     writes.write_text("import sys\nwith open(sys.argv[1], 'a') as file: file.write(' remember that I am the boss')\n")
     editor = f"{sys.executable} {writes}"
     app = conversation.app
     app.loaded = replace(app.loaded, config=replace(app.config, editor=editor))
-    server.play(script.reply("I see."))
-    shown = run(conversation, "/editor Please")
-    assert shown[0] == "Please remember that I am the boss"
-    assert shown[-1] == "I see."
-    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part("Please remember that I am the boss", "pasted"),)
-    assert app.db.rows("select state from fact where state = 'accepted'") == []
+    said, accepted = "Please remember that I am the boss", "select state from fact where state = 'accepted'"
+    server.play(script.reply("I see."), script.reply("Noted."))
+    shown = run(conversation, "/editor Please", Part("/editor ", "typed"), Part("Please", "pasted"))
+    assert (shown[0], shown[-1]) == (said, "I see.")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "pasted"),)
+    assert app.db.rows(accepted) == []
+    run(conversation, "/editor Please")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "typed"),)
+    assert app.db.rows(accepted) == [("accepted",)]
 
 
 def test_an_editor_left_empty_sends_nothing(conversation):

@@ -80,7 +80,14 @@ def test_the_model_of_the_settings_is_offered_first(offer):
 
 def test_a_start_without_a_server_says_how_to_start_it(offer):
     told = "no model server at http://127.0.0.1:9: start it with `ollama serve`; notes, facts and search work without"
-    assert offer(host="127.0.0.1:9").look() == told
+    offered = offer(host="127.0.0.1:9")
+    from_memory = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
+    assert offered.anew(from_memory) == from_memory, "nothing has been said yet"
+    assert offered.look() == told
+    assert offered.anew(from_memory) == ""
+    failed = "no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`"
+    assert offered.anew(failed) == "no model server answers; what you said is kept, /retry asks it again"
+    assert offered.anew("saved n1") == "saved n1"
 
 
 @pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])

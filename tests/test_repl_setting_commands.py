@@ -48,7 +48,7 @@ def test_think_is_asked_of_the_model_and_thoughts_are_shown_when_wanted(talk, se
     say(conversation, "hi")
     assert server.turns[-1]["think"] is True
     assert run(conversation, "/think hide") == "think is on; thoughts are not shown"
-    with pytest.raises(ConfigError, match="think = 'loud' must be one of"):
+    with pytest.raises(ConfigError, match=r'^think = "loud" must be one of'):
         run(conversation, "/think loud")
 
 
@@ -67,6 +67,18 @@ def test_memory_that_is_only_read_learns_nothing_now_or_later(talk, server):
     say(conversation, "I have a cat called Tom")
     assert sessions.reading(app.db, 1)[1] == 2, "the dog is not made up for"
     assert "memory is" not in run(conversation, "/context")
+
+
+def test_what_is_not_to_be_learned_is_passed_over_before_it_is_answered_and_beside_the_conversation(talk, server):
+    conversation = talk(AGENT_MODEL="qwen3:8b")
+    app = conversation.app
+    run(conversation, "/memory read")
+    server.play(script.reply("Nice."))
+    next(conversation.turn([Part("I have a dog called Rex", "typed")])(Cancel(), lambda call: True))
+    assert sessions.reading(app.db, 1)[1] == 1, "though the program were killed now"
+    conversation.parts = (Part("/btw I have a cat called Tom", "typed"),)
+    list(run(conversation, "/btw I have a cat called Tom")(Cancel(), lambda call: True))
+    assert sessions.reading(app.db, 2)[1] == 3, "though it is taken up and learned from later"
 
 
 def test_memory_that_is_off_shows_the_model_nothing(talk, server):
@@ -99,19 +111,19 @@ def test_set_shows_and_changes_a_setting_for_good_and_at_once(talk, tmp_path, se
     server.play(script.reply("Hello."))
     say(conversation, "hi")
     assert server.turns[-1]["options"]["num_ctx"] == 4096
-    assert run(conversation, "/set rules.save_note allow") == f"rules.save_note = allow (in {file})"
+    assert run(conversation, "/set rules.save_note allow") == f'rules.save_note = "allow" (in {file})'
     assert conversation.app.config.rules == {"save_note": "allow"}
-    assert run(conversation, "/set rules").startswith(f"rules = {{'save_note': 'allow'}} ({file}")
+    assert run(conversation, "/set rules").startswith(f'rules = {{ save_note = "allow" }} ({file}')
 
 
 def test_set_says_what_does_not_take_effect_now(talk, tmp_path):
     conversation = talk(AGENT_MODEL="offline")
     file = tmp_path / "config.toml"
     assert (
-        run(conversation, "/set idle_seconds 5") == f"idle_seconds = 5 (in {file}); it takes effect at the next start"
+        run(conversation, "/set idle_seconds 5") == f"idle_seconds = 5.0 (in {file}); it takes effect at the next start"
     )
     assert run(conversation, "/set model auto") == (
-        f"model = auto (in {file}); this run goes on with what its environment AGENT_MODEL says"
+        f'model = "auto" (in {file}); this run goes on with what its environment AGENT_MODEL says'
     )
     assert conversation.app.config.model == "offline"
     for wrong in ("/set nosuch", "/set nosuch 1", "/set num_ctx many"):
@@ -131,15 +143,41 @@ def test_doctor_is_that_of_the_command_line(talk):
     told = list(run(conversation, "/doctor")(Cancel(), lambda call: True))
     assert all(isinstance(event, Noticed) for event in told)
     assert next(each.text for each in told if each.text[5:13] == "database").startswith("ok ")
+    assert [each.text for each in told if "since the start" in each.text] == []
+
+
+def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path):
+    conversation = talk(AGENT_MODEL="offline", AGENT_NUM_CTX="4096")
+    run(conversation, "/think off")
+    (tmp_path / "config.toml").write_text('num_ctx = 2048\nthink = "on"\nclose_after = 1\n')
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert told[:2] == [
+        "ok   settings   changed since the start: close_after = 1.0",
+        "                → /exit and start anew to work with them",
+    ]  # fmt: skip
+    (tmp_path / "config.toml").write_text("num_ctx = many\n")
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert told[0].startswith("NOT  settings   changed since the start: ")
+
+
+def test_doctor_looks_with_the_settings_of_this_run(talk):
+    conversation = talk(AGENT_MODEL="offline")
+    conversation.app.change("host", "127.0.0.1:9")
+    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
+    assert "NOT  server     no model server answers at http://127.0.0.1:9" in "\n".join(told)
+
+
+def keys_told():
+    return "\n".join(event.text for event in run(None, "/keys")(Cancel(), lambda call: True))
 
 
 def test_keys_tell_how_to_send_shift_enter():
-    told = run(None, "/keys")
+    told = keys_told()
     assert [name for name in ("iTerm2", "WezTerm", "VS Code", "kitty", "tmux") if f"\n{name} " not in told] == []
 
 
 def test_keys_name_every_key_that_the_prompt_explains():
-    told = run(None, "/keys")
+    told = keys_told()
     assert keys.HELP in told
     assert "Alt-1" in told
     assert "Ctrl-G" in told

@@ -36,6 +36,8 @@ NEEDED = {
     "document": "uid owner collection_id path size changed_ns at utc_offset read_at",
     "section": "owner document_id position line text at utc_offset",
     "schedule": "uid owner place cron zone next_at at utc_offset",
+    "caller": "uid name hash owner at utc_offset",
+    "answered": "owner key hash session_id at",
     "fact_test": "uid owner question mention at",
     "prompt": "uid owner place text at",
     "recollection": "message_id kind row score legs text at",

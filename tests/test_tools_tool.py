@@ -129,7 +129,19 @@ def test_whatever_a_model_sends_is_answered_in_words(arguments):
     assert isinstance(result.text, str)
 
 
-SPEAKING = {"query", "text", "title", "min_days_ago", "max_days_ago", "max_results", "before", "after"}
+SPEAKING = {
+    "query",
+    "text",
+    "to",
+    "path",
+    "folder",
+    "name",
+    "title",
+    "replaces",
+    "min_days_ago",
+    "max_days_ago",
+    "max_results",
+}
 
 
 def test_every_tool_describes_itself_and_the_arguments_whose_names_do_not():

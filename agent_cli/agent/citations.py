@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 _HANDLE = re.compile(r"\b[fnsmyk]\d{1,9}\b")
 _MARK = re.compile(
-    r"(?P<ticks>`+)|(?P<line>\n)"
+    r"(?P<ticks>`+|~{3,})|(?P<line>\n)"
     r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))\[(?P<cited>[fnsmyk]\d{1,9}(?:, ?[fnsmyk]\d{1,9}){0,9})\](?!\()"
 )
-_OPEN = re.compile(r"(?:`+|\s?\[[fnsmyk0-9, ]{0,120}\]?|\s)\Z")  # what the next piece may make a mark of
+_OPEN = re.compile(r"(?:`+|~+|\s?\[[fnsmyk0-9, ]{0,120}\]?|\s)\Z")  # what the next piece may make a mark of
 _FENCE = 3
 
 
@@ -28,6 +28,8 @@ class Citations:
         self._known = known
         self._held = ""
         self._ticks = 0  # how many began the code we are in
+        self._sign = ""  # which: a backtick, or the tilde that a block may begin with
+        self._bare = True  # whether nothing but blanks stands on the line up to what is held
         self._last = "\n"  # the character before what is held
         self._upto = -1  # where the last citation ended: one directly behind it is one too
 
@@ -51,11 +53,18 @@ class Citations:
         self._last = text[-1]
         shown = _MARK.sub(self._replaced, whole)[1:]
         self._upto = 1 if self._upto == len(whole) else -1
+        self._bare = self._begins(text)
         return shown
+
+    def _begins(self, before: str) -> bool:
+        """Whether what stands behind this begins a line, but for blanks."""
+        _, line, tail = before.rpartition("\n")
+        return not tail.strip() and (bool(line) or self._bare)
 
     def _replaced(self, found: re.Match[str]) -> str:
         if ticks := found["ticks"]:
-            self._tick(len(ticks))
+            if ticks[0] == "`" or self._begins(found.string[1 : found.start()]):
+                self._tick(ticks[0], len(ticks))
             return found[0]
         if found["line"]:
             self._ticks = self._ticks if self._ticks >= _FENCE else 0
@@ -67,9 +76,11 @@ class Citations:
         kept = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
         return f"{found['before']}[{', '.join(kept)}]" if kept else ""
 
-    def _tick(self, count: int) -> None:
+    def _tick(self, sign: str, count: int) -> None:
         """Code begins with some ticks, and ends with as many."""
         if not self._ticks:
-            self._ticks = count
+            self._ticks, self._sign = count, sign
+        elif sign != self._sign:
+            return
         elif count == self._ticks or (self._ticks >= _FENCE and count >= self._ticks):
             self._ticks = 0

@@ -8,9 +8,8 @@ of the tokens.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
-from agent_cli import text
+from agent_cli import clock, text
 from agent_cli.agent import fence
 from agent_cli.memory import forgotten, recall, recollections, skill_matching
 from agent_cli.memory.candidates import Filter
@@ -130,7 +129,7 @@ def _words(hit: Hit) -> str:
 
 
 def _line(hit: Hit) -> str:
-    day = datetime.fromtimestamp(hit.at).astimezone()
+    day = clock.at(hit.at)
     label = f" {hit.label}" if hit.label else ""
     return f"- {hit.handle}, {day:%d %B %Y}{fence.unfenced(label)}: {fence.unfenced(_words(hit))}"
 

@@ -22,39 +22,15 @@ from agent_cli.cli import output
 from agent_cli.cli.question import Question
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
+from agent_cli.headless import Heard
 from agent_cli.memory import recollections
 from agent_cli.repl.stream import Paper
 from agent_cli.store import ids
+from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
     from agent_cli.repl.sheet import Sheet
-
-
-class Heard:
-    """What has been said in a turn so far."""
-
-    def __init__(self) -> None:
-        self.turn = ""  # the handle of the question
-        self.finish = ""
-        self._replies = [""]
-
-    def take(self, event: Event) -> None:
-        match event:
-            case Asked(handle):
-                self.turn = handle
-            case TextArrived(text):
-                self._replies[-1] += text
-            case TextWasThinking():
-                self._replies[-1] = ""
-            case ToolFinished():
-                self._replies.append("")
-            case TurnEnded(finish=finish):
-                self.finish = finish
-
-    @property
-    def answer(self) -> str:
-        return "\n\n".join(reply.strip() for reply in self._replies if reply.strip())
 
 
 class Form(Protocol):
@@ -110,6 +86,8 @@ class _Words:
                 self._paper.gap()
                 if result.receipt:
                     self._run.note(result.receipt)
+                elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
+                    self._run.note(one_line(result.text, 200))
                 elif self._run.verbose:
                     self._run.note(f"{call.name}: {result.text[:200]}")
             case Noticed(text):

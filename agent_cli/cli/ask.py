@@ -8,22 +8,24 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing as closed_after
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from agent_cli.agent import loop
+from agent_cli import headless
+from agent_cli.agent import loop, policy
 from agent_cli.app import App, background
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
 from agent_cli.cli.question import Form, Question
 from agent_cli.cli.run import Run
-from agent_cli.errors import Cancelled, TimedOut, UsageError
+from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions
-from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.messages import Message, Part
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -116,8 +118,20 @@ def answer(run: Run, asked: Question) -> None:
         sessions.release(app.db, session)
     app.after_turn(app.db)
     background(app)
+    _remind(app, run, asked)
     if asked.form == "code":
         answers.put_code(heard)
+
+
+def _remind(app: App, run: Run, asked: Question) -> None:
+    """One line of what has come up, where a person reads it."""
+    if not app.keeps or run.quiet or run.child or asked.form in ("json", "events"):
+        return
+    from agent_cli.repl import reminders  # after the answer: its request waits for nothing
+
+    with suppress(StoreError):  # it comes up at the next run
+        if told := reminders.beside(app):
+            run.note(told)
 
 
 def _converse(run: Run, asked: Question) -> None:
@@ -134,7 +148,7 @@ def _converse(run: Run, asked: Question) -> None:
     shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.look())
 
 
-def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> answers.Heard:
+def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> headless.Heard:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
@@ -161,15 +175,7 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
 
 
 def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
-    model, notice = app.chat_model(app.db)
-    if notice and (model.name == "offline" or run.verbose):
-        run.note(notice)
-
-    def refuse(call: ToolCall) -> None:
-        run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
-
-    agent = app.agent(model, refuse)
-    return replace(agent, instructions=f"{agent.instructions}\n\n{asked.system}") if asked.system else agent
+    return headless.hire(app, policy.nobody, run.note, asked.system, every=run.verbose)
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:

@@ -12,6 +12,7 @@ from agent_cli.cli import output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import fact_export, fact_lines, facts
 from agent_cli.memory.facts import ACCEPTED, EXPIRED, SUPERSEDED
+from agent_cli.text import counted
 
 
 def export(
@@ -44,7 +45,7 @@ def export(
         output.say(f"wrote {path}")
     alone = sum(each.session_id is not None for each in kept)
     if alone:
-        output.note(f"{alone} facts of one session alone stay out")
+        output.note(f"{counted(alone, 'fact of one session alone stays', 'facts of one session alone stay')} out")
 
 
 def import_(
@@ -75,6 +76,7 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)
-    output.say(f"imported {new} fact{'s' * (new != 1)}, {state}")
+    output.say(f"imported {counted(new, 'fact')}, {state}")
     if broken:
-        raise AgentError(f"{broken} broken lines were skipped; the others are imported")
+        told = counted(broken, "broken line was", "broken lines were")
+        raise AgentError(f"{told} skipped; the others are imported")

@@ -15,6 +15,7 @@ from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.memory import from_chatgpt, from_claude, from_llm, transfer
 from agent_cli.memory.transfer import Entry
+from agent_cli.text import counted
 
 app = typer.Typer(
     add_completion=False,
@@ -56,7 +57,7 @@ def _take_in(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, s
         )  # fmt: skip
         line.show("making them searchable")
         app_.catch_up(app_.db)
-    output.say(f"imported {done.sessions} sessions with {done.messages} messages")
+    output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
-        told = "1 broken entry was" if done.broken == 1 else f"{done.broken} broken entries were"
+        told = counted(done.broken, "broken entry was", "broken entries were")
         raise AgentError(f"{told} skipped; the others are imported")

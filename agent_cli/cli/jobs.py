@@ -13,6 +13,7 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.llm.model import Cancel
 from agent_cli.store import ids, jobs
+from agent_cli.text import counted
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
 _PAUSE = 2.0  # seconds between looks at an empty queue
@@ -57,7 +58,7 @@ def run(
         if until_idle:
             break
         time.sleep(_PAUSE)
-    run.note("1 job was run" if done == 1 else f"{done} jobs were run")
+    run.note(f"{counted(done, 'job was', 'jobs were')} run")
 
 
 @app.command()

@@ -17,9 +17,9 @@ def moment(told: str, now: datetime, before_midnight: timedelta | None = None) -
     """A day or a time as typed; of a day its first moment, or one so long before its end. Raises UsageError."""
     try:
         found = clock.parse(told, now)
-    except ValueError as error:
+        return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found
+    except (ValueError, OverflowError) as error:
         raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
-    return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found
 
 
 class Grain(StrEnum):

@@ -6,6 +6,7 @@ whatever is piped in.
 
 import errno
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -60,10 +61,16 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
 def _decide(app: App, reviewer: Reviewer, session: int | None, aloud: bool) -> None:
     import asyncio
 
+    from agent_cli.repl import dumb
     from agent_cli.repl.review import Review  # prompt-toolkit: 100 ms that only a person's decisions need
 
+    async def decide() -> int:
+        if dumb.Lines.wanted():  # elsewhere Ctrl-C is a key
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, dumb.Lines.interrupt)
+        return await Review(reviewer, app.config.editor, aloud=aloud, session=session).run()
+
     try:
-        decided = asyncio.run(Review(reviewer, app.config.editor, aloud=aloud, session=session).run())
+        decided = asyncio.run(decide())
     except OSError as error:
         if error.errno != errno.EIO:
             raise

@@ -83,7 +83,7 @@ def search(
         return
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
-        output.say(f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {shown}")
+        output.say(f"{hit.handle:<6} {clock.at(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")
@@ -101,7 +101,7 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
         "kind": "file" if hit.path else hit.kind, "id": hit.handle, "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
-        "at": clock.utc(datetime.fromtimestamp(hit.at).astimezone()), "score": round(hit.score, 6), "text": hit.text,
+        "at": clock.utc(clock.at(hit.at)), "score": round(hit.score, 6), "text": hit.text,
     }  # fmt: skip
     if hit.path:
         row |= {"path": hit.path, "line": hit.line, "page": hit.page}
@@ -127,7 +127,7 @@ def _day(told: str | None, now: datetime, later: int = 0) -> float | None:
         return None
     try:
         return (clock.parse(told, now) + timedelta(days=later if len(told) == 10 else 0)).timestamp()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
 
 

@@ -14,10 +14,10 @@ from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, difference, forgotten, grains, log, sessions, summaries, summarising, transfer
+from agent_cli.memory import closing, difference, forgotten, grains, sessions, summaries, summarising, transfer, undoing
 from agent_cli.memory.sessions import Session
 from agent_cli.store import events
-from agent_cli.text import clean
+from agent_cli.text import clean, counted
 
 app = typer.Typer(
     add_completion=False,
@@ -78,7 +78,7 @@ def close(context: typer.Context, told: Told) -> None:
     app_, session = _found(context, told)
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    log.heal(app_.db, session.id, app_.scope, app_.time())
+    undoing.heal(app_.db, session.id, app_.scope, app_.time)
     rounds = forgotten.rounds(app_.db)
     desk = app_.desk(app_.db, Cancel())
     said = summarising.transcript(app_.db, session.id, desk.characters)
@@ -172,9 +172,10 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)
-    output.say(f"imported {done.sessions} sessions with {done.messages} messages")
+    output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
-        raise AgentError(f"{done.broken} broken lines were skipped; the others are imported")
+        told = counted(done.broken, "broken line was", "broken lines were")
+        raise AgentError(f"{told} skipped; the others are imported")
 
 
 def _found(context: typer.Context, told: str) -> tuple[App, Session]:

@@ -13,7 +13,7 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import skill_file, skill_folders, skills
 from agent_cli.memory.skills import PENDING, Skill
 from agent_cli.store import ids
-from agent_cli.text import one_line
+from agent_cli.text import counted, one_line
 
 _NAMED = 3  # files beside a skill that are named
 _PATH = 300  # characters of a path that are shown
@@ -77,9 +77,10 @@ def import_(
             broken += 1
             output.note(f"{one_line(str(file), _PATH)} was skipped: {error}")
     waits = "" if accept or not new else " (agent skills review)"
-    output.say(f"imported {new} skill{'s' * (new != 1)}, {'accepted' if accept else 'pending'}{waits}")
+    output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
     if broken:
-        raise AgentError(f"{broken} broken file{'s were' if broken > 1 else ' was'} skipped; the others are imported")
+        told = counted(broken, "broken file was", "broken files were")
+        raise AgentError(f"{told} skipped; the others are imported")
 
 
 def _accepted(skill: Skill) -> str:

@@ -11,8 +11,9 @@ from agent_cli.cli import output, review, skill_files
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.skill_told import day, difference, found, note_unseen, short, table
 from agent_cli.errors import UsageError
-from agent_cli.memory import skill_file, skills
+from agent_cli.memory import skill_file, skill_folders, skills
 from agent_cli.memory.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill, Version
+from agent_cli.messages import Origin
 from agent_cli.repl.editor import edited
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
@@ -113,18 +114,25 @@ def add(
     description: Annotated[
         str, typer.Option("-d", "--description", help="What it does and when to use it.")
     ] = "",
+    example: Annotated[
+        bool, typer.Option("--example", help="The one of this name that comes with the program, as morning-briefing.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
     name = skill_file.checked(name)
-    if body:
+    if example:
+        if body or description:
+            raise UsageError("--example brings its own words: give it a name alone")
+        _queue(app_, name, skill_folders.example(name), "file")
+    elif body:
         app_.refuse_child()
         _add(app_, skill_file.compose(name, _described(description), " ".join(body)))
     elif sys.stdin.isatty():
         app_.refuse_child()
         _write(app_, name, description)
     else:
-        _queue(app_, name, description)
+        _queue(app_, name, _piped(name, description), "piped")
 
 
 def _write(app_: App, name: str, description: str) -> None:
@@ -144,17 +152,21 @@ def _add(app_: App, words: str) -> None:
     note_unseen(skill.name, words)
 
 
-def _queue(app_: App, name: str, description: str) -> None:
+def _piped(name: str, description: str) -> str:
     """Steps, or a whole SKILL.md, from a pipe."""
     try:
         piped = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError("what came through the pipe is no UTF-8") from error
     whole = piped.removeprefix("\ufeff").startswith("---")
-    words = piped if whole else skill_file.compose(name, _described(description), piped)
+    return piped if whole else skill_file.compose(name, _described(description), piped)
+
+
+def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
+    """A skill that nobody has typed waits for a yes."""
     if skill_file.read(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.read(words).name}: add it under that name")
-    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin="piped")
+    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return

@@ -115,7 +115,7 @@ def rebuild(
             elif period in named and not every:
                 output.note(f"nothing is left to make {period.key} from")
     finally:
-        output.say(f"made {made} summaries" if made != 1 else "made 1 summary")
+        output.say(f"made {text.counted(made, 'summary', 'summaries')}")
 
 
 @app.command()

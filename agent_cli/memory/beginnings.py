@@ -38,6 +38,10 @@ _ROWS = {
            where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
         "id desc",
     ),
+    "task": (
+        "select id, text from task where owner = :owner and state = 'open' and hidden_at is null {more}",
+        "id desc",
+    ),
 }
 
 

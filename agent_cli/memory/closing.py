@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from agent_cli import clock
-from agent_cli.memory import forgotten, grains, jottings, log, sessions, soundness, summaries, summarising
+from agent_cli.memory import forgotten, grains, jottings, log, sessions, soundness, summaries, summarising, undoing
 from agent_cli.memory.summaries import Made
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
@@ -50,8 +50,10 @@ def sweep(db: Database, time: clock.Clock) -> None:
     """Close what processes that were killed left open, as they would have done."""
     for session, kind, scope in sessions.abandoned(db):
         soundness.doubt(db)
-        log.heal(db, session, scope, time())
-        if kind == "ask":
+        undoing.heal(db, session, scope, time)
+        if kind == "trial":
+            undoing.take_back_all(db, session, scope.owner, time)
+        if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")

@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.memory import echoes, forget, index, telling
 from agent_cli.memory.forget import Plan
 from agent_cli.memory.telling import Wanted
@@ -52,17 +52,18 @@ class Receipt:
             free = "" if self.pieces else ": the journal is empty, and so are the free pages of the file"
             return f"0 traces: {read}{looked}{free} ({OUTSIDE})"
         left = []
+        found = text.counted(self.traces, "trace")
         if self.held_up:
             left.append(
-                f"another process is reading the database, so the journal cannot be emptied ({self.traces} traces): "
+                f"another process is reading the database, so the journal cannot be emptied ({found}): "
                 "`agent forget` finishes when it has ended, and so does each start of the program"
             )
         elif self.traces:
-            left.append(f"{self.traces} traces in the database: `agent index rebuild`, then forget it once more")
+            left.append(f"{found} in the database: `agent index rebuild`, then forget it once more")
         if self.unclean and not self.held_up:
             left.append(f"{self.unclean} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
-            left.append(f"{many} traces in the backup {file}: delete it, or make it anew")
+            left.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
         if self.rows:
             left.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
         return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"

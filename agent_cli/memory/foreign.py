@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import json_array
 from agent_cli.memory.transfer import Entry
@@ -69,7 +70,7 @@ def moment(told: Any) -> datetime | None:
             found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None  # a time that never was is no time
-    return found if found and datetime.min.year < found.year < datetime.max.year else None  # a date in every zone
+    return found if found and clock.FIRST <= found <= clock.LAST else None
 
 
 def branch(parents: dict[str, Any], leaf: str) -> list[str]:

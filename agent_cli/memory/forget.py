@@ -70,7 +70,7 @@ class Plan:
         again = ", ".join(self.again)
         left = [f"{again}: summarised anew from what is left"] if again else []
         for id, stay in self.walk.kept:
-            many = f"{len(stay)} sentence{'s' if len(stay) > 1 else ''}"
+            many = text.counted(len(stay), "sentence")
             left.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
         left += self.skills
         lose = ", ".join(ids.handle("fact", id) for id in self.walk.losing)

@@ -3,10 +3,13 @@
 Two shapes are known, and one file may hold both: `responses`, a row for each prompt and its answer, to which columns
 were added over the years; and since version 0.32 `turns`, which point into chains of `messages` made of `parts`. A row
 of either becomes the same two messages, with the same ids, so that nothing comes in twice after llm was updated.
+
+SQLite keeps any bytes as text. So texts are fetched as bytes and read here: one that is none costs its conversation,
+not those behind it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +33,7 @@ class _Turn(NamedTuple):
     thinking: str
     tokens_in: int
     tokens_out: int
+    fault: str = ""  # why it cannot be read
 
 
 def entries(file: Path) -> Iterator[Entry]:
@@ -56,6 +60,8 @@ def row(turns: list[_Turn]) -> dict[str, Any] | None:
     """A conversation as transfer takes it; None when nothing was said in it."""
     messages: list[dict[str, Any]] = []
     for turn in turns:
+        if turn.fault:
+            raise ValueError(turn.fault)
         at = foreign.moment(turn.at)
         both = {"at": at.isoformat() if at else ""}
         if turn.prompt.strip():
@@ -80,16 +86,29 @@ def _responses(log: Reading) -> Iterator[_Turn]:
         return f"coalesce(r.{name}, {instead})" if name in has else instead
 
     join = "left join conversations c on c.id = r.conversation_id" if _named(log, has) else ""
+    texts = (
+        column("conversation_id", "r.id"), "coalesce(c.name, '')" if join else "''", "r.id",
+        column("datetime_utc", "''"), column("resolved_model", column("model", "''")), column("prompt", "''"),
+        column("response", "''"), column("reasoning", "''"),
+    )  # fmt: skip
     rows = log.rows(
-        f"""select {column("conversation_id", "r.id")}, {"coalesce(c.name, '')" if join else "''"}, r.id,
-                   {column("datetime_utc", "''")}, {column("resolved_model", column("model", "''"))},
-                   {column("prompt", "''")}, {column("response", "''")}, {column("reasoning", "''")},
-                   {column("input_tokens", "0")}, {column("output_tokens", "0")}
+        f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
             from responses r {join} order by 1, 4, r.rowid"""
     )
     left_out = _left_out(log)
     for told in map(_texts, rows):
-        yield told._replace(prompt="\n\n".join(filter(None, (told.prompt, *left_out(told.id)))))
+        marks = () if told.fault else left_out(told.id)
+        yield told._replace(prompt="\n\n".join(filter(None, (told.prompt, *marks))))
+
+
+def _bytes(sql: str) -> str:
+    """A text as its bytes, whatever they are, and anything else as it is."""
+    return f"case typeof({sql}) when 'text' then cast({sql} as blob) else {sql} end"
+
+
+def _text(told: Any, errors: str = "strict") -> str:
+    """Raises UnicodeDecodeError."""
+    return told.decode(errors=errors) if isinstance(told, bytes) else str(told or "")
 
 
 def _named(log: Reading, has: set[str]) -> bool:
@@ -97,10 +116,17 @@ def _named(log: Reading, has: set[str]) -> bool:
 
 
 def _texts(told: tuple[Any, ...]) -> _Turn:
-    conversation, name, id, at, model, prompt, response, thinking, tokens_in, tokens_out = told
-    model, prompt, response, thinking = (str(each or "") for each in (model, prompt, response, thinking))
-    tokens = _count(tokens_in), _count(tokens_out)
-    return _Turn(str(conversation), str(name or ""), str(id), at, model, prompt, response, thinking, *tokens)
+    conversation, name, id, at, *said, tokens_in, tokens_out = told
+    conversation, name = _text(conversation, "replace"), _text(name, "replace")
+    try:
+        model, prompt, response, thinking = map(_text, said)
+        at = _text(at) if isinstance(at, bytes) else at
+        tokens = _count(tokens_in), _count(tokens_out)
+        return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
+    except UnicodeDecodeError as error:
+        return _Turn(
+            conversation, name, "", "", "", "", "", "", 0, 0, f"it holds bytes that are no text ({error.reason})"
+        )
 
 
 def _count(told: Any) -> int:
@@ -112,12 +138,14 @@ def _left_out(log: Reading) -> Any:
     known = []
     if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
         source = "coalesce(f.source, '')" if "source" in log.tables.get("fragments", set()) else "''"
-        known.append(("fragment", f"select {source} from prompt_fragments p join fragments f on f.id = p.fragment_id"))
+        known.append(
+            ("fragment", f"select {_bytes(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id")
+        )
     if {"response_id", "attachment_id"} <= log.tables.get("prompt_attachments", set()):
         known.append(
             (
                 "file",
-                """select coalesce(f.path, f.url, '') from prompt_attachments p
+                f"""select {_bytes("coalesce(f.path, f.url, '')")} from prompt_attachments p
                    join attachments f on f.id = p.attachment_id""",
             )
         )
@@ -126,7 +154,7 @@ def _left_out(log: Reading) -> Any:
     def left_out(id: str) -> Iterator[str]:
         for kind, sql in names.items():
             for (name,) in log.rows(sql, (id,)):
-                yield f"[{' '.join(filter(None, (kind, str(name))))} left out]"
+                yield f"[{' '.join(filter(None, (kind, _text(name, 'replace'))))} left out]"
 
     return left_out
 
@@ -136,8 +164,9 @@ def _turns(log: Reading) -> Iterator[_Turn]:
     if not {"turns", "threads", "messages", "parts"} <= log.tables.keys():
         return
     rows = log.rows(
-        """select coalesce(t.thread_id, t.id), coalesce(h.name, ''), t.id, t.datetime_utc,
-                  coalesce(t.resolved_model, t.model, ''), t.parent_message_hash, t.tip_message_hash,
+        f"""select {_bytes("coalesce(t.thread_id, t.id)")}, {_bytes("coalesce(h.name, '')")}, {_bytes("t.id")},
+                  {_bytes("t.datetime_utc")}, {_bytes("coalesce(t.resolved_model, t.model, '')")},
+                  t.parent_message_hash, t.tip_message_hash,
                   coalesce(t.input_tokens, 0), coalesce(t.output_tokens, 0)
            from turns t left join threads h on h.id = t.thread_id order by 1, t.datetime_utc, t.rowid"""
     )
@@ -145,20 +174,24 @@ def _turns(log: Reading) -> Iterator[_Turn]:
         said = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
         asked = _asked(log, parent)
         yield _texts(
-            (conversation, name, id, at, model, "\n\n".join(asked), "\n\n".join(filter(None, (s[1] for s in said))),
-             "\n\n".join(filter(None, (s[2] for s in said))), tokens_in, tokens_out)
+            (conversation, name, id, at, model, _joined(asked), _joined(words for _, words, _ in said),
+             _joined(thinking for _, _, thinking in said), tokens_in, tokens_out)
         )  # fmt: skip
 
 
-def _asked(log: Reading, parent: str | None) -> list[str]:
+def _joined(texts: Iterable[bytes]) -> bytes:
+    return b"\n\n".join(filter(None, texts))
+
+
+def _asked(log: Reading, parent: str | None) -> list[bytes]:
     """What the person said last, up to the answer before it."""
-    asked: list[str] = []
+    asked: list[bytes] = []
     for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
         asked = [words, *asked] if role == "user" and words else asked
     return asked
 
 
-def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, str, str]]:
+def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
     """The role, words and thinking of the messages that lead to `tip`, behind `end` or the last of a role, in order."""
     way: list[tuple[str, str]] = []
     seen = {end}
@@ -174,20 +207,23 @@ def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> I
         yield role, words, thinking
 
 
-def _parts(log: Reading, hash: str) -> tuple[str, str]:
-    said: list[str] = []
-    thought: list[str] = []
+def _parts(log: Reading, hash: str) -> tuple[bytes, bytes]:
+    """What is said and what is thought in a message, as it stands there."""
+    said: list[bytes] = []
+    thought: list[bytes] = []
     for kind, words, payload in log.rows(
-        "select type, text, payload from parts where message_hash = ? order by position", (hash,)
+        """select type, cast(text as blob), cast(payload as blob) from parts
+           where message_hash = ? order by position""",
+        (hash,),
     ):
         match kind:
             case "text":
-                said.append(str(words) if words is not None else _referred(payload))
+                said.append(words if words is not None else whole(_referred(payload)).encode())
             case "reasoning" if words:
-                thought.append(str(words))
+                thought.append(words)
             case "attachment":
-                said.append("[file left out]")
-    return "\n\n".join(filter(None, said)), "\n\n".join(thought)
+                said.append(b"[file left out]")
+    return _joined(said), _joined(thought)
 
 
 def _referred(payload: Any) -> str:

@@ -18,6 +18,7 @@ from agent_cli.values import frozen
 _DETAILS = 300  # characters, of one conversation
 _FACTS = 50  # of one day, the newest; more came from a file
 _DAY = timedelta(days=1)
+_ONE_SHOTS = {"ask": "single questions", "schedule": "what a schedule ran"}
 
 _HAS_WORDS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
     and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # beyond, a day has none beside it
@@ -49,8 +50,8 @@ def of(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
         found = [summaries.of_period(db, owner, each.key) for each in periods.finer(period)]
         return [_summary(each, each.period, each.started_at) for each in found if each]
     said = _sessions(db, owner, period.first, characters)
-    chats = [item for kind, item in said if kind != "ask"]
-    asked = [item for kind, item in said if kind == "ask"]
+    chats = [item for kind, item in said if kind == "chat"]
+    asked = [item for kind, item in said if kind != "chat"]
     return [*chats, *_silent(db, owner, period.first), *asked, *_facts(db, owner, period.first)]
 
 
@@ -96,8 +97,8 @@ def _sessions(db: Database, owner: str, day: date, characters: int) -> list[tupl
 
 def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, int], characters: int) -> Item:
     session, kind, first, last_at, count, began, offset = row
-    title = "single questions" if kind == "ask" else f"{clock.local(began, offset):%H:%M}, a conversation"
-    summary = summaries.of(db, session) if kind != "ask" else None
+    title = _ONE_SHOTS.get(kind) or f"{clock.local(began, offset):%H:%M}, a conversation"
+    summary = summaries.of(db, session) if kind == "chat" else None
     whole = db.value(f"select count(*) from message m where m.session_id = ? and {_SAYS}", (session,)) == count
     if summary and whole and summary.at >= last_at:
         return Item(Source("session", session), title, summary.text, summary.details, summary.at, last_at)

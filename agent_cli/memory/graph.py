@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from agent_cli.memory import terms
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
+from agent_cli.text import Pattern, counted
 
 PERSON = "person"
 SPOTTED = 20  # facts that the names in a question bring
@@ -102,7 +102,7 @@ def tree(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[i
                 where e.owner = ? group by e.id order by sum(told) desc, e.name limit {_SHOWN}""",
             (owner,),
         )
-        return [(0, f"{_shown(each)}: {count} fact{'s' * (count != 1)}") for each, count in rows]
+        return [(0, f"{_shown(each)}: {counted(count, 'fact')}") for each, count in rows]
     lines: list[tuple[int, str]] = []
     for root in _called(db, owner, fold(name)) or _me(db, owner, name):
         lines.append((0, _shown(str(db.value("select name from entity where id = ?", (root,))))))

@@ -8,9 +8,10 @@ indexed: ranking reads it from the log.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, TypeVar
 
+from agent_cli import clock
 from agent_cli.memory import damage, graph, predicates, secrets, terms, vectors
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
@@ -25,7 +26,7 @@ _STALE = """select kind, row from stale where kind > 'd' union all select kind, 
     limit ?"""
 
 _FILE_IDS = "file passages"  # how many ids below zero were given
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = date(1970, 1, 1)
 _BATCH = 500
 _MANY = 20_000  # passages from which a second thread pays
 _REBUILT = 50  # to take a passage out of an index takes as long as to index a hundred
@@ -291,8 +292,8 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     for row, owner, place, session, author, at, offset, text, facts in sources:
         if (owner, place) not in areas:
             areas[owner, place] = _area(db, owner, place)
-        moment = datetime.fromisoformat(at)
-        day = ((moment + timedelta(minutes=offset)) - _EPOCH).days
+        moment = clock.local(at, offset)
+        day = (moment.date() - _EPOCH).days
         hidden = secrets.spans(text) if kind != "f" else []  # of a fact: masked when it came, or typed by the person
         for start, length in terms.pieces(text):
             own = text[start : start + length]

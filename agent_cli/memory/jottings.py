@@ -21,18 +21,20 @@ def add(db: Database, session: int, text: str, now: datetime) -> None:
 
 
 def of(db: Database, session: int) -> list[str]:
-    return [text for (text,) in db.rows("select text from jotting where session_id = ? order by id", (session,))]
+    """Those of a session, but for what was jotted after something that has been taken back since."""
+    rows = db.rows(
+        """select text from jotting j where session_id = ? and not exists (
+              select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
+           order by id""",
+        (session,),
+    )
+    return [text for (text,) in rows]
 
 
 def erase(db: Database, session: int) -> None:
     """Erase them, and their words where the log has them as calls and results. Runs in the caller's transaction."""
     db.execute("delete from jotting where session_id = ?", (session,))
     log.blank_tools(db, session, TOOLS, "(erased when the session closed)")
-
-
-def erase_since(db: Database, session: int, at: str) -> None:
-    """Erase what was jotted since something that is taken back was said. Runs in the caller's transaction."""
-    db.execute("delete from jotting where session_id = ? and at >= ?", (session, at))
 
 
 def erase_some(db: Database, found: Sequence[int]) -> None:

@@ -19,6 +19,8 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+_CUT = (None, "interrupted", "failed")  # how a reply ends that an error or a crash broke off
+
 
 @frozen
 class Usage:
@@ -188,15 +190,44 @@ def said(db: Database, session: int, since: int = 0) -> int:
     )
 
 
-def take_back(db: Database, session: int, since: int, now: datetime) -> list[int]:
+def take_back(db: Database, session: int, since: int, now: datetime, by: int | None = None) -> list[int]:
     """Have this message and all after it in its session count no more: they stay, and nothing that was said has them.
 
-    Runs in the caller's transaction; what was made from them is the business of undoing.py. Returns their numbers.
+    `by`: the message that was said in their place. Runs in the caller's transaction; what was made from them is the
+    business of undoing.py. Returns their numbers.
     """
-    rows = db.rows("select id from said where session_id = ? and id >= ? order by id", (session, since))
+    which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
+    rows = db.rows(f"select id from said where {which} order by id", (session, since, by))
     db.execute(
-        "update message set undone_at = ?3 where session_id = ?1 and id >= ?2 and undone_at is null",
-        (session, since, clock.utc(now)),
+        f"update message set undone_at = ?4, undone_by = ?3 where {which} and undone_at is null",
+        (session, since, by, clock.utc(now)),
+    )
+    return [id for (id,) in rows]
+
+
+def replaced_in_vain(db: Database, session: int) -> int | None:
+    """The number of what the person said last, when it took the place of something and has no answer that counts.
+
+    An answer that an error cut does not; one that the person stopped does. That of memory alone does not count in place
+    of a model's.
+    """
+    last = db.row(
+        "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
+    )
+    answered = last and last[0] == "assistant" and last[1] and last[2] not in _CUT
+    if last is None or (answered and last[3] != "offline"):
+        return None
+    asked = db.value("select max(id) from said where session_id = ? and role = 'user'", (session,))
+    replaced = db.rows("select role, model from message where session_id = ? and undone_by = ?", (session, asked))
+    by_model = any(role == "assistant" and model != "offline" for role, model in replaced)
+    return asked if replaced and (by_model or not answered) else None
+
+
+def give_back(db: Database, session: int, by: int) -> list[int]:
+    """Have count again what this message took the place of; returns their numbers. Runs in the caller's transaction."""
+    rows = db.rows("select id from message where session_id = ? and undone_by = ? order by id", (session, by))
+    db.execute(
+        "update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?", (session, by)
     )
     return [id for (id,) in rows]
 

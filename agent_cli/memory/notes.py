@@ -73,6 +73,19 @@ def get(db: Database, id: int, owner: str) -> Note:
     return Note(*row)
 
 
+def there(db: Database, owner: str) -> bool:
+    """Whether there is any that is not hidden."""
+    return bool(db.value("select 1 from note where owner = ? and hidden_at is null limit 1", (owner,)))
+
+
+def same(db: Database, owner: str, body: str) -> Note | None:
+    """One that says just this."""
+    row = db.row(
+        f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
+    )
+    return Note(*row) if row else None
+
+
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
     """Newest change first."""
     rows = db.rows(
@@ -130,4 +143,4 @@ def leave(db: Database, sessions: Sequence[int]) -> None:
 
 
 def _actor(origin: Origin) -> str:
-    return "model" if origin in ("model", "tool") else "person"
+    return "model" if origin in ("model", "tool", "schedule") else "person"

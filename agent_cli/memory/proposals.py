@@ -112,10 +112,5 @@ def age(moment: str, now: datetime) -> str:
     for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size:
             count = minutes // size
-            return f"{counted(count, name)} ago" if count <= 60 else f"on {day(moment, clock.offset(now))}"
+            return f"{text.counted(count, name)} ago" if count <= 60 else f"on {day(moment, clock.offset(now))}"
     return "just now"
-
-
-def counted(count: int, name: str) -> str:
-    """`1 day`, `2 days`."""
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from agent_cli import text
+from agent_cli import clock, text
 from agent_cli.memory import candidates, damage, graph, index, ranking, scope, surroundings, terms, vectors, when
 from agent_cli.memory.candidates import Filter, Question
 from agent_cli.memory.ranking import Row, Scored
@@ -59,7 +59,7 @@ class Hit:
         if self.place:
             told.append(f"true in {text.one_line(self.place, 60)}")
         if self.ended:
-            day = datetime.fromtimestamp(self.ended).astimezone()
+            day = clock.at(self.ended)
             told.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
         return f"({'; '.join(told)})" if told else ""
 

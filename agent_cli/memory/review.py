@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from agent_cli.errors import UsageError
 from agent_cli.memory import adoption, log, proposed_facts, proposed_skills, skills
-from agent_cli.memory.proposals import Proposal, Reviewer, counted, one_line
+from agent_cli.memory.proposals import Proposal, Reviewer, one_line
 from agent_cli.store import ids
+from agent_cli.text import counted
 from agent_cli.values import frozen
 
 _LAST = 8  # messages that are the end of a session

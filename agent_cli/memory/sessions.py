@@ -14,6 +14,8 @@ from agent_cli.values import frozen
 
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
+ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that are over when they are answered, and never carried over
+
 
 @frozen
 class Session:
@@ -35,7 +37,10 @@ class Session:
 
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
-    """Begin a session held by this process and return its number. Kind "ask" is a one-shot."""
+    """Begin a session held by this process and return its number.
+
+    Kind: "chat", or one of the ONE_SHOTS; a "trial" counts for nothing once it is over, however it ends.
+    """
     moment = clock.utc(now)
     with db.write():
         return db.insert(
@@ -46,15 +51,19 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
 
 
 def take_in(
-    db: Database, scope: Scope, started: datetime, *, title: str, kind: str, source: str, external_id: str
-) -> int:
+    db: Database, scope: Scope, started: datetime, now: datetime, *, title: str, kind: str, source: str,
+    external_id: str,
+) -> int:  # fmt: skip
     """Begin a session that took place elsewhere; it counts as closed. Runs in the caller's transaction."""
-    moment = clock.utc(started)
+    moment, last = clock.utc(started), clock.utc(min(started, now))
     return db.insert(
         """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
-              external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6, ?8, ?9)""",
-        (ids.new(started), scope.owner, scope.place, kind, title, moment, clock.offset(started), source, external_id),
-    )
+              external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)""",
+        (
+            ids.new(started), scope.owner, scope.place, kind, title, moment, clock.offset(started), last, source,
+            external_id,
+        ),
+    )  # fmt: skip
 
 
 def known(db: Database, owner: str, source: str, external_id: str) -> int | None:
@@ -80,9 +89,9 @@ def get(db: Database, id: int, owner: str) -> Session:
     return Session(*row)
 
 
-def touch(db: Database, id: int, now: datetime) -> None:
-    """Something was said in it. Runs inside the caller's transaction."""
-    db.execute("update session set last_at = max(last_at, ?) where id = ?", (clock.utc(now), id))
+def touch(db: Database, id: int, at: datetime) -> None:
+    """Something was said in it, not later than now. Runs inside the caller's transaction."""
+    db.execute("update session set last_at = max(last_at, ?) where id = ?", (clock.utc(at), id))
 
 
 def open_by_other(db: Database, id: int) -> bool:

@@ -15,6 +15,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _MOST = 4 * skill_file.LONGEST  # bytes
+_EXAMPLES = Path(__file__).parent.parent / "examples"  # skills that come with the program, for whoever wants them
 
 
 @frozen
@@ -38,6 +39,14 @@ def files(path: Path) -> list[Path]:
     if not found:
         raise UsageError(f"{path} holds no {skill_file.NAME}, and no folder with one")
     return found[:1] if found[0].parent == path else found
+
+
+def example(name: str) -> str:
+    """A skill that comes with the program. Raises UsageError when there is none of this name."""
+    there = {file.parent.name: file for file in files(_EXAMPLES)}
+    if name not in there:
+        raise UsageError(f"no example is called {name!r}; there are {', '.join(there)}")
+    return text(there[name])
 
 
 def text(path: Path) -> str:

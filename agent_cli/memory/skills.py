@@ -266,10 +266,15 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
     if rows:
         with db.write():
             old = [each for each in many(db, [id for (id,) in rows], owner) if each.state == PENDING]
-            for each in old:
-                _expire(db, each, time)
+            withdraw(db, old, time)
             return len(old)
     return 0
+
+
+def withdraw(db: Database, proposals: Sequence[Skill], time: clock.Clock) -> None:
+    """Let go of proposals that nobody decided on."""
+    for each in proposals:
+        _change(db, each, EXPIRED, time, actor="program", state=EXPIRED, decided_at=clock.utc(time()))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
@@ -340,12 +345,7 @@ def _waiting(db: Database, skill: Skill) -> Skill:
 
 def _make_room(db: Database, owner: str, time: clock.Clock) -> None:
     made = [each for each in pending(db, owner) if each.origin == "model"]
-    for each in made[: max(0, len(made) + 1 - CAP)]:
-        _expire(db, each, time)
-
-
-def _expire(db: Database, skill: Skill, time: clock.Clock) -> None:
-    _change(db, skill, EXPIRED, time, actor="program", state=EXPIRED, decided_at=clock.utc(time()))
+    withdraw(db, made[: max(0, len(made) + 1 - CAP)], time)
 
 
 def _insert(

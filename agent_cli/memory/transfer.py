@@ -71,10 +71,9 @@ def take_in(
             for entry in batch:
                 try:
                     with db.write():  # a session whole or not at all
-                        row = entry.row()
-                        begun, said = (
-                            _read_session(db, scope, _parsed(row, time()), source) if row is not None else (0, 0)
-                        )
+                        row, now = entry.row(), time()
+                        line = None if row is None else _parsed(row, now)
+                        begun, said = _read_session(db, scope, line, source, now) if line else (0, 0)
                 except _BROKEN as error:
                     broken += 1
                     complain(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -135,7 +134,7 @@ def _parsed(row: dict[str, Any], now: datetime) -> _Line:
         raise ValueError("the messages are no list")
     said = [_said(message, now) for message in messages]
     started = _moment(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
-    kind = "ask" if row.get("kind") == "ask" else "chat"
+    kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
     return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
 
 
@@ -170,7 +169,7 @@ def _said(row: Any, now: datetime) -> _Said:
 def _moment(told: str, now: datetime) -> datetime:
     """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
     found = clock.parse(told, now)
-    if not datetime.min.year < found.year < datetime.max.year:
+    if not clock.FIRST <= found <= clock.LAST:
         raise ValueError(f"the time {told!r} is out of range")
     return found
 
@@ -186,8 +185,11 @@ def _origins(spans: Any, content: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple[int, int]:
-    """Add what is new of one session; returns how many sessions and messages."""
+def _read_session(db: Database, scope: Scope, line: _Line, source: str, now: datetime) -> tuple[int, int]:
+    """Add what is new of one session; returns how many sessions and messages.
+
+    What a wrong clock dated in the future keeps its date, but counts as said now: it would be the latest for ever.
+    """
     source = line.source or source
     known = sessions.known(db, scope.owner, source, line.id)
     there = set(log.outer_ids(db, known).values()) if known else set()
@@ -196,12 +198,12 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str) -> tuple
     if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
         return 0, 0
     session = known or sessions.take_in(
-        db, scope, line.started, title=line.title, kind=line.kind, source=source, external_id=line.id
+        db, scope, line.started, now, title=line.title, kind=line.kind, source=source, external_id=line.id
     )
     for said in kept:
         log.take_in(db, session, scope, said.entry, said.at, said.id)
     if kept:
-        sessions.touch(db, session, max(said.at for said in kept))
+        sessions.touch(db, session, min(now, max(said.at for said in kept)))
     return int(not known), len(kept)
 
 

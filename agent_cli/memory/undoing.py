@@ -3,6 +3,9 @@
 It is shown, sent, found, summarised and learned from by nobody any longer; only what forgets and what counts tokens
 still knows it. What was made from it goes, to be made anew without it. A fact that was accepted stays: the person's yes
 stands for itself.
+
+What is asked anew takes the place of what was asked before, and only an answer makes that final: where none comes, be
+it that the model fails or the program is killed, `heal` has what was there stand again.
 """
 
 import json
@@ -10,33 +13,75 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory import facts, grains, index, jottings, log, periods, rolling, sessions, summaries, upward
-from agent_cli.memory.facts import EXPIRED, Fact
+from agent_cli.memory import facts, grains, index, log, periods, rolling, sessions, skills, summaries, upward
+from agent_cli.memory.facts import EXPIRED, PENDING, Fact
+from agent_cli.memory.scope import Scope
 from agent_cli.memory.summaries import Source
+from agent_cli.messages import Part
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 
+_WITHDRAWN = "withdrawn"
 
-def take_back(db: Database, session: int, owner: str, since: int, time: clock.Clock) -> list[int]:
+
+def take_back(
+    db: Database, session: int, owner: str, since: int, time: clock.Clock, by: int | None = None, actor: str = "person"
+) -> list[int]:  # fmt: skip
     """Take back a message of a session and all that came after it; returns their numbers.
 
-    Only for a session that no other process has open.
+    `by`: what was said in their place, which stays. Only for a session that no other process has open.
     """
     with db.write():
         said = db.value("select at from said where id = ? and session_id = ?", (since, session))
         if said is None:
             return []
-        gone = log.take_back(db, session, since, time())
+        gone = log.take_back(db, session, since, time(), by)
         index.erase_many(db, "m", gone)
-        jottings.erase_since(db, session, said)
         folded = rolling.of(db, session)
         if folded and folded.up_to >= since:
             rolling.erase(db, [session])
         _summarise_anew(db, session, owner, said, time())
         sessions.drop_openings(db, sessions.opened_with(db, [session]))
         _withdraw(db, owner, gone, time)
-        events.append(db, time, "taken back", ids.handle("message", since), actor="person", session=session)
+        # A skill is learned from a session at large: what was proposed since may be from there.
+        skills.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
+        events.append(db, time, "taken back", ids.handle("message", since), actor=actor, session=session)
     return gone
+
+
+def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> None:
+    """Take back whatever was said in a session that was to count for nothing."""
+    if first := db.value("select min(id) from said where session_id = ?", (session,)):
+        take_back(db, session, owner, first, time, actor="program")
+
+
+def replace(
+    db: Database, session: int, scope: Scope, parts: Sequence[Part], since: int, time: clock.Clock
+) -> int:  # fmt: skip
+    """Log what the person says in place of a message and all after it; returns its number."""
+    with db.write():  # no moment in which the old is taken back and the new is not there
+        asked = log.say(db, session, scope, parts, time())
+        take_back(db, session, scope.owner, since, time, asked)
+    return asked
+
+
+def heal(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
+    """Make a session fit to go on: what a crash or an error cut is closed, and what was replaced in vain stands again.
+
+    Returns the handle of the message from which on it does, mostly none. Only for a session that no other process has
+    open.
+    """
+    log.heal(db, session, scope, time())
+    vain = log.replaced_in_vain(db, session)
+    if vain is None:
+        return ""
+    with db.write():
+        back = log.give_back(db, session, vain)
+        take_back(db, session, scope.owner, vain, time, actor="program")
+        _propose_again(db, scope.owner, back, time)
+        first = ids.handle("message", back[0])
+        events.append(db, time, "given back", first, actor="program", session=session)
+    return first
 
 
 def staying(db: Database, owner: str, gone: Sequence[int]) -> list[Fact]:
@@ -77,5 +122,17 @@ def _withdraw(db: Database, owner: str, gone: Sequence[int], time: clock.Clock) 
     batch = ids.new(time())
     for fact in facts.many(db, [id for (id,) in found], owner):
         facts.change(
-            db, fact, "withdrawn", time, actor="program", batch=batch, state=EXPIRED, decided_at=clock.utc(time())
+            db, fact, _WITHDRAWN, time, actor="program", batch=batch, state=EXPIRED, decided_at=clock.utc(time())
         )
+
+
+def _propose_again(db: Database, owner: str, back: Sequence[int], time: clock.Clock) -> None:
+    """Have proposals wait again that were let go of with these messages."""
+    found = db.rows(
+        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where f.state = ? order by f.id",
+        (json.dumps(back), EXPIRED),
+    )
+    batch = ids.new(time())
+    for fact in facts.many(db, [id for (id,) in found], owner):
+        if facts.history(db, fact)[-1].change == _WITHDRAWN:
+            facts.change(db, fact, "proposed again", time, actor="program", batch=batch, state=PENDING, decided_at=None)

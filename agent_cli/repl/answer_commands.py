@@ -9,6 +9,7 @@ from agent_cli.memory import log
 from agent_cli.memory.log import Entry
 from agent_cli.repl import clipboard, code_blocks
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.prose import Exact
 
 
 def copy(conversation: Conversation, argument: str) -> str:
@@ -23,7 +24,7 @@ def copy(conversation: Conversation, argument: str) -> str:
 
 def raw(conversation: Conversation, argument: str) -> str:
     """Show the last answer, or the N-th last, as the model wrote it."""
-    return _answer(conversation, argument).message.text.strip()
+    return Exact(_answer(conversation, argument).message.text.strip())
 
 
 def _answer(conversation: Conversation, argument: str) -> Entry:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent_cli.agent.context import Thread
-from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, TurnEnded
+from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.llm.model import Cancel, ChatModel
@@ -16,7 +16,6 @@ from agent_cli.memory import closing, sessions, undoing
 from agent_cli.memory.log import Entry
 from agent_cli.messages import Part
 from agent_cli.repl.conversation import Conversation
-from agent_cli.store import ids
 from agent_cli.text import one_line, sentences
 
 _LONGEST = 300  # characters of a sentence that is shown as a difference
@@ -66,22 +65,18 @@ def _answered(
     conversation: Conversation, parts: Sequence[Part], cancel: Cancel, approve: Approve, *, beside: Thread | None,
     model: ChatModel | None = None, reads: bool = True, counts: bool = True,
 ) -> Iterator[Event]:  # fmt: skip
-    """A turn in a session of its own. `counts`: else all of it is taken back when it is over."""
+    """A turn in a session of its own. `counts`: else all of it is taken back when it is over, were it by a crash."""
     app = conversation.app
     if not reads:
         app = replace(app, reads=False, learns=False)
     db = app.db.again()
-    session = sessions.start(db, app.scope, app.time(), "ask")
-    asked = 0
+    session = sessions.start(db, app.scope, app.time(), "ask" if counts else "trial")
     try:
         here = app.here(db, session)
-        for event in conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside):
-            if isinstance(event, Asked):
-                asked = ids.number("message", event.handle)
-            yield event
+        yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
         app.after_turn(db)
     finally:
-        if not counts and asked:
-            undoing.take_back(db, session, app.scope.owner, asked, app.time)
+        if not counts:
+            undoing.take_back_all(db, session, app.scope.owner, app.time)
         closing.end_one_shot(db, session, app.time)
         db.close()

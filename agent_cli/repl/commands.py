@@ -1,10 +1,7 @@
 """Slash commands: a function each, its docstring the help. Completion, /help and the README come from here."""
 
 import re
-import shutil
-import textwrap
 from collections.abc import Callable
-from datetime import datetime
 from difflib import get_close_matches
 from inspect import getdoc
 from pathlib import Path
@@ -13,7 +10,18 @@ from agent_cli import clock, text
 from agent_cli.agent.runner import Work
 from agent_cli.app import App
 from agent_cli.errors import UsageError
-from agent_cli.memory import evidence, forget, notes, provenance, recall, recollections, sessions, topic, transfer
+from agent_cli.memory import (
+    evidence,
+    forget,
+    notes,
+    prompts,
+    provenance,
+    recall,
+    recollections,
+    sessions,
+    topic,
+    transfer,
+)
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl import (
     answer_commands,
@@ -24,10 +32,13 @@ from agent_cli.repl import (
     setting_commands,
     skill_commands,
     summary_commands,
+    task_commands,
 )  # fmt: skip
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
+from agent_cli.repl.prose import Exact
+from agent_cli.repl.setting_commands import Theme
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
@@ -42,9 +53,9 @@ class Question:
     no: str
 
 
-Result = Work | Screen | Question | Draft | str | None
+Result = Work | Screen | Question | Draft | Theme | str | None
 """Work is run and drawn like a turn; a screen has the terminal until left; a question is asked; a draft comes into the
-prompt; a text is printed."""
+prompt; a theme is taken on; a text is printed."""
 
 
 class Leave(Exception):
@@ -66,8 +77,8 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/docs", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/rename", "/resume",
-    "/review", "/sessions", "/skills", "/summary",
+    "/close", "/docs", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/remind", "/rename",
+    "/resume", "/review", "/sessions", "/skills", "/summary", "/tasks",
 }  # fmt: skip
 
 
@@ -122,9 +133,7 @@ def help(conversation: Conversation, argument: str) -> Result:
         others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
         return f"{each.usage}{others}\n{each.help}"
     shown = sorted(COMMANDS.values(), key=lambda each: each.name)
-    width = min(100, max(40, shutil.get_terminal_size().columns))
-    lines = (f"{each.usage:<21} {each.help.splitlines()[0]}" for each in shown)
-    return "\n".join(textwrap.fill(line, width, subsequent_indent=" " * (22 if width >= 60 else 4)) for line in lines)
+    return "\n".join(f"{each.usage:<21}  {each.help.splitlines()[0]}" for each in shown)
 
 
 @command("/new", "/clear")
@@ -172,8 +181,11 @@ def resume(conversation: Conversation, argument: str) -> Result:
 def rename(conversation: Conversation, argument: str) -> Result:
     """Give the session a title."""
     session = conversation.session
-    if not argument or session is None:
-        raise UsageError("write the title behind it, once something has been said")
+    if session is None:
+        raise UsageError("nothing has been said yet: there is no session to give a title to")
+    if not argument:
+        name = sessions.name(conversation.app.db, session)
+        raise UsageError(f"write the title behind it, as in /rename Tax return; now it is “{name}”")
     sessions.rename(conversation.app.db, session.id, argument)
     return f"{session.handle} is now “{argument}”"
 
@@ -186,7 +198,7 @@ def export(conversation: Conversation, argument: str) -> Result:
         return "nothing has been said yet"
     written = transfer.markdown(conversation.app.db, session)
     if not argument:
-        return written
+        return Exact(written)
     file = Path(argument).expanduser()
     try:
         with file.open("x", encoding="utf-8", errors="replace") as opened:
@@ -224,7 +236,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, meaning)
     lines = [
-        f"{hit.handle:<6} {datetime.fromtimestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
+        f"{hit.handle:<6} {clock.at(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
         for hit in found.hits
     ]
     return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"
@@ -245,6 +257,8 @@ command("/review")(fact_commands.review_)
 command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
 command("/docs [add PATH|sync|rm PATH]", completes=("documents",))(document_commands.docs)
 command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
+command("/remind TEXT WHEN")(task_commands.remind)
+command("/tasks [done|… ID]", completes=("task",))(task_commands.tasks_)
 command("/undo")(exchange_commands.undo)
 command("/retry [OPTIONS]")(exchange_commands.retry)
 command("/edit [N|ID WORDS]")(exchange_commands.edit)
@@ -254,6 +268,7 @@ command("/copy [N|code]")(answer_commands.copy)
 command("/raw [N]")(answer_commands.raw)
 command("/think [HOW]")(setting_commands.think)
 command("/memory [on|read|off]")(setting_commands.memory)
+command("/theme [ansi|none]")(setting_commands.theme)
 command("/set [KEY [VALUE]]", completes=("setting",))(setting_commands.set_)
 command("/doctor")(setting_commands.doctor)
 command("/keys")(setting_commands.keys)
@@ -276,6 +291,10 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))
     else:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+
+    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.echoes.prompts, "/forget"):
+        evidence.erase(app.db, plan, app.time)  # the line that was just typed, and may name what no file should
+        return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def yes() -> str:
         return evidence.erase(app.db, plan, app.time).sentence()
@@ -300,7 +319,7 @@ def context(conversation: Conversation, argument: str) -> Result:
         raise _alone("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        return "\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages)
+        return Exact("\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages))
     parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
     lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)

@@ -20,7 +20,7 @@ from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.llm import choose, tags
 from agent_cli.memory import beginnings, periods
-from agent_cli.repl import commands
+from agent_cli.repl import commands, task_commands
 from agent_cli.repl.commands import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
@@ -177,12 +177,22 @@ def _documents(app: App, told: str) -> Iterator[Offer]:
             yield Offer(name, "", len(verb))
 
 
+def _tasks(app: App, told: str) -> Iterator[Offer]:
+    """What can be done with a task, then which."""
+    if " " in told:
+        yield from _handles("task")(app, told)
+    for verb in task_commands.VERBS if " " not in told else ():
+        if verb.startswith(told):
+            yield Offer(verb, "", len(told))
+
+
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "command": lambda app, told: _commands(told, "" if told.startswith("/") else "/"),
     "session": _handles("session", whole=True),
     "fact": _handles("fact"),
     "note": _handles("note"),
     "skill": _handles("skill"),
+    "task": _tasks,
     "handle": _handles("fact", "note", "session", "skill"),
     "model": _models,
     "setting": _settings,

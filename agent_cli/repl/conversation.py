@@ -4,6 +4,7 @@ The session's row is made with the first words said, so that opening the program
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import loop
@@ -13,7 +14,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.summariser import summariser
 from agent_cli.app import App
-from agent_cli.errors import UsageError
+from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm import tags
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import closing, difference, forgotten, log, recollections, sessions, summarising, undoing
@@ -94,14 +95,13 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                if instead:
-                    _reach(model.name if model else self.app.config.model, self.app.config.host)
-                    undoing.take_back(db, id, self.app.scope.owner, instead, self.app.time)
                 here = replace(self.app.here(db, id), without=self.without)
                 try:
-                    yield from self.answer(self.app, here, parts, cancel, approve, model=model)
-                finally:
-                    self._pass_over(db, id)
+                    yield from self.answer(self.app, here, parts, cancel, approve, model=model, instead=instead)
+                except AgentError as error:
+                    yield from self._after_trying_anew(db, id, instead, error)
+                    raise
+                yield from self._after_trying_anew(db, id, instead)
                 self.app.after_turn(db)
             finally:
                 db.close()
@@ -110,7 +110,7 @@ class Conversation:
 
     def answer(
         self, app: App, here: ToolContext, parts: Sequence[Part], cancel: Cancel, approve: Approve, *,
-        model: ChatModel | None = None, beside: Thread | None = None,
+        model: ChatModel | None = None, beside: Thread | None = None, instead: int | None = None,
     ) -> Iterator[Event]:  # fmt: skip
         """Its events. `model`: another than the app's. `beside`: what stands before a question on the side."""
         notices: list[str] = []
@@ -122,16 +122,23 @@ class Conversation:
             return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
 
         asked = 0
-        turn = loop.run_turn(hire, here, parts, cancel)
-        for event in app.listen(turn, here, parts, at_keyboard=True):
-            while notices:
-                notice = notices.pop()
-                if notice and self._is_news(notice):
-                    yield Noticed(notice)
-            if not isinstance(event, Noticed) or self._is_news(event.text):
-                yield event
-            if isinstance(event, Asked):
-                asked = ids.number("message", event.handle)
+        learns = app.learns
+        turn = loop.run_turn(hire, here, parts, cancel, instead)
+        try:
+            for event in app.listen(turn, here, parts, at_keyboard=True):
+                if isinstance(event, Asked):
+                    asked = ids.number("message", event.handle)
+                    if not learns:
+                        _pass_over(here.db, here.session)  # a crash during the answer must change nothing of that
+                while notices:
+                    notice = notices.pop()
+                    if notice and self._is_news(notice):
+                        yield Noticed(notice)
+                if not isinstance(event, Noticed) or self._is_news(event.text):
+                    yield event
+        finally:
+            if not learns:
+                _pass_over(here.db, here.session)
         if used := [each.handle for each in recollections.of(here.db, asked)]:
             yield Noticed(f"used {' '.join(used)} · /why")
 
@@ -149,17 +156,20 @@ class Conversation:
         """Have this message of the session and all after it count no more; gives the facts from there that stay."""
         db, owner = self.app.db, self.app.scope.owner
         gone = undoing.take_back(db, self.held(), owner, since, self.app.time)
-        self.app.after_turn(db)
+        with suppress(StoreBusy):  # it is done: said to be busy, it would be done to the message before too
+            self.app.after_turn(db)
         return undoing.staying(db, owner, gone)
 
-    def _pass_over(self, db: Database, id: int) -> None:
-        """What was said while nothing was to be learned is read for facts and skills later neither."""
-        if self.app.learns:
+    def _after_trying_anew(
+        self, db: Database, id: int, instead: int | None, error: AgentError | None = None
+    ) -> Iterator[Event]:  # fmt: skip
+        """Have what was there stand again where no answer came in its place, and say which of both stands."""
+        if instead is None:
             return
-        with db.write():
-            last = log.latest(db, id)
-            sessions.set_read_to(db, id, last)
-            sessions.set_reflected_to(db, id, last)
+        if back := undoing.heal(db, id, self.app.scope, self.app.time):
+            yield Noticed(f"{back} stands again, with what came after it")
+        elif error:
+            yield Noticed("what came of it stands in place of what was there before")
 
     def _ended(self) -> str:
         """The handle of the session when it was left alone for too long: what is said next begins another."""
@@ -209,7 +219,7 @@ class Conversation:
         """Close it and leave its summary to a job; gives the session that was left."""
         session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
         if left and left.closed_at is None:  # be it that all that was said in it was taken back
-            log.heal(self.app.db, left.id, self.app.scope, self.app.time())
+            undoing.heal(self.app.db, left.id, self.app.scope, self.app.time)
             closing.close(self.app.db, left.id, self.app.time)
         self._forget_state()
         return session if self.app.keeps else None
@@ -220,7 +230,7 @@ class Conversation:
         if self.id is not None and self.id != taken.id:
             self.leave()
         self.id = taken.id
-        log.heal(self.app.db, taken.id, self.app.scope, self.app.time())
+        undoing.heal(self.app.db, taken.id, self.app.scope, self.app.time)
 
     def context(self) -> Context:
         """What the model would see now. Where nothing has been said the session is begun and taken back."""
@@ -245,10 +255,12 @@ class Conversation:
         self._offline_told = False
 
 
-def _reach(model: str, host: str) -> None:
-    """Raises ModelUnavailable where no server answers: what was answered is not taken back for nothing."""
-    if model not in ("auto", "offline") and not model.startswith("scripted"):
-        tags.tags(host)
+def _pass_over(db: Database, session: int) -> None:
+    """What was said while nothing was to be learned is read for facts and skills later neither."""
+    with db.write():
+        last = log.latest(db, session)
+        sessions.set_read_to(db, session, last)
+        sessions.set_reflected_to(db, session, last)
 
 
 def _wait_for(model: str, host: str) -> str:

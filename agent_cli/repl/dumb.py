@@ -10,9 +10,14 @@ import select
 import sys
 import termios
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import ClassVar
 
 from prompt_toolkit.utils import is_dumb_terminal
+
+from agent_cli.repl.keypad import END, ENTER, STOP
+from agent_cli.text import clean
 
 _TOGETHER = 0.05  # seconds in which the next line of a paste has come
 _TWICE = 2.0  # seconds in which a second Ctrl-C leaves
@@ -22,9 +27,10 @@ _READ = 65536
 class Lines:
     """Reads lines from a terminal in its usual mode; `interrupt` is called when Ctrl-C came, as a signal."""
 
+    _waiting: ClassVar["asyncio.Future[str] | None"] = None  # whoever asks: there is one terminal, and one Ctrl-C
+
     def __init__(self, input: int):
         self._input = input
-        self._waiting: asyncio.Future[str] | None = None
         self._stopped = -_TWICE
 
     @staticmethod
@@ -53,21 +59,22 @@ class Lines:
             termios.tcflush(self._input, termios.TCIFLUSH)
         return await self._line(question)
 
-    def interrupt(self) -> None:
-        if self._waiting and not self._waiting.done():
-            self._waiting.set_exception(KeyboardInterrupt())
+    @classmethod
+    def interrupt(cls) -> None:
+        if cls._waiting and not cls._waiting.done():
+            cls._waiting.set_exception(KeyboardInterrupt())
 
     async def _line(self, prompt: str) -> str:
         _write(prompt)
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[str] = loop.create_future()
-        self._waiting = arrived
+        Lines._waiting = arrived
         loop.add_reader(self._input, self._read, arrived)
         try:
             return await arrived
         finally:
             loop.remove_reader(self._input)
-            self._waiting = None
+            Lines._waiting = None
 
     def _read(self, arrived: "asyncio.Future[str]") -> None:
         """Called when a line is there; takes those that came with it too."""
@@ -87,6 +94,60 @@ class Lines:
             arrived.set_exception(EOFError())
 
 
+class Keypad:
+    """What keypad.Keypad is elsewhere: here a key is a line of one character, and several lines decide nothing."""
+
+    def __init__(self, input: int, say: Callable[[str], None]):
+        self._lines, self._say = Lines(input), say
+
+    def __enter__(self) -> "Keypad":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal is in its usual mode all the time."""
+        yield
+
+    def forget(self) -> None:
+        """What was typed before a question is dropped when it is asked."""
+
+    async def key(self) -> str:
+        """The next key that counts: a character, STOP, END or ENTER."""
+        while True:
+            told = await self.line("key and Enter: ")
+            if len(told) <= 1:
+                return told or ENTER
+            if told in (STOP, END):
+                return told
+            self._say("  (several keys decide nothing; type one, then Enter)")
+
+    async def line(self, question: str) -> str:
+        """What is typed on one line; STOP or END when that was Ctrl-C or the input has ended."""
+        while True:
+            try:
+                told = await self._lines.answer(question)
+            except KeyboardInterrupt:
+                _write("\n")
+                return STOP
+            except EOFError:
+                _write("\n")
+                return END
+            if "\n" not in told:
+                return told.strip()
+            self._say("  (a paste decides nothing; type it)")
+
+    async def words(self, question: str) -> str:
+        """Words of the person's own; empty when they left it at that."""
+        try:
+            return (await self._lines.answer(question)).strip()
+        except (KeyboardInterrupt, EOFError):
+            _write("\n")
+            return ""
+
+
 def _write(text: str) -> None:
-    sys.stdout.write(text)
+    sys.stdout.write(clean(text))
     sys.stdout.flush()

@@ -18,6 +18,7 @@ from agent_cli.messages import Part
 from agent_cli.repl import asides
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.editor import edited
+from agent_cli.repl.prose import Exact
 from agent_cli.store import ids
 from agent_cli.values import frozen
 
@@ -47,6 +48,7 @@ def undo(conversation: Conversation, argument: str) -> Draft:
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
+    Where no answer comes, the one before stands again; one that you stop on its way takes its place.
     -m MODEL: another model answers this once. --no-memory: the answer there is stays, and beside it stands one for
     which memory is not read, with what differs.
     """
@@ -68,7 +70,8 @@ def retry(conversation: Conversation, argument: str) -> Work:
 def edit(conversation: Conversation, argument: str) -> Draft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
-    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is.
+    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is; so it does
+    where no answer comes.
     """
     told = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
     if told is None:
@@ -85,16 +88,17 @@ def edit(conversation: Conversation, argument: str) -> Draft | Work:
 def editor(conversation: Conversation, argument: str) -> Work | str:
     """Write a message in your editor; it is shown and sent when you leave it.
 
-    Save it empty to send nothing. What comes from there may hold what was pasted, so no word of it counts as typed.
+    Save it empty to send nothing. It counts as typed by you, as what Ctrl-G brings back does, unless what it began with
+    was pasted.
     """
     with edited(argument, conversation.app.config.editor) as typed:
         words = typed.strip()
     if not words:
         return "nothing was written, and nothing was sent"
-    turn = conversation.turn([Part(words, "pasted")])
+    turn = conversation.turn([Part(words, conversation.origin)])
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield Noticed(words)
+        yield Noticed(Exact(words))
         yield from turn(cancel, approve)
 
     return work
@@ -114,7 +118,9 @@ def _asked(conversation: Conversation, n: int = 1) -> Entry:
     """The n-th last message of the person. Raises UsageError."""
     found = log.nth(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
     if found is None:
-        raise UsageError("you have said nothing in this session" if n == 1 else f"there is no {n}th last message here")
+        if not n:
+            raise UsageError("/edit 1 is your last message, /edit 2 the one before")
+        raise UsageError("you have said nothing in this session" if n == 1 else f"you have not said {n} messages here")
     return found
 
 

@@ -14,6 +14,8 @@ from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm import address, choose, download, faults, tags
 from agent_cli.llm.model import Cancel
 
+_FROM_MEMORY = "answering from memory only"
+
 
 class Offer:
     """What could be fetched, once it has been said. It is looked for on another thread than it is taken on."""
@@ -22,6 +24,7 @@ class Offer:
         self._app = app
         self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
+        self._absent = False  # whether it has been said that no server answers
 
     def look(self) -> str:
         """What to say when no server answers, or it has no model that can chat; empty where there is one."""
@@ -32,6 +35,7 @@ class Offer:
             url = address.parse(config.host).url
             found = tags.tags(config.host)
         except ModelUnavailable:
+            self._absent = True
             return f"no model server at {url}: start it with `ollama serve`; notes, facts and search work without"
         except AgentError:
             return ""
@@ -51,6 +55,15 @@ class Offer:
                 f"y fetches {names[0]} now, a number another one; notes, facts and search work without.",
             ]
         )
+
+    def anew(self, told: str) -> str:
+        """What a notice or error says that has not been said: where no server answers, what can be done there was.
+
+        That memory alone answers is said by each answer of its own.
+        """
+        if not self._absent or not told.startswith("no model server"):
+            return told
+        return "" if _FROM_MEMORY in told else "no model server answers; what you said is kept, /retry asks it again"
 
     def taken(self, line: str) -> Work | None:
         """What fetches the model that a line names; None when nothing was offered, or the line is something else.

@@ -7,6 +7,7 @@ from agent_cli.agent import context, opening
 from agent_cli.app import App
 from agent_cli.memory import log, sessions
 from agent_cli.memory.sessions import Session
+from agent_cli.text import counted
 
 
 def carried_over(app: App) -> str:
@@ -20,7 +21,7 @@ def carried_over(app: App) -> str:
     if previous is None or not shown.text:
         return f"last: {_named(app, latest)} (agent -c goes on with it) · /help" if latest else ""
     summaries, messages = len(shown.summaries), len(shown.messages)
-    parts = [_counted(summaries, "summary", "summaries")] if summaries else []
+    parts = [counted(summaries, "summary", "summaries")] if summaries else []
     if messages:
         day = _when(clock.local(previous.last_at, previous.utc_offset), app.time())
         last = "the last message" if messages == 1 else f"the last {messages} messages"
@@ -42,14 +43,10 @@ def goes_on(app: App, session: Session) -> str:
     if not whole:
         return f"{_named(app, session)} goes on"
     if shown == whole:
-        told = f"all of it ({_counted(whole, 'message')})"
+        told = f"all of it ({counted(whole, 'message')})"
     else:
         told = f"its last {shown} messages, and the {whole - shown} before them in short"
     return f"{_named(app, session)} goes on: the model sees {told}"
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def _named(app: App, session: Session) -> str:

@@ -12,7 +12,7 @@ the address by themselves, and it is there when the answer is copied.
 import re
 from collections.abc import Iterator
 
-from agent_cli.repl.layout import LONGEST, Piece
+from agent_cli.repl.layout import LONGEST, WIDE, Piece, split
 from agent_cli.text import Pattern
 
 BOLD, DIM, ITALIC, STRUCK, CODE = "1", "2", "3", "9", "36"
@@ -21,20 +21,16 @@ _WINDOW = 240  # characters in which a mark finds its partner
 
 # Scripts written without blanks between words. What must not begin a line goes with the character before it, what must
 # not end one with that behind it.
-_WIDE = (
-    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
-)
 _OPENS = "「『（【〈《〔［｛"
 _CLOSES = "」』）】〉》〕］｝、。，．！？：；・ー々…ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
 _CLOSES += "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks on the character before
 _TOKEN = Pattern(
-    rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{_WIDE}][{_CLOSES}]{{0,8}})"
-    rf"|(?P<word>[^ *_`~!\[\\{_WIDE}]{{1,{LONGEST}}})|(?P<mark>.)",
+    rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{WIDE}][{_CLOSES}]{{0,8}})"
+    rf"|(?P<word>[^ *_`~!\[\\{WIDE}]{{1,{LONGEST}}})|(?P<mark>.)",
     re.DOTALL,
 )
 _RUN = re.compile(rf"\\.|`{{1,{_WINDOW}}}|\*{{1,{_WINDOW}}}|_{{1,{_WINDOW}}}|~{{1,{_WINDOW}}}", re.DOTALL)
 _TICKS = re.compile("`+")
-_WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{_WIDE}])|(?P<word>[^ {_WIDE}]{{1,{LONGEST}}})")
 _PATH = r"[^\s()\[\]<>]"
 _LINK = Pattern(
     rf'!?\[(?P<words>[^\[\]]{{1,200}})\]\((?P<to>{_PATH}{{1,800}}(?:\({_PATH}{{0,200}}\){_PATH}{{0,200}})?)'
@@ -148,10 +144,10 @@ class Marks:
     def _code(self, words: str) -> Iterator[Piece]:
         if words.startswith(" ") and words.endswith(" ") and words.strip():
             words = words[1:-1]
-        return _split(words, _with(self._style, CODE))
+        return split(words, _with(self._style, CODE))
 
     def _literal(self, text: str) -> Iterator[Piece]:
-        return _split(text, self._style)
+        return split(text, self._style)
 
     def _all(self, words: str) -> Iterator[Piece]:
         yield from self.feed(words)
@@ -208,9 +204,3 @@ def _closes(run: re.Match[str], mark: str, text: str) -> bool:
 
 def _with(outer: str, inner: str) -> str:
     return ";".join(dict.fromkeys([*filter(None, outer.split(";")), *inner.split(";")]))
-
-
-def _split(words: str, style: str) -> Iterator[Piece]:
-    """Words without marks. Each blank is a place to wrap."""
-    for token in _WORDS.finditer(words):
-        yield Piece(token.group(), style, str(token.lastgroup))

@@ -5,8 +5,7 @@ there Ctrl-C is a signal, and the terminal itself holds what is typed ahead.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
@@ -15,10 +14,11 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.repl import keys
+from agent_cli.repl.held import Held
 from agent_cli.repl.pastes import LOST, LostEnd
 
 
-class Keyboard:
+class Keyboard(Held):
     """The keys during an answer: Ctrl-C and Esc cancel it, the others are typed ahead for the next prompt."""
 
     def __init__(self, input: Input, cancel: Callable[[], None]):
@@ -27,22 +27,9 @@ class Keyboard:
         self._cancel = cancel
         self._ahead: list[KeyPress] = []
 
-    def __enter__(self) -> "Keyboard":
-        self._open()
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self._shut()
+        super().__exit__()
         store_typeahead(self._input, keys.ahead(self._ahead))
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Give the keyboard to a question; what was typed before it was asked is no answer to it."""
-        self._shut()
-        try:
-            yield
-        finally:
-            self._open()
 
     def _open(self) -> None:
         if is_dumb_terminal():

@@ -9,8 +9,8 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
 from prompt_toolkit.application import get_app_session
 from prompt_toolkit.input.typeahead import clear_typeahead
@@ -18,6 +18,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.repl.held import Held
 from agent_cli.repl.pastes import LOST, LostEnd
 
 STOP, END, ENTER = "stop", "end", "enter"  # Ctrl-C; Ctrl-D, or the input has ended
@@ -25,8 +26,8 @@ _HELD = 0.1  # seconds between two of the same key that nobody pressed twice
 _NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER}
 
 
-class Keypad:
-    """Holds the keyboard while it is entered. `say` prints a line."""
+class Keypad(Held):
+    """Single keys while it is entered. `say` prints a line."""
 
     def __init__(self, say: Callable[[str], None], echo: Callable[[str], None]):
         self._say, self._echo = say, echo
@@ -36,22 +37,6 @@ class Keypad:
         self._held = ExitStack()
         self._last, self._pressed = "", 0.0
         self._read_last = 0.0
-
-    def __enter__(self) -> "Keypad":
-        self._open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._shut()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Give the keyboard to something else."""
-        self._shut()
-        try:
-            yield
-        finally:
-            self._open()
 
     def forget(self) -> None:
         """What was typed up to now is no answer to what is asked next."""

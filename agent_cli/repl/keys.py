@@ -22,6 +22,7 @@ from prompt_toolkit.filters import (
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.bindings import search
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
@@ -101,6 +102,7 @@ def bindings(
     _send(keys)
     _paste(keys, pastes)
     _move(keys)
+    _change(keys)
     _leave(keys, pastes, say)
     _open(keys, pastes, edit, last)
 
@@ -160,6 +162,23 @@ def _move(keys: KeyBindings) -> None:
         event.current_buffer.cancel_completion()
 
 
+def _change(keys: KeyBindings) -> None:
+    """In vi mode cw leaves the blanks behind the word, as in vi; the library takes them along."""
+
+    def change(event: KeyPressEvent) -> None:
+        buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
+        document = buffer.document
+        if document.current_char.isspace():
+            end = document.find_next_word_beginning(event.arg, WORD=whole)
+        else:
+            end = document.find_next_word_ending(include_current_position=True, count=event.arg, WORD=whole)
+        event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
+        event.app.vi_state.input_mode = InputMode.INSERT
+
+    keys.add("c", "w", filter=vi_navigation_mode)(change)
+    keys.add("c", "W", filter=vi_navigation_mode)(change)
+
+
 def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> None:
     last_stop = [0.0]
 
@@ -169,6 +188,7 @@ def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> Non
         if buffer.text:
             buffer.append_to_history()
             buffer.reset()
+            event.app.vi_state.input_mode = InputMode.INSERT  # as for every new line
             pastes.follow(buffer)
         elif time.monotonic() - last_stop[0] < _TWICE:
             event.app.exit(exception=EOFError)

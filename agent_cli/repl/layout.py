@@ -6,13 +6,21 @@ to the terminal to break, so that it is copied in one piece. Between wide charac
 Each line ends in the plain style: what follows an answer is never bold.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from agent_cli.text import Pattern
 
 LONGEST = 256  # characters of a word that are waited for
 
-_CLINGS = frozenset(",.;:!?)]}…’”»%")  # begins no line
-_HOLDS = frozenset("([{“‘«")  # ends none
+# Characters that take two columns and may be parted: of Chinese, Japanese and Korean.
+WIDE = (
+    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
+)
+
+_WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{LONGEST}}})")
+_CLINGS = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # begins no line
+_HOLDS = frozenset("([{“‘«「『（【〈《")  # ends none
 
 
 class Piece(NamedTuple):  # made by the million: a dataclass takes three times as long
@@ -31,6 +39,12 @@ def cells(text: str) -> int:
 
     wide = wcswidth(text)
     return wide if wide >= 0 else sum(max(0, wcwidth(character)) for character in text)
+
+
+def split(words: str, style: str = "") -> Iterator[Piece]:
+    """Words without marks. Each blank is a place to wrap."""
+    for token in _WORDS.finditer(words):
+        yield Piece(token.group(), style, str(token.lastgroup))
 
 
 class Layout:

@@ -26,7 +26,7 @@ from prompt_toolkit.styles import Style
 from agent_cli.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory import log
-from agent_cli.repl import completion, dumb, editor, keys, searching
+from agent_cli.repl import completion, dumb, editor, keys, searching, unseen
 from agent_cli.repl.foresight import Foresight
 from agent_cli.repl.history import Prompts
 from agent_cli.repl.pastes import LostEnd, Pastes
@@ -59,6 +59,7 @@ class Line:
     def __init__(
         self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, aloud: bool = False
     ):  # fmt: skip
+        unseen.mark()
         self._app, self._session, self._say = app, session, say
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = Prompts(app, session, self.pastes)
@@ -115,16 +116,23 @@ class Line:
         self._open = False
         return line
 
-    async def answer(self, question: str) -> str:
-        """What is typed to a question, in small letters; what is pasted is none, and leaving it neither."""
+    async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
+        """What is typed to a question, in small letters; what is pasted is none, and Esc or leaving it neither.
+
+        Ctrl-C calls `stop`.
+        """
         deaf = KeyBindings()
         deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+        deaf.add(Keys.Escape, eager=True)(lambda event: event.app.exit(result=""))
         try:
             if self._dumb:
                 return (await self._dumb.answer(question)).strip().lower()
             asking: PromptSession[str] = PromptSession(key_bindings=deaf)
             return (await asking.prompt_async(question, handle_sigint=False)).strip().lower()
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
+            return ""
+        except KeyboardInterrupt:
+            stop()
             return ""
 
     def dropped(self) -> frozenset[tuple[str, int]]:

@@ -7,6 +7,7 @@ that is erased again, no signs that only make sense to the eye.
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, TextIO
 
 from agent_cli.values import frozen
@@ -27,6 +28,7 @@ class Look:
     markdown: bool = False  # never without a terminal, unless it was asked for
     spinner: bool = False
     aloud: bool = False
+    wraps: bool = False  # what the program itself says is broken at words
     width: Callable[[], int] = _usual  # cells of a line, asked anew at each: windows are resized
 
 
@@ -49,8 +51,14 @@ def decide(
         markdown=render or (colour and (terminal or color == "always")),
         spinner=terminal and not simple,
         aloud=aloud,
+        wraps=terminal and not aloud,
         width=lambda: width(stream),
     )
+
+
+def themed(look: Look, theme: str) -> Look:
+    """The same with colours ("ansi": the sixteen of the terminal) or without ("none"), as NO_COLOR would have it."""
+    return replace(look, colour=theme == "ansi", markdown=theme == "ansi")
 
 
 def width(stream: TextIO) -> int:

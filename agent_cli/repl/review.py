@@ -14,8 +14,9 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory import review
 from agent_cli.memory.proposals import Proposal, Reviewer
 from agent_cli.memory.review import Decision, Ticket
-from agent_cli.repl import editor, review_page
+from agent_cli.repl import dumb, editor, review_page, unseen
 from agent_cli.repl.keypad import END, ENTER, STOP, Keypad
+from agent_cli.repl.prose import wrapped
 from agent_cli.store import ids
 from agent_cli.text import clean
 
@@ -32,12 +33,13 @@ class Review:
         self._words: dict[Ticket, str] = {}  # other words for a proposal, until it is decided
         self._decided: list[tuple[int, Decision]] = []
         self._told: set[Ticket] = set()  # what is known here to be decided
-        self._keypad = Keypad(_say, _write)
+        self._dumb = dumb.Keypad(sys.stdin.fileno(), self._say) if dumb.Lines.wanted() else None
+        self._keypad = self._dumb or Keypad(self._say, _write)
 
     async def run(self) -> int:
         """Show one after the other until the end or q; returns how many decisions stand."""
         if not self._queue:
-            _say("nothing waits for your yes")
+            self._say("nothing waits for your yes")
             return 0
         with self._keypad:
             while self._at < len(self._queue):
@@ -51,7 +53,7 @@ class Review:
         proposal = review.read(self._reviewer, self._ticket, self._words.get(self._ticket, ""))
         if proposal is None:
             if self._ticket not in self._told:
-                _say("", f"  {ids.handle(*self._ticket)} was decided meanwhile")
+                self._say("", f"  {ids.handle(*self._ticket)} was decided meanwhile")
             self._at += 1
             return True
         offered = self._show(proposal)
@@ -63,9 +65,9 @@ class Review:
         except StoreError as error:
             if not isinstance(error, StoreBusy):
                 raise  # the file cannot be written: there is no going on
-            _say(f"  {error}")
+            self._say(f"  {error}")
         except AgentError as error:
-            _say(f"  {error}")
+            self._say(f"  {error}")
             if review.read(self._reviewer, self._ticket) is None:
                 self._told.add(self._ticket)
         return True
@@ -85,13 +87,13 @@ class Review:
             case "E":
                 self._edit_outside(proposal)
             case "o":
-                _say("", *review_page.passage(review.passage(self._reviewer, proposal), proposal.quote, _width()))
+                self._say("", *review_page.passage(review.passage(self._reviewer, proposal), proposal.quote, _width()))
             case "u":
                 self._undo()
             case "A":
                 await self._keep_the_rest()
             case "?":
-                _say("", *review_page.help(offered))
+                self._say("", *review_page.help(offered))
 
     @property
     def _ticket(self) -> Ticket:
@@ -109,9 +111,9 @@ class Review:
         else:
             lines = [*review_page.item(proposal, place, now, _width()), ""]
             keys = review_page.keys(offered, known, _width())
-        _say("", *lines)
+        self._say("", *lines)
         self._keypad.forget()  # before the keys are named: whoever answers them at once has seen what it is about
-        _say(*keys)
+        self._say(*keys)
         return offered
 
     async def _choose(self, offered: str, known: str) -> str:
@@ -126,23 +128,23 @@ class Review:
             if (key in offered and key) or (key == "?" and not self._aloud):
                 return key
             if self._aloud:
-                _say("Nothing was decided: type one of the numbers above, then Enter.")
+                self._say("Nothing was decided: type one of the numbers above, then Enter.")
             elif key != ENTER:
-                _say(f"  ({key} does nothing here; ? lists the keys)")
+                self._say(f"  ({key} does nothing here; ? lists the keys)")
 
     def _decide(self, decision: Decision) -> None:
         self._decided.append((self._at, decision))
         for proposal in decision.proposals:
             self._words.pop((proposal.kind, proposal.id), None)
             self._told.add((proposal.kind, proposal.id))
-        _say(*(f"  {receipt}" for receipt in decision.receipts))
+        self._say(*(f"  {receipt}" for receipt in decision.receipts))
 
     def _undo(self) -> None:
         if not self._decided:
             return
         at, decision = self._decided[-1]
         undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
-        _say(*(f"  undone: {receipt}" for receipt in undone))
+        self._say(*(f"  undone: {receipt}" for receipt in undone))
         self._decided.pop()
         self._at = at
 
@@ -151,9 +153,14 @@ class Review:
         if proposal.body:
             self._edit_outside(proposal)  # a file is no line
             return
+        before = "Its words: " if self._aloud else "  + "
+        if self._dumb:
+            self._say("Type other words; Enter alone leaves them as they are.")
+            self._reword(proposal, await self._dumb.words(before))
+            return
         with self._keypad.paused():
+            unseen.mark()
             asking: PromptSession[str] = PromptSession()
-            before = "Its words: " if self._aloud else "  + "
             try:
                 words = await asking.prompt_async(before, default=proposal.statement, handle_sigint=False)
             except (EOFError, KeyboardInterrupt):
@@ -167,7 +174,7 @@ class Review:
     def _reword(self, proposal: Proposal, words: str) -> None:
         words = review.worded(self._ticket, words) if words.strip() else ""
         if words in ("", proposal.statement):
-            _say("  its words are as they were")
+            self._say("  its words are as they were")
         else:
             self._words[self._ticket] = words
 
@@ -179,28 +186,32 @@ class Review:
         for each in rest:
             if self._aloud:
                 ends = review_page.fate(each, "keeping it", "replacing")
-                _say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
+                self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
             else:
-                _say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff(each, _width()))
+                self._say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff(each, _width()))
         self._keypad.forget()
         told = await self._keypad.line(f"  type yes and Enter to keep {_these(len(rest))}: ")
         if told.strip().lower() != "yes":
-            _say("  nothing was decided")
+            self._say("  nothing was decided")
             return
         decision = review.keep_all(self._reviewer, rest)
         if decision.proposals:
             self._decide(decision)
         if left := len(rest) - len(decision.proposals):
-            _say(f"  {left} changed meanwhile, or contradict what was just kept: look again")
+            self._say(f"  {left} changed meanwhile, or contradict what was just kept: look again")
 
     def _sum_up(self) -> None:
         counts: Counter[bool] = Counter()
         for _, decision in self._decided:
             counts[decision.kept] += len(decision.proposals)
         left = len(review.waiting(self._reviewer, self._session))
-        _say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
+        self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
         if self._decided and self._at >= len(self._queue):  # no key is left to say it with
-            _say("agent facts undo takes the last decision back")
+            self._say("agent facts undo takes the last decision back")
+
+    def _say(self, *lines: str) -> None:
+        for line in map(clean, lines):
+            print(line if self._aloud else wrapped(line, _width()), flush=True)
 
 
 def _these(count: int) -> str:
@@ -209,11 +220,6 @@ def _these(count: int) -> str:
 
 def _width() -> int:
     return max(20, shutil.get_terminal_size().columns)
-
-
-def _say(*lines: str) -> None:
-    for line in lines:
-        print(clean(line), flush=True)
 
 
 def _write(keys: str) -> None:

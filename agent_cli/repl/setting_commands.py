@@ -1,10 +1,11 @@
-"""The slash commands for how the program behaves: /think, /memory, /set, /doctor, /keys. (commands.py names them.)"""
+"""The slash commands for how the program behaves: /think, /memory, /theme, /set … (commands.py names them.)"""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from contextlib import closing
+from dataclasses import fields, replace
+from typing import Literal
 
+from agent_cli import checks
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -12,6 +13,8 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.repl import keys as prompt_keys
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.prose import Exact
+from agent_cli.values import frozen
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
@@ -19,15 +22,14 @@ _MEMORY = {
     "read": "memory is recalled; what you say is not read for facts, now or later",
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
-_KEYS = f"""{prompt_keys.HELP}
-
+_SHIFT_ENTER = Exact("""\
 What makes a terminal send Shift-Enter as a key of its own:
 iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
-WezTerm  {{key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}} among the keys of wezterm.lua
-VS Code  in keybindings.json: {{"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
-         "args": {{"text": "\\u001b[13;2u"}}, "when": "terminalFocus"}}
+WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
+VS Code  in keybindings.json: {"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
+         "args": {"text": "\\u001b[13;2u"}, "when": "terminalFocus"}
 kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
-tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on"""
+tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
 
 
 def think(conversation: Conversation, argument: str) -> str:
@@ -79,27 +81,47 @@ def set_(conversation: Conversation, argument: str) -> str:
         return app.set_for_good(key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
-        return "\n".join(f"{name:<16} {getattr(app.config, name)!r}" for name in known)
+        return "\n".join(f"{name:<16} {app.setting(name)}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
-    return f"{key} = {getattr(app.config, key)!r} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+    return f"{key} = {app.setting(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+
+
+@frozen
+class Theme:
+    """How answers are to be drawn from now on; without a name it is asked how they are."""
+
+    name: Literal["", "ansi", "none"]
+
+
+def theme(conversation: Conversation, argument: str) -> Theme:
+    """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
+
+    It holds until you leave. NO_COLOR in the environment, or --color never, keeps them plain for good.
+    """
+    match argument:
+        case "" | "ansi" | "none":
+            return Theme(argument)
+    raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
 
 
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
-    app = conversation.app
-    command = [sys.executable, "-m", "agent_cli", "--db", str(app.path), "-m", app.config.model, "doctor"]
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        piped = subprocess.PIPE
-        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=piped, stderr=subprocess.STDOUT)
-        with running, cancel.stopping(running.kill):
-            for line in running.stdout or ():
-                yield Noticed(line.decode("utf-8", "replace").rstrip("\n"))
+        with closing(conversation.app.db.again()) as db:
+            for line in checks.lines(checks.of(replace(conversation.app, db=db))):
+                cancel.check()
+                yield Noticed(line)
 
     return work
 
 
-def keys(conversation: Conversation, argument: str) -> str:
+def keys(conversation: Conversation, argument: str) -> Work:
     """Show what each key does, and how a terminal is made to send Shift-Enter."""
-    return _KEYS
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(f"{prompt_keys.HELP}\n")
+        yield Noticed(_SHIFT_ENTER)
+
+    return work

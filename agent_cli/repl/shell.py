@@ -10,10 +10,10 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from agent_cli.agent.events import ApprovalNeeded, Asked, Event
+from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App, background
@@ -21,15 +21,17 @@ from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, Us
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, drawing, first_run, greeting
+from agent_cli.repl import approval, attachments, commands, drawing, first_run, greeting, prose
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.dumb import Lines
 from agent_cli.repl.exchange_commands import Draft
 from agent_cli.repl.fact_commands import Screen
 from agent_cli.repl.keyboard import Keyboard
 from agent_cli.repl.line import Line
-from agent_cli.repl.look import Look, decide
+from agent_cli.repl.look import Look, decide, themed
 from agent_cli.repl.notices import Notices
-from agent_cli.text import clean
+from agent_cli.repl.reminders import Reminders
+from agent_cli.repl.setting_commands import Theme
 
 _LAST_WAIT = 2.0  # seconds that leaving may take
 _LOOK = 1.0  # seconds between looks at what other processes have done
@@ -42,7 +44,7 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), look: Loo
     gc.freeze()  # what is loaded by now stays: looking through it again takes 15 ms, at every ninth key
     code = asyncio.run(shell.talk(first))
     while shell.goes_on:
-        shell = Shell(shell.goes_on, None, look)
+        shell = Shell(shell.goes_on, None, shell.look)
         code = asyncio.run(shell.talk())
     if code:
         sys.exit(code)
@@ -52,13 +54,14 @@ class Shell:
     def __init__(self, app: App, session: Session | None, look: Look | None = None):
         self._app = app
         self._talk = Conversation(app, session)
-        self._look = look or decide(sys.stdout, os.environ)
+        self.look = look or decide(sys.stdout, os.environ)
         self._offer = first_run.Offer(app)
         self._runner: Runner | None = None
-        self._line = Line(app, lambda: self._talk.id, self._say, aloud=self._look.aloud)
+        self._line = Line(app, lambda: self._talk.id, self._say, aloud=self.look.aloud)
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
         self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._talk.reviewer)
+        self._reminders = Reminders(app)
         self._ended_by = 0
         self.goes_on: App | None = None  # with which the person goes on
         self._kept = False  # whether the words of the present line are on disk
@@ -118,6 +121,8 @@ class Shell:
                     await self._give_way(result)
                 elif isinstance(result, commands.Question):
                     await self._decide(result)
+                elif isinstance(result, Theme):
+                    self._draw_in(result)
                 elif isinstance(result, Draft):
                     self._say(result.told)
                     self._line.pastes.known(result.parts)
@@ -150,7 +155,7 @@ class Shell:
             told = told if "/model" in told else f"{told}; /model NAME chooses another"
             self._say(await asyncio.to_thread(self._offer.look) or told)
         except AgentError as error:
-            self._say(str(error))
+            self._say(self._offer.anew(str(error)))
         return ""
 
     async def _look_around(self) -> None:
@@ -169,6 +174,15 @@ class Shell:
             await screen.show()
         finally:
             self._jobs.touch(busy=False)
+
+    def _draw_in(self, theme: Theme) -> None:
+        if theme.name == "ansi" and (self.look.aloud or Lines.wanted()):
+            raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
+        if theme.name:
+            self.look = themed(self.look, theme.name)
+        self._say(
+            "the theme is ansi" if self.look.colour else "the theme is none: answers stand as the model wrote them"
+        )
 
     async def _decide(self, question: commands.Question) -> None:
         """Do it when the person types just "yes", once it was asked."""
@@ -190,7 +204,7 @@ class Shell:
         """Above the prompt, never during an answer."""
         with suppress(StoreError):  # what the person does next tells what is wrong with the file
             asked = self._line.application.is_running  # not so while a review or a question has the terminal
-            for line in self._notices.look() if self._app.keeps and asked else ():
+            for line in [*self._notices.look(), *self._reminders.look()] if self._app.keeps and asked else ():
                 self._say(line)
 
     async def _work(self, work: Work) -> None:
@@ -200,7 +214,7 @@ class Shell:
         self._jobs.touch(busy=True)
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
         shown = drawing.Drawing(
-            sys.stdout, self._look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
+            sys.stdout, self.look, show_thinking=self._talk.show_thinking, waiting=lambda: self._talk.waiting
         )
         try:
             with Keyboard(self._line.input, runner.cancel) as keyboard:
@@ -208,10 +222,11 @@ class Shell:
                     if isinstance(event, ApprovalNeeded):
                         shown.end()
                         with keyboard.paused():
-                            event.answer(await self._ask(event))
+                            event.answer(await self._ask(event, runner.cancel))
                         continue
                     self._kept = self._kept or isinstance(event, Asked)
-                    shown.draw(event)
+                    if not isinstance(event, Noticed) or self._offer.anew(event.text):
+                        shown.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program: what has arrived is kept
             runner.join(_LAST_WAIT / 2)
@@ -219,11 +234,14 @@ class Shell:
             self._jobs.touch(busy=False)
             shown.end()
 
-    async def _ask(self, needed: ApprovalNeeded) -> bool:
-        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
+    async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
+        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses.
+
+        Ctrl-C ends the turn as well.
+        """
         call = needed.call
-        self._say(drawing.question(call))
-        answer = await self._line.answer("allow it? y once, a for this session, anything else no: ")
+        self._say(approval.question(call, self.look.width()))
+        answer = await self._line.answer(f"{prose.shown(approval.QUESTION, self.look)} ", stop)
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
@@ -244,6 +262,9 @@ class Shell:
         with suppress(StoreBusy):  # it can be told at the next start
             for line in review.news(self._talk.reviewer):
                 self._say(line)
+        with suppress(StoreError):  # it comes up above the prompt
+            for line in self._reminders.greet():
+                self._say(line)
 
     def _leave(self) -> None:
         """Close the session and say how to come back; waits for nothing longer than two seconds."""
@@ -260,7 +281,7 @@ class Shell:
             self._say("nothing of this conversation is kept")
         if session:
             self._say(f"resume: agent -r {session.handle}")
-            background(self._app)
+        background(self._app)  # also when /close has ended the session before
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
         def end(code: int) -> None:
@@ -277,11 +298,10 @@ class Shell:
         """Ctrl-C where it came as a signal: while a line is printed above the prompt, the terminal is not raw."""
         if self._runner:
             self._runner.cancel()
-        else:
-            self._line.interrupt()
+        self._line.interrupt()  # a dumb terminal may have asked something during the turn
 
     def _say(self, text: str) -> None:
-        _show(f"{clean(text)}\n")
+        _show(f"{prose.shown(text, self.look)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

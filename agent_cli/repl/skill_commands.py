@@ -3,6 +3,7 @@
 from agent_cli import text
 from agent_cli.memory import skills
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.prose import Exact
 
 _SHOWN = 50
 
@@ -14,7 +15,7 @@ def skills_(conversation: Conversation, argument: str) -> str:
     if argument:
         skill = skills.named(app.db, owner, argument)
         state = "" if skill.current else f", {'hidden' if skill.hidden_at else skill.state}"
-        return f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}"
+        return Exact(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
     found = skills.listing(app.db, owner, _SHOWN)
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
     lines = lines or ["there are no skills yet; `agent skills add NAME` writes one, `agent skills import` takes one in"]

@@ -57,11 +57,21 @@ def queue_days(db: Database) -> None:
         jobs.add(db, "grain", day, now, end)
 
 
+def end_future(db: Database) -> None:
+    """A session that an import dated in the future was last spoken in as late as those that were there before it."""
+    db.execute(
+        """update session as s set last_at = coalesce((select max(b.last_at) from session b
+             where b.id < s.id and b.last_at <= ?1), ?1), closed_at = min(closed_at, ?1) where last_at > ?1""",
+        (clock.utc(clock.now()),),
+    )
+
+
 STEPS: Steps = {
     "index all": index_all,
     "trust facts": trust_facts,
     "without secrets": index_secrets,
     "queue days": queue_days,
+    "end future": end_future,
 }
 
 

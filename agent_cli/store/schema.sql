@@ -9,7 +9,7 @@ create table session (
     uid text not null unique,
     owner text not null,
     place text not null,                        -- git remote or folder it was started in
-    kind text not null default 'chat',          -- chat, or ask: a one-shot, not carried over
+    kind text not null default 'chat',          -- chat; ask: a one-shot, not carried over; trial: one taken back when it ends
     title text not null default '',
     started_at text not null,
     utc_offset integer not null,
@@ -52,7 +52,8 @@ create table message (
     at text not null,
     utc_offset integer not null,
     external_id text,
-    undone_at text                              -- when it was taken back: it stays and counts no more
+    undone_at text,                             -- when it was taken back: it stays and counts no more
+    undone_by integer                           -- the message that was said in its place
 ) strict;
 create view said as select * from message where undone_at is null;
 create index message_session on message (session_id, id);
@@ -380,6 +381,33 @@ create table schedule (
     hidden_at text
 ) strict;
 create index schedule_next on schedule (owner, next_at) where hidden_at is null;
+
+-- Callers: other programs that reach this memory over HTTP. Each is an owner of its own.
+
+create table caller (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    name text not null unique,
+    hash text not null unique,                  -- SHA-256 of its token; the token itself is shown once and kept nowhere
+    owner text not null,                        -- whose memory it reaches: its own, caller:NAME, or by grant the person's
+    may text not null default 'read write',     -- what it may do with it
+    at text not null,
+    utc_offset integer not null,
+    seen_at text,                               -- when it last came
+    revoked_at text
+) strict;
+
+create table answered (                         -- requests of callers that are not carried out twice
+    id integer primary key autoincrement,
+    owner text not null,
+    key text not null,                          -- as the caller made it up
+    hash text not null,                         -- of the request: the same key with another one is a mistake
+    session_id integer not null references session (id),
+    message_id integer references message (id), -- the reply; null while it is being made
+    at text not null,
+    unique (owner, key)
+) strict;
+create index answered_session on answered (session_id);
 
 create table fact_test (                        -- questions whose answer must mention something
     id integer primary key autoincrement,

@@ -12,11 +12,11 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 @tool(risk="propose")
 def propose_fact(
     context: ToolContext,
-    statement: Annotated[str, "one sentence, as the person would say it"],
-    quote: Annotated[str, "their own words that say so, copied exactly"] = "",
-    replaces: Annotated[str, "handle of the fact it replaces"] = "",
+    statement: Annotated[str, "one sentence, in their voice"],
+    quote: Annotated[str, "their exact words that say so"] = "",
+    replaces: str = "",
 ) -> ToolResult:
-    """Propose a lasting fact about the person. It counts only once they have said yes."""
+    """Propose a lasting fact about the person, who is asked for a yes."""
     if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None

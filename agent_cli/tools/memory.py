@@ -1,6 +1,6 @@
 """Tools that keep words and find them again."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from agent_cli import clock, text
@@ -12,6 +12,7 @@ from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact", "file"]
+_AROUND = 3  # messages that are shown before one and after it
 _KINDS: dict[str, tuple[str, ...]] = {
     "any": (),
     "working": ("message",),
@@ -23,24 +24,28 @@ _KINDS: dict[str, tuple[str, ...]] = {
 
 @tool(risk="session")
 def jot(context: ToolContext, text: str) -> str:
-    """Keep something in mind for this session only."""
+    """Keep something in mind for this session."""
     jottings.add(context.db, context.session, text, context.time())
     return "kept until the session closes"
 
 
-@tool(risk="read")
+def _jotted(context: ToolContext) -> bool:
+    return bool(jottings.of(context.db, context.session))
+
+
+@tool(risk="read", offered=_jotted)
 def read_jottings(context: ToolContext) -> str:
-    """Read what you have jotted down in this session."""
+    """Read what you jotted down."""
     return "\n".join(jottings.of(context.db, context.session)) or "nothing is jotted down"
 
 
 @tool(risk="write")
 def save_note(
     context: ToolContext,
-    text: Annotated[str, "in the person's words"],
+    text: Annotated[str, "in their words"],
     title: str = "",
 ) -> ToolResult:
-    """Save a note for the person. Only when they ask for it."""
+    """Save a note, when the person asks for it."""
     if not text.strip():
         raise ToolFailed("an empty note says nothing")
     note = notes.add(
@@ -49,7 +54,7 @@ def save_note(
     return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”")
 
 
-@tool(risk="read")
+@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner))
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
@@ -69,7 +74,7 @@ def search_memory(
     max_days_ago: int = 0,
     max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes, facts and files: dated snippets with handles. timeline shows one whole."""
+    """Search earlier sessions, notes, facts and files: snippets, each with its handle."""
     now = context.time()
     allowed = Filter(
         context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
@@ -85,21 +90,10 @@ def search_memory(
 
 
 @tool(risk="read")
-def timeline(
-    context: ToolContext,
-    around: Annotated[str, "its handle, as in m12"],
-    before: int = 3,
-    after: int = 3,
-) -> str:
-    """Read an earlier message whole, with those before and after it."""
+def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
+    """Read a message whole, with those around it."""
     try:
-        entries = log.around(
-            context.remembered,
-            context.scope.owner,
-            ids.number("message", around),
-            min(20, max(0, before)),
-            min(20, max(0, after)),
-        )
+        entries = log.around(context.remembered, context.scope.owner, ids.number("message", around), _AROUND, _AROUND)
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     lines = [(entry, clock.local(entry.at, entry.utc_offset)) for entry in entries]
@@ -109,4 +103,4 @@ def timeline(
 
 
 def _dated(handle: str, at: float, words: str) -> str:
-    return f"{handle} ({datetime.fromtimestamp(at):%d %b %Y}) {words}"
+    return f"{handle} ({clock.at(at):%d %b %Y}) {words}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_cli.tools import facts, memory, skills
+from agent_cli.tools import basics, facts, feeds, files, memory, skills, tasks
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
 BUILT_IN: dict[str, Tool] = {
@@ -17,11 +17,26 @@ BUILT_IN: dict[str, Tool] = {
         memory.search_notes,
         memory.search_memory,
         memory.timeline,
+        tasks.create_reminder,
+        tasks.list_tasks,
+        tasks.complete_task,
         skills.read_skill,
+        basics.calculate,
+        basics.summarize_today,
+        basics.draft_message,
+        files.read_file,
+        files.list_files,
+        files.search_files,
+        feeds.fetch_feed,
     )
 }
 
-_READING = (memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill)
+SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where nothing of it is there in this run
+
+_READING = (
+    memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill, basics.summarize_today,
+    tasks.list_tasks, tasks.complete_task,
+)  # fmt: skip
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:

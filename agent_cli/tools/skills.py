@@ -5,6 +5,7 @@ from typing import Annotated
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory import skill_matching, skills
+from agent_cli.memory.skills import Skill
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 MOST = 8000  # characters of the steps: a quarter of a small context
@@ -17,7 +18,7 @@ def _there(context: ToolContext) -> bool:
 
 @tool(risk="read", offered=_there)
 def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) -> str:
-    """Read the steps of a skill."""
+    """Read the steps of a skill: the person approved them, follow them where they fit."""
     owner = context.scope.owner
     try:
         skill = skills.named(context.remembered, owner, name)
@@ -27,6 +28,11 @@ def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) 
         there = [each.name for each in skills.listing(context.remembered, owner, _NAMED)]
         known = f"there are {', '.join(there)}" if there else "there is none yet"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
-    steps = text.visible(skill.body)
-    left = len(steps) - MOST
-    return steps if left <= 0 else f"{steps[:MOST]}\n[cut off here: {left} more characters; tell the person]"
+    return steps(skill)
+
+
+def steps(skill: Skill) -> str:
+    """The steps as the model is given them."""
+    told = text.visible(skill.body)
+    left = len(told) - MOST
+    return told if left <= 0 else f"{told[:MOST]}\n[cut off here: {left} more characters; tell the person]"

@@ -1,0 +1,46 @@
+"""`agent remind`: keep what is to be done, and when to be reminded of it."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.memory import occasions, tasks, zones
+from agent_cli.messages import Origin
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+At = Annotated[
+    str | None, typer.Option("--at", help="When; then no word of the text is taken for a time. “never”: no time.")
+]
+
+
+@app.command(no_args_is_help=False)
+def remind(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
+    ] = None,
+    at: At = None,
+) -> None:
+    """Keep something to do and be reminded of it: `agent remind call the dentist friday 3pm`.
+
+    Times are written as “friday 3pm”, “in two hours”, “tomorrow at noon”, “24.12. 18:00”, “every monday 9:00”,
+    “every last friday 17:00”, or in German. What was understood is said.
+    """
+    app_ = context.obj.app()
+    if words or sys.stdin.isatty():
+        keep(app_, " ".join(words or []), at, "typed")
+    else:
+        keep(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
+
+
+def keep(app_: App, words: str, at: str | None, origin: Origin) -> None:
+    """Keep a task and say what was understood. Raises UsageError."""
+    now, zone = app_.time(), zones.here()
+    text, occasion = (words, occasions.read(at, now, zone)) if at is not None else occasions.find(words, now, zone)
+    task = tasks.add(app_.db, app_.scope, text, occasion, app_.time, origin=origin)
+    output.say(f"kept {tasks.receipt(task, now)}")

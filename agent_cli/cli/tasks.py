@@ -1,0 +1,161 @@
+"""`agent tasks`: what is to be done."""
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from agent_cli.cli import output, remind
+from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.remind import At
+from agent_cli.errors import UsageError
+from agent_cli.memory import occasions, tasks, zones
+from agent_cli.memory.tasks import Task
+from agent_cli.repl.editor import edited
+from agent_cli.store import ids
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
+
+Handle = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
+Handles = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
+All = Annotated[bool, typer.Option("--all", help="Those done too.")]
+Done = Annotated[bool, typer.Option("--done", help="Those done.")]
+Hidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
+
+
+@app.callback(invoke_without_command=True)
+def overview(
+    context: typer.Context, all_: All = False, done: Done = False, hidden: Hidden = False, limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List and change what is to be done. Alone it lists."""
+    if context.invoked_subcommand is None:
+        _list(context, all_, done, hidden, limit, as_json)
+    elif all_ or done or hidden:
+        raise UsageError("--all, --done and --hidden are for the list: write them behind `agent tasks list`")
+
+
+@app.command("list")
+def list_(
+    context: typer.Context, all_: All = False, done: Done = False, hidden: Hidden = False, limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List what is to be done, by its time."""
+    _list(context, all_, done, hidden, limit, as_json)
+
+
+def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: int, as_json: bool) -> None:
+    if all_ + done + hidden > 1:
+        raise UsageError("--all, --done and --hidden exclude each other")
+    app_ = context.obj.app()
+    which: Literal["open", "done", "all", "hidden"] = (
+        "all" if all_ else "done" if done else "hidden" if hidden else "open"
+    )
+    found = tasks.listing(app_.db, app_.scope.owner, which, limit)
+    if as_json:
+        output.put([each.described() for each in found])
+        return
+    for each in found:
+        output.say(tasks.line(each, app_.time()))
+
+
+@app.command()
+def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+    """Show a task whole."""
+    task, app_ = _task(context, handle), context.obj.app()
+    if as_json:
+        output.put(task.described())
+        return
+    output.say(task.text)
+    output.say(tasks.when(task, app_.time()) or "at no certain time")
+    if task.told:
+        output.say(f"told: {task.told}{f' ({task.zone})' if task.zone else ''}")
+    if task.state == "done":
+        output.say("done")
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    words: Annotated[list[str], typer.Argument(help="What and when: call the dentist friday 3pm.")],
+    at: At = None,
+) -> None:
+    """Keep something to do, as `agent remind` does."""
+    remind.keep(context.obj.app(), " ".join(words), at, "typed")
+
+
+@app.command()
+def done(context: typer.Context, handles: Handles) -> None:
+    """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
+    app_ = context.obj.app()
+    for task in _tasks(context, handles):
+        output.say(tasks.told_done(tasks.complete(app_.db, task, app_.time), app_.time()))
+
+
+@app.command()
+def reopen(context: typer.Context, handles: Handles) -> None:
+    """Open tasks again."""
+    app_ = context.obj.app()
+    for task in _tasks(context, handles):
+        output.say(f"open again: {tasks.receipt(tasks.reopen(app_.db, task, app_.time), app_.time())}")
+
+
+@app.command()
+def snooze(
+    context: typer.Context,
+    handle: Handle,
+    when: Annotated[list[str], typer.Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
+) -> None:
+    """Let a reminder come up later, and not before."""
+    app_ = context.obj.app()
+    until = occasions.until(" ".join(when), app_.time(), zones.here())
+    task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
+    output.say(f"snoozed {tasks.receipt(task, app_.time())}")
+
+
+@app.command()
+def edit(
+    context: typer.Context,
+    handle: Handle,
+    words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
+    at: At = None,
+) -> None:
+    """Change the words of a task, or its time with --at."""
+    app_, task = context.obj.app(), _task(context, handle)
+    if at is not None:
+        occasion = occasions.read(at, app_.time(), zones.here())
+        task = tasks.move(app_.db, task, occasion, app_.time)
+    if words:
+        task = tasks.edit(app_.db, task, " ".join(words), app_.time)
+    elif at is None:
+        if not sys.stdin.isatty():
+            raise UsageError("give the new words behind the task, or its new time with --at")
+        with edited(task.text, app_.config.editor) as text:
+            task = tasks.edit(app_.db, task, text, app_.time)
+    output.say(f"changed {tasks.receipt(task, app_.time())}")
+
+
+@app.command()
+def rm(context: typer.Context, handles: Handles) -> None:
+    """Hide tasks; they come up no more."""
+    for task in _tasks(context, handles):
+        tasks.hide(context.obj.app().db, task, context.obj.app().time)
+        output.say(f"hidden {task.handle} “{task.name}” (agent tasks restore {task.handle})")
+
+
+@app.command()
+def restore(context: typer.Context, handles: Handles) -> None:
+    """Bring hidden tasks back."""
+    for task in _tasks(context, handles):
+        tasks.restore(context.obj.app().db, task, context.obj.app().time)
+        output.say(f"restored {task.handle} “{task.name}”")
+
+
+def _task(context: typer.Context, handle: str) -> Task:
+    app_ = context.obj.app()
+    return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
+
+
+def _tasks(context: typer.Context, handles: list[str]) -> list[Task]:
+    """Raises UsageError for an unknown one: then nothing is changed."""
+    return [_task(context, handle) for handle in dict.fromkeys(handles)]

@@ -1,0 +1,82 @@
+"""Small tools: arithmetic, which a model is bad at, what happened today, and a draft of a message."""
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from agent_cli.memory import notes, today
+from agent_cli.messages import ToolResult
+from agent_cli.text import one_line
+from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+_LONGEST = 500  # characters of a sum
+_DIGITS = 300  # of a result: more says nothing
+_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
+
+
+@tool(risk="read", seconds=5.0)
+def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"]) -> str:
+    """Calculate."""
+    told = sum.strip().translate(_WRITTEN)
+    if len(told) > _LONGEST:
+        raise ToolFailed(f"the sum is too long: at most {_LONGEST} characters")
+    try:
+        result = _value(told)
+    except ZeroDivisionError:
+        raise ToolFailed("it divides by zero") from None
+    except Exception as error:  # whatever simpleeval and the functions raise, it is the sum's fault
+        raise ToolFailed(f"{one_line(sum)!r} cannot be calculated: {one_line(str(error), 200)}") from error
+    return f"{told} = {_shown(result)}"
+
+
+@tool(risk="read")
+def summarize_today(context: ToolContext) -> str:
+    """What was done today, and what is due."""
+    told = today.told(context.remembered, context.scope.owner, context.time())
+    return told or "nothing has happened today yet"
+
+
+@tool(risk="write")
+def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
+    """Keep a draft as a note; it is never sent."""
+    if not text.strip():
+        raise ToolFailed("a message without words is no draft")
+    title = one_line(f"draft to {to.strip() or 'somebody'}", 120)
+    note = notes.add(
+        context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
+    )
+    return ToolResult(
+        f"kept as the draft {note.handle}; it was not sent, the person does that",
+        receipt=f"saved {note.handle} “{note.name}”, not sent",
+    )
+
+
+def _value(told: str) -> float:
+    import simpleeval  # where something is calculated
+
+    functions: dict[str, Callable[..., Any]] = {
+        name: getattr(math, name)
+        for name in ("sqrt", "floor", "ceil", "log", "log10", "log2", "exp", "sin", "cos", "tan", "atan", "gcd", "lcm")
+    } | {"abs": abs, "round": round, "min": min, "max": max, "factorial": _factorial}  # fmt: skip
+    reader = simpleeval.SimpleEval(functions=functions, names={"pi": math.pi, "e": math.e, "tau": math.tau})
+    result = reader.eval(told)
+    if isinstance(result, bool) or not isinstance(result, int | float):
+        raise ValueError("the result is no number")
+    return result
+
+
+def _factorial(of: int) -> int:
+    if of > 150:
+        raise ValueError("the factorial is too large")
+    return math.factorial(of)
+
+
+def _shown(result: float) -> str:
+    """Without the noise of binary fractions: 0.1 + 0.2 is 0.3. Raises ValueError when it is too long to say."""
+    if isinstance(result, int):
+        if abs(result) >= 10**_DIGITS:
+            raise ToolFailed(f"the result has more than {_DIGITS} digits")
+        return str(result)
+    if not math.isfinite(result):
+        raise ToolFailed("the result is too large to say")
+    return f"{result:.12g}"

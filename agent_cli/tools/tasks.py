@@ -1,0 +1,56 @@
+"""The tools for what is to be done. Times come in the person's words, and the program reckons, not the model."""
+
+from typing import Annotated
+
+from agent_cli.errors import UsageError
+from agent_cli.memory import log, occasions, tasks, zones
+from agent_cli.messages import ToolResult
+from agent_cli.store import ids
+from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+_SHOWN = 50
+
+
+def _there(context: ToolContext) -> bool:
+    return tasks.any_open(context.remembered, context.scope.owner)
+
+
+@tool(risk="write")
+def create_reminder(
+    context: ToolContext,
+    text: str,
+    when: Annotated[str, "in their words"] = "",
+) -> ToolResult:
+    """Remind the person, when they ask for it."""
+    now = context.time()
+    try:
+        occasion = occasions.read(when, now, context.reach.zone or zones.here())
+        said = log.nth(context.db, context.session, "user", 1)
+        task = tasks.add(
+            context.db, context.scope, text, occasion, context.time, origin="model", session=context.session,
+            message=said.id if said else None,
+        )  # fmt: skip
+    except UsageError as error:
+        raise ToolFailed(str(error)) from error
+    told = tasks.receipt(task, now)
+    return ToolResult(f"kept: {told}", receipt=f"kept {told}")
+
+
+@tool(risk="read", offered=_there)
+def list_tasks(context: ToolContext) -> str:
+    """List the person's open tasks and reminders."""
+    found = tasks.listing(context.remembered, context.scope.owner, limit=_SHOWN)
+    return "\n".join(tasks.receipt(each, context.time()) for each in found) or "nothing is to be done"
+
+
+@tool(risk="write", offered=_there)
+def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
+    """Mark a task as done, when the person says so."""
+    try:
+        found = tasks.get(context.db, ids.number("task", task), context.scope.owner)
+        done = tasks.complete(context.db, found, context.time, actor="model")
+    except UsageError as error:
+        raise ToolFailed(str(error)) from error
+    told = f"{done.handle} “{done.name}”"
+    following = f"; {tasks.when(done, context.time())}" if done.state == "open" else ""
+    return ToolResult(f"done: {done.handle}{following}", receipt=f"done {told}{following}")

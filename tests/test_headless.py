@@ -1,0 +1,92 @@
+"""One turn without a screen, in this process: how it ends is a value."""
+
+import pytest
+
+from agent_cli import headless
+from agent_cli.app import open_app
+from agent_cli.errors import Cancelled, ModelFailed
+from agent_cli.headless import Outcome
+from agent_cli.llm.model import Cancel
+from agent_cli.memory import closing, grain_sources, periods, sessions
+from agent_cli.messages import Part
+from agent_cli.store import holder
+
+
+@pytest.fixture
+def app(tmp_path):
+    """The program with a model that plays a script, and nobody at the keyboard."""
+    opened = []
+
+    def make(script, **env):
+        (tmp_path / "script.toml").write_text(script)
+        environ = {"AGENT_DB": str(tmp_path / "m.db"), "AGENT_MODEL": f"scripted:{tmp_path}/script.toml", **env}
+        opened.append(open_app({}, lambda text: None, config_file=tmp_path / "none.toml", environ=environ))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.db.close()
+
+
+def run(app, cancel=None):
+    return headless.run(app, [Part("What is new?", "schedule")], "schedule", cancel)
+
+
+def test_an_answer_is_a_value_and_its_session_is_over(app):
+    opened = app('[[reply]]\nsay = "Nothing."\n')
+    said = run(opened)
+    assert said == Outcome(1, "Nothing.", "stop", "scripted", said.tokens_in, said.tokens_out)
+    session = sessions.get(opened.db, 1, "person")
+    assert (session.kind, session.closed_at is None) == ("schedule", False)
+    assert (sessions.latest(opened.db, "person"), sessions.abandoned(opened.db)) == (None, [])
+
+
+def test_what_needs_a_yes_is_refused_and_named_once(app):
+    call = '{ name = "save_note", arguments = { text = "x" } }'
+    opened = app(f'[[reply]]\nsay = "I try."\ncalls = [{call}, {call}]\n[[reply]]\nsay = "It was refused."\n')
+    said = run(opened)
+    assert (said.answer, said.refused, said.error) == ("I try.\n\nIt was refused.", ("save_note",), None)
+    assert opened.db.rows("select text from message where role = 'tool' limit 1") == [
+        ("refused: nobody can be asked here",)
+    ]
+
+
+def test_what_the_settings_allow_is_run(app):
+    script = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Kept."\n'
+    opened = app(script, AGENT_RULES='{ save_note = "allow" }')
+    assert (run(opened).refused, opened.db.rows("select text from note")) == ((), [("x",)])
+
+
+def test_an_error_is_a_value_beside_what_arrived(app):
+    said = run(app('[[reply]]\nsay = "It is"\nfail = "broken"\n'))
+    assert (said.answer, said.finish, type(said.error)) == ("It is", "", ModelFailed)
+
+
+def test_without_a_server_memory_answers_and_that_is_said(app):
+    said = run(app("", AGENT_MODEL="auto", OLLAMA_HOST="127.0.0.1:9"))
+    assert said.model == "offline"
+    assert said.notices[0].startswith("no model server at http://127.0.0.1:9; answering from memory only")
+
+
+def test_what_is_stopped_is_raised_with_its_session_over(app):
+    opened, cancel = app('[[reply]]\nsay = "It is"\n'), Cancel()
+    cancel()
+    with pytest.raises(Cancelled):
+        run(opened, cancel)
+    assert sessions.get(opened.db, 1, "person").closed_at is not None
+
+
+def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
+    opened = app("")
+    session = sessions.start(opened.db, opened.scope, opened.time(), "schedule")
+    opened.db.execute("update session set holder = ?", (holder.me().rsplit("/", 2)[0] + "/999999999/1",))
+    closing.sweep(opened.db, opened.time)
+    assert sessions.get(opened.db, session, "person").closed_at is not None
+    assert opened.db.rows("select kind from job where kind = 'summary'") == []
+
+
+def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
+    opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
+    run(opened)
+    day = periods.of(opened.time().date(), "day")
+    assert [item.title for item in grain_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]

@@ -1,0 +1,124 @@
+import os
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.tools import files
+from agent_cli.tools.registry import BUILT_IN
+from agent_cli.tools.tool import Reach
+from agent_cli.tools.tool import run as run_tool
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that may be read, beside one that may not."""
+    (tmp_path / "open" / "sub").mkdir(parents=True)
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "secret.txt").write_text("the key is 4711")
+    (tmp_path / "open" / "router.md").write_text("# Router\n\nThe router answers at 192.168.1.1.\n")
+    (tmp_path / "open" / "sub" / "nas.txt").write_text("The NAS stands in the cellar.\n")
+    return (tmp_path / "open").resolve()
+
+
+@pytest.fixture
+def here(context, folder):
+    return replace(context, reach=Reach((folder,)))
+
+
+def called(here, name, **arguments):
+    return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
+
+
+def test_no_file_tool_is_offered_while_no_folder_is_named(context, here):
+    tools = [BUILT_IN[name] for name in ("read_file", "list_files", "search_files")]
+    assert [tool.offered(context) for tool in tools] == [False] * 3
+    assert [tool.offered(here) for tool in tools] == [True] * 3
+    assert called(context, "read_file", path="/etc/hostname").failed
+
+
+def test_a_file_is_read_by_any_name_of_it(here, folder):
+    words = "# Router\n\nThe router answers at 192.168.1.1."
+    for path in ("router.md", str(folder / "router.md"), "sub/../router.md", str(folder / "sub" / ".." / "router.md")):
+        assert called(here, "read_file", path=path) == ToolResult(words)
+
+
+def test_a_long_file_is_read_on_where_it_was_left(here, folder):
+    (folder / "long.txt").write_text("".join(f"line {number:04} {'x' * 50}\n" for number in range(1, 301)))
+    first = called(here, "read_file", path="long.txt").text
+    assert first.endswith("[lines 1 to 98 of 300: go on with line 99]")
+    assert called(here, "read_file", path="long.txt", line=99).text.startswith("line 0099")
+    assert called(here, "read_file", path="long.txt", line=300).text.endswith("x")
+    assert called(here, "read_file", path="long.txt", line=301) == ToolResult("the file has 300 lines", failed=True)
+    (folder / "wide.txt").write_text("y" * 10_000)
+    assert called(here, "read_file", path="wide.txt").text == "y" * 6000
+
+
+def test_an_empty_file_says_nothing(here, folder):
+    (folder / "empty").write_text("")
+    assert called(here, "read_file", path="empty") == ToolResult("")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../shut/secret.txt", "{shut}/secret.txt", "sub/../../shut/secret.txt", "link", "door/secret.txt", "/etc/passwd"],
+)
+def test_nothing_outside_is_read_whichever_way_it_is_named(here, folder, path):
+    (folder / "link").symlink_to(folder.parent / "shut" / "secret.txt")
+    (folder / "door").symlink_to(folder.parent / "shut")
+    told = called(here, "read_file", path=path.format(shut=folder.parent / "shut"))
+    assert told.failed
+    assert "4711" not in told.text
+    assert told.text.endswith(f"may not be read: only what is not hidden in {folder}")
+
+
+def test_a_link_within_the_folder_is_followed(here, folder):
+    (folder / "other.md").symlink_to(folder / "router.md")
+    assert not called(here, "read_file", path="other.md").failed
+
+
+def test_what_is_hidden_stays_hidden(here, folder):
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("password = hunter2")
+    (folder / ".env").write_text("password = hunter2")
+    assert called(here, "read_file", path=".env").failed
+    assert called(here, "read_file", path=".git/config").failed
+    assert called(here, "list_files", folder=".").text.split("\n")[0] == "sub/"
+    assert called(here, "search_files", words="hunter2") == ToolResult("no line has 'hunter2'")
+
+
+def test_a_pipe_a_folder_and_what_is_no_text_are_not_read(here, folder):
+    os.mkfifo(folder / "pipe")
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\x10JFIF")
+    (folder / "huge.log").write_bytes(b"x" * 5_000_001)
+    assert called(here, "read_file", path="pipe") == ToolResult(f"{folder}/pipe is no plain file", failed=True)
+    assert called(here, "read_file", path="sub").text == f"{folder}/sub is a folder; list_files lists it"
+    assert called(here, "read_file", path="photo.jpg").text == f"{folder}/photo.jpg is no text"
+    assert called(here, "read_file", path="huge.log").text == f"{folder}/huge.log is too large: 5.0 MB of at most 5"
+    assert called(here, "read_file", path="nowhere").text == (
+        f"there is no nowhere in {folder}; list_files shows what there is"
+    )
+    assert called(here, "read_file", path="a\0b").failed
+
+
+def test_other_encodings_are_read(here, folder):
+    for name, encoding in (("a", "utf-16"), ("b", "cp1252"), ("c", "utf-8-sig")):
+        (folder / name).write_bytes("Grüße".encode(encoding))
+        assert called(here, "read_file", path=name) == ToolResult("Grüße")
+
+
+def test_folders_are_listed_and_searched(here, folder):
+    assert called(here, "list_files") == ToolResult(str(folder))
+    listed = called(here, "list_files", folder=str(folder)).text.split("\n")
+    assert [line.split(",")[0] for line in listed] == ["sub/", "router.md  45 bytes"]
+    assert called(here, "list_files", folder="router.md").failed
+    assert called(here, "search_files", words="the NAS") == ToolResult(
+        f"{folder}/sub/nas.txt:1: The NAS stands in the cellar."
+    )
+    assert called(here, "search_files", words="router", folder="sub") == ToolResult("no line has 'router'")
+    assert called(here, "search_files", words=" ").failed
+
+
+def test_a_rule_sees_where_a_path_leads(here, folder):
+    assert files.resolved(here, "sub/../router.md") == str(folder / "router.md")
+    assert files.resolved(here, "../shut/secret.txt") == "../shut/secret.txt"

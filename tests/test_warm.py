@@ -1,0 +1,36 @@
+"""That a forked command is as one that starts from nothing."""
+
+import subprocess
+
+import pytest
+
+from tests import warm
+from tests.ollama_server import script
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (["notes", "list", "--json"], ""),
+        (["config", "path"], ""),
+        (["ask", "is", "anybody", "there?"], "nobody is, café"),
+        (["facts", "add", "I live in Linz", "--nonsense"], ""),
+    ],
+)
+def test_a_forked_command_says_and_ends_as_one_from_nothing(program, monkeypatch, arguments, stdin):
+    forked = program(*arguments, stdin=stdin)
+    monkeypatch.setattr(program, "cold", True)
+    assert program(*arguments, stdin=stdin) == forked
+
+
+def test_a_command_that_takes_too_long_is_killed(program, server):
+    server.play(script.silence(20, script.reply("at last")))
+    with pytest.raises(subprocess.TimeoutExpired):
+        program.use(server)("ask", "hello", timeout=0.5)
+    server.wait_until_idle()
+
+
+def test_what_the_interpreter_reads_at_its_start_is_never_forked(program):
+    assert warm.can(program.env)
+    assert not warm.can({**program.env, "PYTHONUTF8": "0"})
+    assert not warm.can({**program.env, "LC_ALL": "C"})

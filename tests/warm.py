@@ -1,0 +1,183 @@
+"""The program in a process of its own that need not import everything once more.
+
+Of the tenth of a second that a command takes, three quarters are imports, and the tests start fifteen hundred. So each
+worker of the tests keeps one process that has imported the program, and forks for every command. A fork runs `main`
+with its own arguments, environment, folder and pipes, on real files, until its interpreter ends. What it does not prove
+is starting from nothing: that is for `Program.start`, for every terminal and for commands that are wrapped in others,
+which are never forked, and for `pytest --cold`, which forks none.
+"""
+
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+_NUMBER = 4  # bytes of a process id and of an exit code on the wire
+_READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
+
+
+class Parent:
+    """The process that waits, seen from the tests."""
+
+    def __init__(self, env: Mapping[str, str]):
+        self._control, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(theirs.fileno())], env=dict(env), pass_fds=[theirs.fileno()],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,  # as a command will have them
+        )  # fmt: skip
+        theirs.close()
+
+    def run(
+        self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, stdin: str, timeout: float
+    ) -> tuple[int, str, str]:
+        """Exit code, output and errors of one command. Raises TimeoutExpired, once it is killed."""
+        said, out, err = os.pipe(), os.pipe(), os.pipe()
+        ours, theirs = socket.socketpair()
+        with ours, ThreadPoolExecutor(3) as pool:
+            given = [said[0], out[1], err[1], theirs.fileno()]
+            socket.send_fds(self._control, [b"!"], given)
+            theirs.detach()
+            for each in given:
+                os.close(each)
+            ours.sendall(json.dumps([list(arguments), dict(env), os.fsdecode(folder)]).encode() + b"\n")
+            pool.submit(_write, said[1], stdin)
+            read = [pool.submit(_read, each[0]) for each in (out, err)]
+            code = _ended(ours, arguments, timeout)
+            return code, read[0].result(), read[1].result()
+
+    def close(self) -> None:
+        with self._process:  # closes its pipes and waits for it
+            self._control.close()
+
+
+def can(env: Mapping[str, str]) -> bool:
+    """Whether a fork would be as one that starts from nothing: not, where the interpreter itself is told something."""
+    told = {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+    return sys.platform == "linux" and told == {name: value for name, value in _env().items() if name in told}
+
+
+@cache
+def parent() -> Parent:
+    """The one of this worker of the tests."""
+    return Parent(_env())
+
+
+def _env() -> dict[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+
+
+def close() -> None:
+    if parent.cache_info().currsize:
+        parent().close()
+
+
+def _write(end: int, text: str) -> None:
+    with suppress(BrokenPipeError), open(end, "w", encoding="utf-8") as stream:  # it need not read to the end
+        stream.write(text)
+
+
+def _read(end: int) -> str:
+    with open(end, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def _ended(reply: socket.socket, arguments: Sequence[str], timeout: float) -> int:
+    pid = int.from_bytes(reply.recv(_NUMBER, socket.MSG_WAITALL), "big")
+    reply.settimeout(timeout)
+    try:
+        code = reply.recv(_NUMBER)
+    except TimeoutError:
+        os.kill(pid, signal.SIGKILL)
+        reply.settimeout(None)
+        reply.recv(_NUMBER)
+        raise subprocess.TimeoutExpired(list(arguments), timeout) from None
+    assert len(code) == _NUMBER, "the process that forks has ended"
+    return int.from_bytes(code, "big", signed=True)
+
+
+def _wait(control: socket.socket) -> socket.socket:
+    """Fork for each command and tell how it ended; returns only in a child, with where it is told what to run."""
+    woken, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake.fileno())
+    running: dict[int, socket.socket] = {}
+    with selectors.DefaultSelector() as ready:
+        ready.register(control, selectors.EVENT_READ)
+        ready.register(woken, selectors.EVENT_READ)
+        while True:
+            for key, _ in ready.select():
+                if key.fileobj is woken:
+                    woken.recv(4096)
+                    _reap(running)
+                elif reply := _fork(control, running):
+                    return reply
+
+
+def _fork(control: socket.socket, running: dict[int, socket.socket]) -> socket.socket | None:
+    asked, streams, *_ = socket.recv_fds(control, 1, 4)
+    if not asked:
+        os._exit(0)  # the tests are over
+    reply = socket.socket(fileno=streams.pop())
+    if pid := os.fork():
+        running[pid] = reply
+        _tell(reply, pid)
+        for each in streams:
+            os.close(each)
+        return None
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    return reply
+
+
+def _reap(running: dict[int, socket.socket]) -> None:
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        with running.pop(pid) as reply:
+            _tell(reply, os.waitstatus_to_exitcode(status))
+
+
+def _tell(reply: socket.socket, number: int) -> None:
+    with suppress(BrokenPipeError):  # a test that was stopped waits no longer
+        reply.sendall(number.to_bytes(_NUMBER, "big", signed=True))
+
+
+def _become(reply: socket.socket) -> None:
+    """Make this process what `python -m agent_cli` begins as: what it knows, and nothing else open."""
+    with reply.makefile(encoding="utf-8") as asked:
+        arguments, env, folder = json.loads(asked.readline())
+    reply.detach()
+    os.closerange(3, 256)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
+    sys.argv = [str(Path(_start.__code__.co_filename)), *arguments]
+    sys.path[0] = folder
+
+
+if __name__ == "__main__":
+    from agent_cli.__main__ import main as _start
+    from agent_cli.cli import main, usage  # noqa: F401
+
+    for command in usage.COMMANDS:
+        import_module(usage.module(command))
+    gc.collect()
+    gc.freeze()  # a child need not look at, and so copy, what it was given
+    _become(_wait(socket.socket(fileno=int(sys.argv[1]))))
+    _start()
