@@ -3,24 +3,26 @@
 Nothing here draws or parses; the command line, the session and the server each start from `open_app`.
 """
 
+import atexit
 import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_cli import clock, config
-from agent_cli.agent import context, listener, recollect
+from agent_cli import CHILD, clock, config
+from agent_cli.agent import context, listener, recollect, rules
 from agent_cli.agent.desk import INDEX, MEND, Desk
 from agent_cli.agent.events import Event
+from agent_cli.agent.guard import Limits
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.meaning import Meaning
-from agent_cli.agent.policy import Approve
+from agent_cli.agent.policy import Approve, Ruling
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import address, choose, faults, scripted, tags
@@ -34,7 +36,10 @@ from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import whole
 from agent_cli.tools import registry
-from agent_cli.tools.tool import Reach, ToolContext
+from agent_cli.tools.tool import Reach, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from agent_cli.tools.servers import Servers
 
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
@@ -57,6 +62,7 @@ class App:
     keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
     path: Path = field(default_factory=Path)  # of the file, also where `db` is another
     _model: ChatModel | None = None
+    _servers: "Servers | None" = None
     _damaged: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,10 +82,12 @@ class App:
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
         checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        check_setting(key, value)
         self._take(key, checked, f"/{key}")
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
+        check_setting(key, value)
         told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
         origin = self.loaded.origins[name]
@@ -198,15 +206,13 @@ class App:
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
         index.refresh_all(db)
-        if self.meaning.inline(db):
-            for _ in self.meaning.fill(db):
-                pass
+        for _ in self.meaning.fill(db) if self.meaning.inline(db, few=True) else ():
+            pass
         return self.meaning.question(db)
 
     def catch_up(self, db: Database) -> None:
         """After many rows came in: index their words now, and their meaning now or by a job."""
-        for _ in self.catching_up(db):
-            pass
+        list(self.catching_up(db))
 
     def catching_up(self, db: Database) -> Iterator[tuple[int, int]]:
         """The same; gives (done, all) where it makes vectors itself."""
@@ -229,6 +235,10 @@ class App:
         index.refresh(db)
         if not self.keeps:
             return
+        if self._servers is not None:
+            from agent_cli.tools import mcp
+
+            mcp.compare(db, self._servers, self.notice)
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or soundness.due(db, now) or self.meaning.waits(db):
             jobs.add(db, INDEX, "all", now)
@@ -281,13 +291,33 @@ class App:
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
-            model, registry.allowed(reads=self.reads, keeps=self.keeps), approve, settings.num_ctx,
-            rules=_rules(settings.rules), think=think,
+            model, self._tools(), approve, settings.num_ctx,
+            rules=cast(Mapping[str, Ruling], settings.rules), think=think, limits=Limits(seconds=settings.tool_seconds),
             prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
             window=self.window,
             recollect=partial(self._recollect, beside) if self.reads else None,
             beside=beside,
         )  # fmt: skip
+
+    def _tools(self) -> Mapping[str, Tool]:
+        """The tools of a run. Those of other programs might keep what they are told: not where nothing is kept."""
+        there = registry.allowed(reads=self.reads, keeps=self.keeps)
+        if not (self.config.mcp and self.keeps):
+            return there
+        from agent_cli.tools import mcp
+
+        with closing(self.db.again()) as db:
+            return {**there, **mcp.offered(db, self.servers(), self.config.tool_seconds, self.notice)}
+
+    def servers(self) -> "Servers":
+        """The servers of tools that the settings name, none of them started yet."""
+        with self._lock:
+            if self._servers is None or self._servers.told != self.config.mcp:
+                from agent_cli.tools.servers import Servers
+
+                self._servers = Servers(self.config.mcp, {CHILD: "1"})
+                atexit.register(self._servers.close)
+            return self._servers
 
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()
@@ -315,7 +345,7 @@ def open_app(
     `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
     loaded = config.load(config_file or config.default_file(environ), environ, flags)
-    _refuse_unknown_tools(loaded)
+    check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = config.database(loaded.config, environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
     app = App(
@@ -348,13 +378,23 @@ def _here() -> Path:
         return Path.home()
 
 
-def _rules(rules: Mapping[str, str]) -> Mapping[str, Any]:
-    return rules  # checked by the configuration
+def check_rules(told: Mapping[str, object], where: Callable[[str], str]) -> None:
+    """Raises ConfigError for a rule that would mean nothing. `where` begins the sentence about one."""
+    for key in told:
+        if wrong := rules.wrong(key, registry.BUILT_IN, registry.SOURCES):
+            raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
-def _refuse_unknown_tools(loaded: Loaded) -> None:
-    """A rule for a tool that is not there bans nothing: its name is a slip of the pen."""
-    for name in loaded.config.rules:
-        if name not in registry.BUILT_IN:
-            where = loaded.origins["rules"].replace(":", ", line ")
-            raise ConfigError(f"{where}: rules.{name}: there is no such tool; there are {', '.join(registry.BUILT_IN)}")
+def _place_of_rule(loaded: Loaded, key: str) -> str:
+    file, _, line = loaded.origins["rules"].rpartition(":")
+    if file != str(loaded.file):
+        return f"{loaded.origins['rules']}: "
+    return f"{file}, line {rules.line(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+
+
+def check_setting(key: str, value: str) -> None:
+    """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
+    name, _, entry = key.partition(".")
+    if name == "rules":
+        told = {entry: value} if entry else config.check(name, config.parse(name, value, key), key)
+        check_rules(told, lambda _: "")

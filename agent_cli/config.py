@@ -52,7 +52,9 @@ def _options(table: dict[str, Any]) -> str:
 
 
 def _rules(table: dict[str, Any]) -> str:
-    known = all(value in ("allow", "ask", "deny") for value in table.values())
+    if torn := [key for key, value in table.items() if isinstance(value, dict)]:
+        return f'must have a name with a dot in quotes: "{torn[0]}.…" = "ask"'
+    known = {*map(str, table.values())} <= {"allow", "ask", "deny"}
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
@@ -147,23 +149,22 @@ class Config:
     idle_seconds: float = setting("queued work runs in a session when nobody has typed for so long", 20.0, _at_least(0))
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
-        'for each tool "allow", "ask" or "deny", instead of what its risk asks for', {}, _rules
-    )
+        'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
+        'a source, "read_file path=~/work/*" a tool with such an argument; the closest counts', {}, _rules,
+    )  # fmt: skip
     predicates: dict[str, str] = setting(
         'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
         "newer ends the older",
-        {},
-        _predicates,
-    )
+        {}, _predicates,
+    )  # fmt: skip
     folders: list[str] = setting(
         'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], _texts
     )
     feeds: dict[str, str] = setting(
         "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
         'as in news = "https://example.org/feed.xml"',
-        {},
-        _named_texts,
-    )
+        {}, _named_texts,
+    )  # fmt: skip
     feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
     remind_again: float = setting(
         "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, _at_least(1)
@@ -186,9 +187,8 @@ class Config:
         'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
         '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
         'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
-        {},
-        _retention,
-    )
+        {}, _retention,
+    )  # fmt: skip
 
 
 @frozen

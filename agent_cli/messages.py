@@ -4,6 +4,7 @@ Pure values: no ids of rows, no storage, no rendering. Two equal messages are eq
 """
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Literal
 
 from agent_cli.values import frozen
@@ -25,9 +26,12 @@ class Part:
 
 @frozen
 class ToolCall:
+    """`ruled`: those arguments that really are something else than they say, as a path that is a link."""
+
     id: str
     name: str
     arguments: dict[str, Any]
+    ruled: dict[str, Any] = field(default_factory=dict)
 
 
 @frozen

@@ -130,13 +130,13 @@ def condense(text: str, items: int = 5, characters: int = 2000) -> str:
     """A tool result as the model sees it: of a long list the first items and a count, of a long text its beginning."""
     try:
         rows = json.loads(text) if text.lstrip().startswith("[") else None
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows or ()]
+        lines = [json.dumps(row, ensure_ascii=False) for row in (rows or ())[:items]]
     except (ValueError, RecursionError):
         rows = None
     if rows is None:
-        lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 2 * items:
-        text = "\n".join([*lines[:items], f"… and {len(lines) - items} more of {len(lines)} in all"])
+        lines = rows = [line for line in text.splitlines() if line.strip()]
+    if len(rows) > 2 * items:
+        text = "\n".join([*lines[:items], f"… and {len(rows) - items} more of {len(rows)} in all"])
     if len(text) > characters:
         text = f"{text[:characters]}\n… {len(text) - characters} more characters"
     return text

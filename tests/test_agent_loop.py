@@ -123,8 +123,8 @@ NOTE = ("save_note", {"text": "Buy milk"})
     [
         ({"approve": lambda call: True}, "call allowed", "person", 1),
         ({"approve": lambda call: False}, "call refused", "person", 0),
-        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed", "program", 1),
-        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused", "program", 0),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed by rule", "program", 1),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused by rule", "program", 0),
     ],
     ids=["person allows", "person refuses", "rule allows", "rule denies"],
 )

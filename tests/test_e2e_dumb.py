@@ -63,6 +63,16 @@ def test_ctrl_c_stops_an_answer_at_a_dumb_terminal(program, server, terminal):
     assert dumb.ended() == 0
 
 
+def test_a_call_is_asked_about_at_a_dumb_terminal_and_ctrl_c_refuses_it(program, server, terminal):
+    save = script.reply(calls=[("save_note", {"text": "milk"})])
+    server.play(save, script.reply("Saved."), save)
+    program.use(server)
+    dumb = terminal(TERM="dumb", ACCESSIBLE="1").wait_prompt()
+    dumb.type("save it\r").wait('"text": "milk"').wait("anything else no:").type("y\r").wait("Saved.").wait_prompt()
+    dumb.type("again\r").wait("anything else no:", times=2).type(CTRL_C).wait("stopped").wait_prompt()
+    assert program.rows("select count(*) from note") == [(1,)]
+
+
 @pytest.fixture
 def waiting(program):
     """Three proposals that wait."""

@@ -97,7 +97,7 @@ def test_a_rule_of_the_person_allows_the_call(program, server):
     assert ran == Ran(0, "Let me note that.\n\nSaved.\n", "agent: saved n1 “Milk”\n")
     assert program.rows("select text, title, origin from note") == [("Buy milk", "Milk", "model")]
     assert program.rows("select kind, actor, subject from event order by id") == [
-        ("call allowed", "program", "save_note"),
+        ("call allowed by rule", "program", "save_note"),
         ("note written", "model", "n1"),
         ("session closed", "program", "s1"),
     ]

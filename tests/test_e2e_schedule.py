@@ -418,3 +418,19 @@ def test_an_agent_of_launchd_is_written_and_loaded(program):
     )  # fmt: skip
     assert program("schedule", "uninstall", "--yes").code == 0
     assert not file.exists()
+
+
+def test_the_runner_lets_reminders_run_the_persons_command_once(program, tmp_path):
+    told = tmp_path / "told"
+    command = tmp_path / "tell"
+    command.write_text(f'#!/bin/sh\necho "$1" >> {told}\n')
+    command.chmod(0o755)
+    program("remind", "call the dentist in 1 minute", env={"AGENT_NOW": "2026-11-20T09:00:00+01:00"})
+    later = {"AGENT_NOW": "2026-11-20T09:01:00+01:00", "AGENT_REMIND_COMMAND": f'["{command}"]'}
+    assert program("schedule", "run", "--due", env={**later, "AGENT_REMIND_COMMAND": "[]"}).code == 0
+    assert [program("schedule", "run", "--due", env=later).code for _ in range(2)] == [0, 0]
+    for _ in range(100):
+        if told.exists() and told.read_text():
+            break
+        time.sleep(0.05)
+    assert told.read_text() == "call the dentist\n"

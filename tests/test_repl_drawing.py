@@ -19,7 +19,7 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.repl.drawing import Drawing, question
+from agent_cli.repl.drawing import Drawing
 from agent_cli.repl.look import Look
 from agent_cli.repl.spinner import Spinner
 from tests.ollama_server import script
@@ -92,11 +92,6 @@ def test_aloud_there_are_words_for_what_others_see():
     events = [Asked("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
     assert drawn(*events, look=Look(aloud=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
     assert drawn(Asked("m1"), TurnFailed(Cancelled("")), look=Look(aloud=True)) == "Thinking.\nstopped\n"
-
-
-def test_a_question_shows_the_call_without_what_cannot_be_seen():
-    call = ToolCall("c1", "save\x1b[2J_note", {"text": "a\u202eb\u200b\U000e0041c\x9b"})
-    assert question(call) == 'The model wants to call save[2J_note with {\n  "text": "abc"\n}'
 
 
 class Line(io.StringIO):

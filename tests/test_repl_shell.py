@@ -129,12 +129,12 @@ def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, termi
         ("y" + ENTER, 1),
         ("n" + ENTER, 0),
         (ENTER, 0),
-        (CTRL_C, 0),
+        (ESC, 0),
         (CTRL_D, 0),
         ("yes please" + ENTER, 0),
         ("\x1b[200~y\x1b[201~" + ENTER, 0),
     ],
-    ids=["y", "n", "Enter", "Ctrl-C", "Ctrl-D", "something else", "a paste"],
+    ids=["y", "n", "Enter", "Esc", "Ctrl-D", "something else", "a paste"],
 )
 def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
     server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
@@ -145,6 +145,16 @@ def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
     assert server.turns[-1]["messages"][-1]["role"] == "tool"
     assert ("refused" in server.turns[-1]["messages"][-1]["content"]) is not saved
     assert ("save_note was not allowed" in shell.text, "refused" in shell.text) == (not saved, False)
+
+
+def test_ctrl_c_at_the_question_refuses_the_call_and_ends_the_turn(talked, server, terminal):
+    server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
+    shell = terminal().wait_prompt().enter("save it").wait("anything else no:").type(CTRL_C)
+    shell.wait("stopped").wait_prompt()
+    assert (len(server.turns), talked.rows("select count(*) from note")) == (1, [(0,)])
+    shell.enter("and now?").wait("Well then.")
+    told = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
+    assert told == ["interrupted"]
 
 
 def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server, terminal):

@@ -16,11 +16,11 @@ def test_an_event_tells_who_did_what_to_what(db, session):
     newest, oldest = events.recent(db)
     assert newest == {
         "id": "e2", "kind": "session closed", "actor": "person", "session": None, "subject": "s1", "hash": "",
-        "at": "2026-01-02T12:00:00.000Z",
+        "at": "2026-01-02T12:00:00.000Z", "utc_offset": 0,
     }  # fmt: skip
     assert {**oldest, "hash": ""} == {
         "id": "e1", "kind": "note written", "actor": "model", "session": session, "subject": "n4", "hash": "",
-        "at": "2026-01-02T12:00:00.000Z",
+        "at": "2026-01-02T12:00:00.000Z", "utc_offset": 0,
     }  # fmt: skip
     assert events.recent(db, 1) == [newest]
 

@@ -11,6 +11,8 @@ from agent_cli.values import frozen
 class Limits:
     rounds: int = 6
     repeats: int = 3
+    calls: int = 40  # a reply may hold any number of them
+    seconds: float = 60.0  # that a tool may take
 
 
 def fingerprint(call: ToolCall) -> str:
@@ -26,4 +28,6 @@ def reason_to_stop(calls: Sequence[ToolCall], limits: Limits) -> str:
     latest = [fingerprint(call) for call in calls[-limits.repeats :]]
     if len(latest) == limits.repeats and len(set(latest)) == 1:
         return f"the same call of {calls[-1].name} was made {limits.repeats} times in a row"
+    if len(calls) > limits.calls:
+        return f"{limits.calls} calls were made"
     return ""

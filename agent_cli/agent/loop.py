@@ -5,7 +5,7 @@ in the log, marked as cut.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from agent_cli.agent import citations, context, estimate, opening, policy, prompt
@@ -168,29 +168,40 @@ def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Can
     """Answer one call, whatever comes: run it, or log why it was not."""
     yield ToolStarted(call)
     result = ToolResult(f"not run: {stop}", failed=True) if stop else _permitted(agent, here, call, cancel)
+    if result is None:
+        yield Noticed(policy.unasked(call))
+        result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
-        result = tools.run(result, call, here)
+        result = tools.run(result, call, here, agent.limits.seconds, cancel.stopping)
     log.answer(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
+    cancel.check()
 
 
-def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) -> Tool | ToolResult:
-    """The tool, when it may run, else what the model is told."""
+def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) -> Tool | ToolResult | None:
+    """The tool, when it may run, else what the model is told; None where a yes is needed and nobody can give it."""
     tool = agent.tools.get(call.name)
     if tool is None:
         there = ", ".join(each["name"] for each in offered(agent, here))
         return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
-    ruling = policy.rule(tool, agent.rules)
-    answer = agent.approve(call) if ruling == "ask" else None
+    ruled = tools.as_ruled(tool, call, here)
+    if isinstance(ruled, ToolResult):
+        return ruled
+    decision = policy.rule(tool, agent.rules, call.arguments, ruled)
+    differing = {name: value for name, value in ruled.items() if value != call.arguments.get(name, value)}
+    answer = agent.approve(replace(call, ruled=differing)) if decision.ruling == "ask" else None
     cancel.check()  # a turn that ends while it asks was answered by nobody
-    allowed = ruling == "allow" or bool(answer)
+    allowed = decision.ruling == "allow" or bool(answer)
     actor = "program" if answer is None else "person"
     kind = f"call {'allowed' if allowed else 'refused'}"
+    if answer is None and decision.by == "rule":
+        kind += " by rule"
     events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, of=str(call.arguments))
     if allowed:
         return tool
-    why = "nobody can be asked here" if answer is None and ruling == "ask" else "the person did not allow this call"
-    return ToolResult(f"refused: {why}", failed=True)
+    if decision.ruling == "ask" and answer is None:
+        return None
+    return ToolResult("refused: the person did not allow this call", failed=True)
 
 
 def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:

@@ -26,6 +26,7 @@ from agent_cli.headless import Heard
 from agent_cli.memory import recollections
 from agent_cli.repl.stream import Paper
 from agent_cli.store import ids
+from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class _Words:
                 self._paper.gap()
                 if result.receipt:
                     self._run.note(result.receipt)
+                elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
+                    self._run.note(one_line(result.text, 200))
                 elif self._run.verbose:
                     self._run.note(f"{call.name}: {result.text[:200]}")
             case Noticed(text):

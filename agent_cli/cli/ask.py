@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agent_cli import headless
-from agent_cli.agent import loop
+from agent_cli.agent import loop, policy
 from agent_cli.app import App, background
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
@@ -25,7 +25,7 @@ from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, sessions
-from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.messages import Message, Part
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -175,10 +175,7 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
 
 
 def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
-    def refuse(call: ToolCall) -> None:
-        run.note(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
-
-    return headless.hire(app, refuse, run.note, asked.system, every=run.verbose)
+    return headless.hire(app, policy.nobody, run.note, asked.system, every=run.verbose)
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:

@@ -17,6 +17,8 @@ app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
 )
 
+_PERSONS_ALONE = ("retention", "rules", "folders", "feeds", "feeds_private", "remind_command", "mcp")
+
 
 @app.command()
 def path(context: typer.Context) -> None:
@@ -63,7 +65,10 @@ def set_(
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
-    if context.obj.child and key.partition(".")[0] == "retention":
-        raise UsageError("the assistant started this process, and only you say what is removed: run it at your prompt")
+    if context.obj.child and key.partition(".")[0] in _PERSONS_ALONE:
+        raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")
+    from agent_cli.app import check_setting  # knows the tools, which only a changed setting asks for
+
+    check_setting(key, value)
     file = config.default_file()
     output.say(f"{config.write(file, key, value)} (in {file})")

@@ -12,7 +12,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import Line
 from agent_cli.cli.run import Run
-from agent_cli.errors import UsageError
+from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory import document_files, document_sync, documents, index
 from agent_cli.memory.documents import Section
 from agent_cli.memory.scope import short
@@ -127,8 +127,7 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
             for done, total in app_.catching_up(app_.db) if tally.anything else ():
                 line.show(f"meaning: {done} of {total} sections")
     except KeyboardInterrupt:
-        output.note(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there")
-        raise
+        raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
     for kept in tally.kept:
         output.note(kept)
     if tally.anything:

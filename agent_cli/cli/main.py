@@ -16,13 +16,13 @@ from typing import Annotated, Any, Literal, TextIO, cast
 import typer
 from typer.core import TyperGroup
 
+from agent_cli import CHILD
 from agent_cli.cli import output, usage
 from agent_cli.cli.run import Run
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import whole
 
-MARK = "AGENT_CHILD"
 _CONVERSES = (None, "ask")  # commands that say something to a model
 _Misused = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
 
@@ -140,8 +140,8 @@ def start(
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation ask for it there
     run.read(memory, no_memory)
     run.incognito = incognito
-    run.child = MARK in os.environ
-    os.environ[MARK] = "1"  # for every process that is started from here
+    run.child = CHILD in os.environ
+    os.environ[CHILD] = "1"  # for every process that is started from here
     run.check()
     if context.invoked_subcommand not in _CONVERSES and (told := run.only_conversing):
         raise UsageError(f"{told} is for a conversation and for `agent ask`: other commands work on the file")

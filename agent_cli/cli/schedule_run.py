@@ -6,7 +6,7 @@ transaction that says it is done: never twice. A command may get the answer agai
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated
@@ -24,11 +24,9 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import schedules, skills
 from agent_cli.memory.schedules import Schedule
 from agent_cli.messages import Part
+from agent_cli.repl import reminders
 from agent_cli.store import ids
 from agent_cli.tools.skills import steps
-
-ALSO_DUE: tuple[Callable[[App], None], ...] = ()
-"""What else is due by the clock and runs at each look, as the person's command for reminders."""
 
 _PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
 _ELSEWHERE = 5.0  # and while another process runs what is due
@@ -68,8 +66,8 @@ def look(app: App, run: Run, stop: Cancel) -> list[bool]:
     owner, went_well = app.scope.owner, []
     schedules.look(app.db, app.time())
     schedules.move_to(app.db, owner, schedules.machine_zone(), app.time())
-    for each in ALSO_DUE:
-        each(app)
+    if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
+        reminders.come_up(app)
     while claimed := schedules.claim(app.db, owner, app.time()):
         error = _carried_out(app, run, claimed, stop)
         if error:

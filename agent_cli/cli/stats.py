@@ -1,5 +1,7 @@
-"""`agent stats`: what the answers took."""
+"""`agent stats`: what the answers took, and what the log says about the person's days."""
 
+from dataclasses import asdict
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -7,11 +9,15 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.memory import counts
+from agent_cli.memory import counts, signals
+from agent_cli.memory.signals import Calls, Signals
+from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
+_DAYS = 30  # in which calls are counted
+_NAMED = 5  # tasks
 
 
 class Per(StrEnum):
@@ -25,12 +31,61 @@ class Per(StrEnum):
 def stats(
     context: typer.Context,
     per: Annotated[Per, typer.Option("--per", help="What to count by.")] = Per.day,
+    days: Annotated[
+        bool, typer.Option("--signals", help="Only what is due, days in a row, and what the tools did.")
+    ] = False,
     limit: Limit = 30,
     as_json: AsJson = False,
 ) -> None:
-    """Count tokens, time and cost of the answers, by day, model, session or turn."""
+    """Count tokens, time and cost of the answers, by day, model, session or turn; say what is due."""
     app_ = context.obj.app()
-    rows = counts.used(app_.db, app_.scope.owner, per.value, limit)
-    columns = (per.value, *_COLUMNS)
-    heading = [{name: name.replace("_", " ") for name in columns}] if rows and not as_json else []
-    output.listing([*heading, *rows], columns, as_json=as_json)
+    owner, now = app_.scope.owner, app_.time()
+    if not days:
+        rows = counts.used(app_.db, owner, per.value, limit)
+        columns = (per.value, *_COLUMNS)
+        heading = [{name: name.replace("_", " ") for name in columns}] if rows and not as_json else []
+        output.listing([*heading, *rows], columns, as_json=as_json)
+        if as_json:
+            return
+    told = signals.read(app_.db, owner, now, now - timedelta(days=_DAYS))
+    if as_json:
+        due = {name: [ids.handle("task", id) for id in getattr(told.due, name)] for name in ("overdue", "today")}
+        output.put({**asdict(told), "due": {**due, "open": told.due.open}})
+    else:
+        lines = _lines(told)
+        output.write("".join(f"{line}\n" for line in (["", *lines] if lines and not days else lines)))
+
+
+def _lines(told: Signals) -> list[str]:
+    said = f"today {_many(told.turns_today, 'question')}; something was said {_in_a_row(told.days_said)}"
+    lines = [said] if told.days_said else []
+    if told.due.open:
+        parts = [f"{told.due.open} open"]
+        parts += [f"{len(found)} {name} ({_named(found)})" for name, found in _due(told) if found]
+        lines.append(f"tasks: {', '.join(parts)}")
+    if told.days_done:
+        lines.append(f"a task was done {_in_a_row(told.days_done)}")
+    if told.calls:
+        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, told.calls))}")
+    return lines
+
+
+def _due(told: Signals) -> list[tuple[str, tuple[int, ...]]]:
+    return [("overdue", told.due.overdue), ("due today", told.due.today)]
+
+
+def _named(tasks: tuple[int, ...]) -> str:
+    named = [ids.handle("task", id) for id in tasks[:_NAMED]]
+    return " ".join([*named, "…"] if len(tasks) > _NAMED else named)
+
+
+def _calls(each: Calls) -> str:
+    return f"{each.tool} {each.allowed}" + (f" ({each.refused} refused)" if each.refused else "")
+
+
+def _in_a_row(days: int) -> str:
+    return f"{_many(days, 'day')} in a row"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

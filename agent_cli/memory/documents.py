@@ -8,7 +8,7 @@ or the next look at its folder would bring it back.
 import json
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
@@ -371,9 +371,6 @@ def _paired(old: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> dict[int
 
 
 def _moment(changed_ns: int) -> tuple[str, int]:
-    """The time of a file as rows keep it; one that no calendar has is the beginning of time."""
-    try:
-        moment = datetime.fromtimestamp(changed_ns / 1e9, UTC).astimezone()
-        return clock.utc(moment), clock.offset(moment)
-    except (OverflowError, ValueError, OSError):
-        return clock.utc(datetime.fromtimestamp(0, UTC)), 0
+    """The time of a file as rows keep it."""
+    moment = clock.at(changed_ns / 1e9)
+    return clock.utc(moment), clock.offset(moment)

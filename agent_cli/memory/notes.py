@@ -78,6 +78,14 @@ def there(db: Database, owner: str) -> bool:
     return bool(db.value("select 1 from note where owner = ? and hidden_at is null limit 1", (owner,)))
 
 
+def same(db: Database, owner: str, body: str) -> Note | None:
+    """One that says just this."""
+    row = db.row(
+        f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
+    )
+    return Note(*row) if row else None
+
+
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
     """Newest change first."""
     rows = db.rows(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import zones
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids
 from agent_cli.store.db import Database
@@ -116,13 +117,7 @@ def explained(cron: str) -> str:
 
 def machine_zone() -> str:
     """The name of the time zone the machine is in, as in Europe/Vienna; "local" where it has none."""
-    import tzlocal  # only where a time is reckoned
-
-    try:
-        name = tzlocal.get_localzone_name()
-        return name if name and _zone(name) else _NAMELESS
-    except (LookupError, ValueError):  # its settings contradict one another, or name what is not installed
-        return _NAMELESS
+    return zones.here() or _NAMELESS
 
 
 def following(cron: str, zone: str, now: datetime) -> datetime:

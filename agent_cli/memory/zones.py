@@ -13,10 +13,13 @@ from agent_cli.errors import UsageError
 
 def here() -> str:
     """The machine's zone, as in Europe/Vienna, or what TZ names; empty where it has no name: then its offset counts."""
+    from zoneinfo import ZoneInfo
+
     import tzlocal  # 30 ms, and few commands reckon with times to come
 
-    with suppress(LookupError, ValueError, OSError):
-        return str(tzlocal.get_localzone_name() or "")
+    with suppress(LookupError, ValueError, OSError):  # its settings contradict one another, or name what is not there
+        name = str(tzlocal.get_localzone_name() or "")
+        return name if name and ZoneInfo(name) else ""
     return ""
 
 

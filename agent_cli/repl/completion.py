@@ -166,15 +166,6 @@ def _periods(app: App, told: str) -> Iterator[Offer]:
             yield Offer(key, "", len(told))
 
 
-def _tasks(app: App, told: str) -> Iterator[Offer]:
-    """What can be done with a task, then which."""
-    if " " in told:
-        yield from _handles("task")(app, told)
-    for verb in task_commands.VERBS if " " not in told else ():
-        if verb.startswith(told):
-            yield Offer(verb, "", len(told))
-
-
 def _documents(app: App, told: str) -> Iterator[Offer]:
     """What /docs does, then a path."""
     verb, blank, path = told.partition(" ")
@@ -184,6 +175,15 @@ def _documents(app: App, told: str) -> Iterator[Offer]:
     for name in ("add", "rm", "sync"):
         if name.startswith(verb):
             yield Offer(name, "", len(verb))
+
+
+def _tasks(app: App, told: str) -> Iterator[Offer]:
+    """What can be done with a task, then which."""
+    if " " in told:
+        yield from _handles("task")(app, told)
+    for verb in task_commands.VERBS if " " not in told else ():
+        if verb.startswith(told):
+            yield Offer(verb, "", len(told))
 
 
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {

@@ -3,7 +3,6 @@
 The session draws with it, and `ask --render`. Everything that came from outside is made clean here or on the paper.
 """
 
-import json
 import time
 from collections.abc import Callable
 from typing import TextIO
@@ -24,10 +23,10 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.repl.look import Look
-from agent_cli.repl.prose import Exact, shown
+from agent_cli.repl.prose import shown
 from agent_cli.repl.sheet import sheet
 from agent_cli.repl.spinner import Spinner
-from agent_cli.text import visible
+from agent_cli.text import one_line
 
 _DIM = "2"
 
@@ -158,13 +157,8 @@ class Drawing:
 def outcome(call: ToolCall, result: ToolResult) -> str:
     """What the person is told of a call that has ended; often nothing."""
     if result.failed and result.text.startswith("refused: "):
-        return f"{call.name} was not allowed"
+        return f"{one_line(call.name)} was not allowed"
     if result.failed:
-        return f"{call.name} failed: {result.text[:200]}"
+        told = one_line(result.text, 200)
+        return told if told.startswith(f"{call.name} ") else f"{one_line(call.name)} failed: {told}"
     return result.receipt
-
-
-def question(call: ToolCall) -> str:
-    """What is asked for before a call may run: its real arguments, without anything that cannot be seen."""
-    arguments = json.dumps(call.arguments, ensure_ascii=False, indent=2)
-    return Exact(visible(f"The model wants to call {call.name} with {arguments}"))

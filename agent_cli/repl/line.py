@@ -116,16 +116,23 @@ class Line:
         self._open = False
         return line
 
-    async def answer(self, question: str) -> str:
-        """What is typed to a question, in small letters; what is pasted is none, and leaving it neither."""
+    async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
+        """What is typed to a question, in small letters; what is pasted is none, and Esc or leaving it neither.
+
+        Ctrl-C calls `stop`.
+        """
         deaf = KeyBindings()
         deaf.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+        deaf.add(Keys.Escape, eager=True)(lambda event: event.app.exit(result=""))
         try:
             if self._dumb:
                 return (await self._dumb.answer(question)).strip().lower()
             asking: PromptSession[str] = PromptSession(key_bindings=deaf)
             return (await asking.prompt_async(question, handle_sigint=False)).strip().lower()
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
+            return ""
+        except KeyboardInterrupt:
+            stop()
             return ""
 
     def dropped(self) -> frozenset[tuple[str, int]]:

