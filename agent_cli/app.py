@@ -7,7 +7,7 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -206,14 +206,20 @@ class App:
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
         index.refresh_all(db)
-        if self.meaning.inline(db):
-            for _ in self.meaning.fill(db):
-                pass
+        for _ in self.meaning.fill(db) if self.meaning.inline(db, few=True) else ():
+            pass
         return self.meaning.question(db)
 
     def catch_up(self, db: Database) -> None:
         """After many rows came in: index their words now, and their meaning now or by a job."""
-        if self.ready_to_search(db) and not self.meaning.inline(db):
+        list(self.catching_up(db))
+
+    def catching_up(self, db: Database) -> Iterator[tuple[int, int]]:
+        """The same; gives (done, all) where it makes vectors itself."""
+        index.refresh_all(db)
+        if self.meaning.inline(db):
+            yield from self.meaning.fill(db)
+        elif self.meaning.question(db):
             jobs.add(db, INDEX, "all", self.time())
 
     def listen(

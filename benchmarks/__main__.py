@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, facts, recall, startup, stream, typing, window, years
+from benchmarks import crash, crowd, documents, facts, recall, startup, stream, typing, window, years
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
@@ -11,6 +11,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crash": lambda options: crash.run(),
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
+    "documents": lambda options: documents.run(),
     "facts": facts.run,
     "typing": typing.run,
     "window": lambda options: window.run(),

@@ -111,7 +111,7 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
         lines = called(context, "search_memory", query="boat", grain=grain, max_results=20).text.splitlines()
         return sorted(line.partition(" (")[0] for line in lines)
 
-    by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact")}
+    by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact", "file")}
     assert by_grain == {
         "working": ["m1"], "session": ["y1"], "day": ["y2"], "week": ["y3"], "month": ["y4"], "quarter": ["y5"],
         "year": ["y6"], "note": ["n1"],

@@ -16,6 +16,7 @@ from agent_cli.store.db import Database
 
 _SERVER = "ollama "
 _BATCH = 256
+_FEW = 3000  # vectors: more are missing only while very many files come in
 
 
 class Embedder(Protocol):
@@ -82,9 +83,15 @@ class Meaning:
         unfinished = into != vectors.current(db) or vectors.missing(db, into) > 0
         return unfinished and self._by(into.identity) is not None
 
-    def inline(self, db: Database) -> bool:
-        """Whether vectors are made in this process at so little cost that nobody need wait for a job."""
-        return self.embedder(db) is self._embedded
+    def inline(self, db: Database, *, few: bool = False) -> bool:
+        """Whether vectors are made in this process at so little cost that nobody need wait for a job.
+
+        `few`: and no more are missing than a search can wait for.
+        """
+        if self.embedder(db) is not self._embedded:
+            return False
+        among = vectors.current(db) if few else None
+        return among is None or vectors.missing(db, among) <= _FEW
 
     def switch(self, db: Database, which: str) -> None:
         """Begin a second set, by another embedder; it is searched when it is whole. Raises ModelMissing."""

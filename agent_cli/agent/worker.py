@@ -15,6 +15,8 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import (
     closing,
     damage,
+    document_sync,
+    documents,
     forget,
     forgotten,
     grains,
@@ -80,6 +82,7 @@ def look_around(desk: Desk) -> None:
         jobs.revive(desk.db, REFLECT, reflector.NO_MODEL, desk.time())
     if desk.retention:
         retention.queue(desk.db, desk.time())
+    document_sync.queue(desk.db, desk.time())
 
 
 def fold(desk: Desk, job: jobs.Job) -> Effect:
@@ -146,6 +149,15 @@ def retain(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
+def read_documents(desk: Desk, job: jobs.Job) -> Effect:
+    """Look at the folders of documents again. Stopped between two files, it goes on there the next time."""
+    tally = document_sync.Tally()
+    for owner in documents.owners(desk.db):
+        for _ in document_sync.sync(desk.db, owner, desk.time, tally):
+            desk.cancel.wait(_BETWEEN)
+    return lambda: jobs.add(desk.db, INDEX, "all", desk.time()) if tally.anything else None
+
+
 HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     summarising.JOB: summariser.summarise,
     grains.JOB: summariser.summarise_period,
@@ -156,6 +168,7 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     MEND: mend,
     forgotten.JOB: empty_journal,
     retention.JOB: retain,
+    document_sync.JOB: read_documents,
 }
 
 

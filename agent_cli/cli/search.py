@@ -28,6 +28,7 @@ class Kind(StrEnum):  # a Literal cannot be given again and again
     fact = "fact"
     summary = "summary"
     skill = "skill"
+    file = "file"
 
 
 @app.command()
@@ -52,13 +53,16 @@ def search(
     limit: Limit = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Find what was said, noted, summarised or learned. The verdict tells whether it is known at all."""
+    """Find what was said, noted, summarised, learned or stands in your documents.
+
+    The verdict tells whether it is known at all."""
     if grain and set(kind or ()) - {Kind.summary}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
     now = app_.time()
+    kinds = tuple("section" if each == Kind.file else each.value for each in kind or ())
     allowed = Filter(
-        app_.scope.owner, tuple(kind or ((Kind.summary,) if grain else ())), grain=grain,
+        app_.scope.owner, kinds or (("summary",) if grain else ()), grain=grain,
         place=app_.scope.place if here else place, author=author, here=app_.scope.place,
         since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
     )  # fmt: skip
@@ -95,11 +99,13 @@ def _as_json(found: Found, explain: bool) -> dict[str, Any]:
 
 def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
-        "kind": hit.kind, "id": hit.handle, "external_id": hit.external_id,
+        "kind": "file" if hit.path else hit.kind, "id": hit.handle, "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
         "at": clock.utc(clock.at(hit.at)), "score": round(hit.score, 6), "text": hit.text,
     }  # fmt: skip
-    if hit.label:
+    if hit.path:
+        row |= {"path": hit.path, "line": hit.line, "page": hit.page}
+    elif hit.label:
         row["label"] = hit.label
     return {**row, "legs": dict(hit.legs)} if explain else row
 

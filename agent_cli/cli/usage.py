@@ -26,9 +26,10 @@ OPTIONS = {
 
 COMMANDS = {
     "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
-    "search": "Find what was said, noted, summarised or learned.",
+    "search": "Find what was said, noted, summarised, learned or stands in your documents.",
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
+    "docs": "Have files read, so that what stands in them can be found.",
     "remind": "Keep something to do: agent remind call the dentist friday 3pm.",
     "tasks": "List and change what is to be done.",
     "facts": "What is known about you.",

@@ -35,6 +35,7 @@ class Filter:
     here: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
     within: int | None = None  # the session it is asked in: facts that are true in another are not found
     grain: str | None = None  # of summaries only these: session, day, week, month, quarter or year
+    files: bool = False  # whether among sections of files, which are searched apart from all else
 
     @property
     def narrow(self) -> bool:
@@ -53,14 +54,18 @@ class Question:
     besides: int = 0  # rows that are the question itself
 
 
-def question(db: Database, query: str, besides: int = 0) -> Question:
+def question(db: Database, query: str, besides: int = 0, *, files: bool = False) -> Question:
     """Take a question apart and weigh its words. `besides`: rows that do not count, because they are the question."""
-    rows = int(db.value("select max(id) from passage") or 0)
-    words = {word: max(0, _count(db, _quoted(word), rows) - besides) for word in terms.content(query)}
-    runs = {run: max(0, _count(db, _gram_phrase(run), rows) - besides) for run in terms.runs(query)}
-    for run in [run for run, count in runs.items() if not count]:  # a whole sentence, perhaps
+    rows = size(db, files)
+
+    def count(phrase: str) -> int:
+        return max(0, _count(db, phrase, rows, files) - besides)
+
+    words = {word: count(_quoted(word)) for word in terms.content(query)}
+    runs = {run: count(_gram_phrase(run)) for run in terms.runs(query)}
+    for run in [run for run, found in runs.items() if not found]:  # a whole sentence, perhaps
         del runs[run]
-        runs |= {pair: max(0, _count(db, _gram_phrase(pair), rows) - besides) for pair in terms.telling_pairs(run)}
+        runs |= {pair: count(_gram_phrase(pair)) for pair in terms.telling_pairs(run)}
     idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
     idfs |= {run: ranking.idf(rows, min(count, rows)) for run, count in runs.items()}
     return Question(words, runs, idfs, besides)
@@ -78,7 +83,7 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
     phrases = {_quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
-    budget = max(LEAST_BUDGET, int(BUDGET * (db.value("select max(id) from passage") or 0)))
+    budget = max(LEAST_BUDGET, int(BUDGET * size(db, allowed.files)))
     kept, spent = ordered[:1], phrases[ordered[0]] if ordered else 0
     rest: list[str] = []
     for phrase in ordered[1:]:
@@ -116,7 +121,8 @@ def _best(db: Database, kept: Sequence[str], rest: Sequence[str], allowed: Filte
 
 def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:
     name = index.table(db, "words")
-    scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {name} match :match"
+    there = f"{name} match :match and {_side(allowed.files)}"
+    scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {there}"
     if not allowed.narrow:
         sql = f"{scored} order by s limit {2 * WORDS}"
     else:  # bm25() cannot stand in a join
@@ -133,16 +139,16 @@ def facts(db: Database, ids: Sequence[int]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def by_trigrams(db: Database, question: Question) -> dict[int, frozenset[str]]:
+def by_trigrams(db: Database, question: Question, *, files: bool = False) -> dict[int, frozenset[str]]:
     """Passages that hold something like a word the word index has not, with the stems of those words."""
     guessed: dict[int, frozenset[str]] = {}
     for word, count in question.words.items():
-        for id in _like(db, word, question.besides) if not count else ():
+        for id in _like(db, word, question.besides, files) if not count else ():
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
     return guessed
 
 
-def _like(db: Database, word: str, besides: int, limit: int = 20) -> list[int]:
+def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -> list[int]:
     """Passages that hold this word as a part of a longer one, or misspelt."""
     if len(word) < 3:
         return []
@@ -151,7 +157,7 @@ def _like(db: Database, word: str, besides: int, limit: int = 20) -> list[int]:
     triples = list(dict.fromkeys(_quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     half = len(triples) // 2
     whole = " AND ".join(triples)
-    sql = f"select rowid from {name} where {name} match ? limit 200"
+    sql = f"select rowid from {name} where {name} match ? and {_side(files)} limit 200"
     found = [id for (id,) in db.rows(sql, (whole,))]
     if len(found) <= besides and half >= 2:  # a slip of the pen spoils one half of a word's trigrams
         halves = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
@@ -163,19 +169,30 @@ def _like(db: Database, word: str, besides: int, limit: int = 20) -> list[int]:
     return [id for id, own, facts in texts if terms.resembles(folded, f"{own}\n{facts or ''}")][:limit]
 
 
-def _count(db: Database, match: str, rows: int) -> int:
+def size(db: Database, files: bool) -> int:
+    """How many passages there are, about; the ids tell."""
+    return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_side(files, 'id')}") or 0)
+
+
+def _side(files: bool, id: str = "rowid") -> str:
+    return f"{id} < 0" if files else f"{id} > 0"
+
+
+def _count(db: Database, match: str, rows: int, files: bool) -> int:
     """In how many of so many rows: of a common word in a large log guessed from some parts of it."""
     name = index.table(db, "words")
+    found_there = f"from {name} where {name} match ? and {_side(files)}"
     if rows <= _COUNTED:
-        return int(db.value(f"select count(*) from {name} where {name} match ?", (match,)))
-    few = int(db.value(f"select count(*) from (select 1 from {name} where {name} match ? limit {_FEW})", (match,)))
+        return int(db.value(f"select count(*) {found_there}", (match,)))
+    few = int(db.value(f"select count(*) from (select 1 {found_there} limit {_FEW})", (match,)))
     if few < _FEW:
         return few
     width = int(rows * _WINDOW)
     found = 0
     for first in range(rows // _WINDOWS - width, rows, rows // _WINDOWS):  # each quarter's end
         part = f"select count(*) from {name} where {name} match ? and rowid between ? and ?"
-        found += db.value(part, (match, first + 1, first + width))
+        ends = (-first - width, -first - 1) if files else (first + 1, first + width)
+        found += db.value(part, (match, *ends))
     return max(few, round(found / (_WINDOWS * _WINDOW)))
 
 

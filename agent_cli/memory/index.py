@@ -17,9 +17,15 @@ from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
 KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill", "d": "section"}
 LETTERS = {name: letter for letter, name in KINDS.items()}
+FILES = "d"  # passages of this kind have ids below zero: so files and talk are searched apart, by a range of ids
 
 T = TypeVar("T")
 
+# Files come last: there may be very many, and they may wait. Each half is a range of the key.
+_STALE = """select kind, row from stale where kind > 'd' union all select kind, row from stale where kind <= 'd'
+    limit ?"""
+
+_FILE_IDS = "file passages"  # how many ids below zero were given
 _EPOCH = date(1970, 1, 1)
 _BATCH = 500
 _MANY = 20_000  # passages from which a second thread pays
@@ -97,7 +103,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
     try:
         with db.write():
             names = _names(db)
-            stale = db.rows("select kind, row from stale limit ?", (limit,))
+            stale = db.rows(_STALE, (limit,))
             for letter in KINDS:
                 rows = json.dumps([row for kind, row in stale if kind == letter])
                 _remove(db, names, letter, rows)
@@ -159,6 +165,7 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         graph.rebuild(db)
         db.execute("delete from passage")
         db.execute("delete from sqlite_sequence where name = 'passage'")  # how many there are is read off the ids
+        db.execute("delete from meta where key = ?", (_FILE_IDS,))
         db.execute("delete from stale")
         db.execute(
             """insert into stale select 'm', id from message
@@ -278,7 +285,8 @@ def _names(db: Database) -> dict[str, str]:
 
 def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row]) -> None:
     """Make passages of rows, and index them."""
-    first = 1 + int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
+    last = _last(db, kind)
+    step = -1 if kind == FILES else 1
     areas: dict[tuple[str, str], int] = {}
     made: list[tuple[Any, ...]] = []
     for row, owner, place, session, author, at, offset, text, facts in sources:
@@ -293,7 +301,7 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
             grams = terms.grams(masked) or None
             made.append(
                 (
-                    first + len(made),
+                    last + step * (1 + len(made)),
                     kind,
                     row,
                     start,
@@ -323,8 +331,21 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
         columns = ", ".join(_COLUMNS[index])
         with damage.survived(db, index):
             db.execute(
-                f"insert into {name} (rowid, {columns}) select id, {columns} from passage_text where id >= ?", (first,)
+                f"""insert into {name} (rowid, {columns})
+                    select id, {columns} from passage_text where id between ? and ?""",
+                sorted((made[0][0], made[-1][0])),
             )
+    if kind == FILES:
+        db.execute(
+            "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_FILE_IDS, str(-made[-1][0]))
+        )
+
+
+def _last(db: Database, kind: str) -> int:
+    """The id that a passage was given last; none is given twice, for what was made of it goes by its id."""
+    if kind == FILES:
+        return -int(db.value("select value from meta where key = ?", (_FILE_IDS,)) or 0)
+    return int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
 
 
 def _facts(told: str) -> str:

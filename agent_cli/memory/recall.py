@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agent_cli import clock, text
-from agent_cli.memory import candidates, damage, graph, index, ranking, surroundings, terms, vectors, when
+from agent_cli.memory import candidates, damage, graph, index, ranking, scope, surroundings, terms, vectors, when
 from agent_cli.memory.candidates import Filter, Question
 from agent_cli.memory.ranking import Row, Scored
 from agent_cli.store import ids
@@ -21,6 +21,7 @@ from agent_cli.values import frozen
 
 KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
 _LONGEST = 2000  # characters of a question that count
+FILE, FILES = "section", 0.9  # of files: their kind, and the weight of the best beside what was said as fully
 RESCORED = 60  # hits of the word leg, and
 VECTORS = 15  # of the vector leg, are scored again with what stands around them; and
 NEIGHBOURED = 20  # of the word leg bring their neighbours along: of all sixty they find 0.2 points more, in 3 ms
@@ -45,10 +46,15 @@ class Hit:
     ended: float | None = None  # since when it is true no more, or
     partly: bool = False  # some of it
     period: str = ""  # what it is the summary of, as in 2026-W47
+    path: str = ""  # of a file: where it lies,
+    line: int = 0  # where in it the section begins, and
+    page: int | None = None  # on which page of a PDF
 
     @property
     def label(self) -> str:
         """What must be told beside its words, or nothing."""
+        if self.path:
+            return self.where
         told = [f"summary of {self.period}"] if self.period else []
         if self.place:
             told.append(f"true in {text.one_line(self.place, 60)}")
@@ -56,6 +62,16 @@ class Hit:
             day = clock.at(self.ended)
             told.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
         return f"({'; '.join(told)})" if told else ""
+
+    @property
+    def where(self) -> str:
+        """Of a file its path and line, as in ~/notes/router.md:14; else nothing."""
+        return scope.where(self.path, self.line, self.page) if self.path else ""
+
+    @property
+    def file(self) -> str:
+        """The same by its name alone."""
+        return self.where.rpartition("/")[2]
 
     @property
     def handle(self) -> str:
@@ -90,7 +106,44 @@ def _find(
     db: Database, query: str, allowed: Filter, now: datetime, limit: int, meaning: Meaning | None,
     among: vectors.Set | None, logged: bool,
 ) -> Found:  # fmt: skip
+    """Files are searched apart from all else, so that any number of them changes nothing of what else is found."""
     damaged = damage.noted(db)
+    vector = meaning(query) if meaning and among else None
+    said, filed = [], list[Scored]()
+    if set(allowed.kinds or index.LETTERS) - {FILE}:
+        said = _scored(db, query, allowed, now, vector, among, logged, damaged)
+    if FILE in (allowed.kinds or (FILE,)) and candidates.size(db, True):
+        files = among.files if among else None
+        filed = _scored(db, query, replace(allowed, files=True), now, vector, files, False, damaged)
+    verdict, scored = _joined(said, filed)
+    kept = _distinct(scored, limit)
+    return Found(verdict, tuple(_hit(db, each) for each in kept), tuple(dict.fromkeys(damaged)))
+
+
+def _joined(said: Sequence[Scored], filed: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
+    """Two lists as one: each score is a share of the best of its own list, and the best of files counts for less the
+    less of the question it holds."""
+    verdict = _verdict(said)
+    if not filed or (verdict != "nothing" and _verdict(filed) == "nothing"):
+        return verdict, said
+    most = said[0].coverage if said else 0.0
+    weight = FILES * min(1.0, filed[0].coverage / most) if most else 1.0
+    filed = [replace(each, score=weight * each.score, legs=_weighed(each.legs, weight)) for each in filed]
+    verdict = min((verdict, _verdict(filed)), key=("known", "maybe", "nothing").index)
+    return verdict, sorted((*said, *filed), key=lambda each: -each.score)
+
+
+def _weighed(legs: Mapping[str, float], weight: float) -> dict[str, float]:
+    """The parts of a score that has been weighed; what they lose stands apart."""
+    return {**legs, "file": (weight - 1) * sum(legs.values())} if weight < 1 else dict(legs)
+
+
+def _scored(
+    db: Database, query: str, allowed: Filter, now: datetime, vector: list[float] | None, among: vectors.Set | None,
+    logged: bool, damaged: list[str],
+) -> list[Scored]:  # fmt: skip
+    """What answers best among files, or among all else. `damaged`: to be added to."""
+    files = allowed.files
     none: list[tuple[int, float]] = []
     unguessed: dict[int, frozenset[str]] = {}
 
@@ -102,18 +155,17 @@ def _find(
             damaged.append(name)
             return otherwise
 
-    vector = meaning(query) if meaning and among else None
     near = _near(db, among, vector)
-    asked = leg("words", lambda: candidates.question(db, query, int(logged)), Question({}, {}, {}))
+    asked = leg("words", lambda: candidates.question(db, query, int(logged), files=files), Question({}, {}, {}))
     hits = leg("words", lambda: candidates.by_words(db, asked, allowed), none)
     if "words" in damaged:
         asked = candidates.unweighed(db, query)
-    guessed = leg("trigrams", lambda: candidates.by_trigrams(db, asked), unguessed)
-    then = _then(query, allowed, now)
+    guessed = leg("trigrams", lambda: candidates.by_trigrams(db, asked, files=files), unguessed)
+    then = None if files else _then(query, allowed, now)  # when a file was changed says little of what it tells
     if then:  # what was said then comes first; when nothing was, the rest may still answer
         timely = leg("words", lambda: candidates.by_words(db, asked, then), none)
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
-    sessions, average, named = _sessions(db, hits), _average(db), _named(db, query)
+    sessions, average, named = _sessions(db, hits), _average(db, files), _named(db, query)
     besides = query if logged else ""
     alone = {id for id, _ in hits[NEIGHBOURED:]}
 
@@ -123,7 +175,7 @@ def _find(
             leg("vectors", partial(_add_cosines, db, rows, among, vector), None)
         return rows
 
-    about = candidates.facts(db, graph.spotted(db, allowed.owner, query))
+    about = [] if files else candidates.facts(db, graph.spotted(db, allowed.owner, query))
     proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *about])
     rows = fetched(proposed)
     for id in about:
@@ -138,8 +190,7 @@ def _find(
     scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
     if allowed.place is None and allowed.here is not None:  # of another place: only what is clearly meant
         scored = [each for each in scored if not each.row.place or each.coverage >= KNOWN]
-    kept = _distinct(scored, limit)
-    return Found(_verdict(scored), tuple(_hit(db, each) for each in kept), tuple(dict.fromkeys(damaged)))
+    return scored
 
 
 def _then(query: str, allowed: Filter, now: datetime) -> Filter | None:
@@ -185,9 +236,12 @@ def _named(db: Database, query: str) -> frozenset[str]:
     return frozenset(name for (name,) in db.rows("select name from speaker") if asked & set(db.tokens(name)))
 
 
-def _average(db: Database) -> float:
+def _average(db: Database, files: bool) -> float:
     """The length of a passage, by the newest thousand."""
-    return float(db.value("select avg(length) from passage where id > (select max(id) from passage) - 1000") or 1.0)
+    newest = "id < 0 and id < (select min(id) from passage) + 1000"
+    if not files:
+        newest = "id > 0 and id > (select max(id) from passage) - 1000"
+    return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)
 
 
 def _mark_timely(db: Database, rows: Mapping[int, Row], then: Filter) -> None:
@@ -226,5 +280,9 @@ def _hit(db: Database, scored: Scored) -> Hit:
     row = scored.row
     outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
     period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
+    file: tuple[Any, ...] = ()
+    if row.kind == index.FILES:
+        sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
+        file = db.row(sql, (row.row,)) or ()
     return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
-               row.place, row.ended, row.partly, period or "")  # fmt: skip
+               row.place, row.ended, row.partly, period or "", *file)  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from agent_cli.text import clean
 from agent_cli.values import frozen
 
 PERSON = "person"
@@ -54,3 +55,15 @@ def _remote(config: Path) -> str:
     url = re.sub(r"^\w+://", "", url.strip())
     url = re.sub(r"^[^/@]*@", "", url)  # a name or a token before the host is nobody's business
     return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")
+
+
+def short(path: str) -> str:
+    """A path for a person: the home folder as ~."""
+    home = str(Path.home())
+    shown = f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+    return clean(shown).replace("\n", " ").replace("\t", " ")
+
+
+def where(path: str, line: int, page: int | None) -> str:
+    """A place in a file, as in ~/notes/router.md:14."""
+    return f"{short(path)}, page {page}" if page else f"{short(path)}:{line}"

@@ -39,7 +39,7 @@ def named(
     if not topic:
         found["summary"] = set()  # it goes with the messages it was made from
     for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
-        found[kind].add(id)
+        found.setdefault(kind, set()).add(id)
     rows = {kind: tuple(sorted(found[kind])) for kind in _SAYS}
     said = rows["message"], rows["note"], rows["fact"]
     if not topic:

@@ -9,7 +9,7 @@ import json
 import random
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from agent_cli.memory import damage
 from agent_cli.store.db import Database, IndexDamaged
@@ -31,14 +31,20 @@ class Set:
     identity: str
     dimension: int
     floor: float = 0.15
+    part: str = ""  # "f": those of files, in tables of their own, or they would crowd out the nearest of all else
 
     @property
     def bits(self) -> str:
-        return f"bits_{self.number}"
+        return f"bits_{self.number}{self.part}"
 
     @property
     def table(self) -> str:
-        return f"vectors_{self.number}"
+        return f"vectors_{self.number}{self.part}"
+
+    @property
+    def files(self) -> "Set":
+        """The vectors of sections of files, by the same embedder; there are tables of them only where there is one."""
+        return replace(self, part="f")
 
 
 def current(db: Database) -> Set | None:
@@ -52,12 +58,16 @@ def filling(db: Database) -> Set | None:
 
 
 def count(db: Database, among: Set) -> int:
-    return int(db.value(f"select count(*) from {among.table}"))
+    parts = [among, among.files] if _there(db, among.files) else [among]
+    return sum(int(db.value(f"select count(*) from {each.table}")) for each in parts)
 
 
 def missing(db: Database, among: Set) -> int:
     """How many passages the set has not looked at."""
-    return int(db.value("select count(*) from passage where id > ?", (_mark(db, among) or 0,)))
+    marks = _mark(db, among) or 0, -(_mark(db, among.files) or 0)
+    return int(
+        db.value("select (select count(*) from passage where id > ?) + count(*) from passage where id < ?", marks)
+    )
 
 
 def begin(db: Database, identity: str, dimension: int, floor: float, key: str = "vectors") -> Set:
@@ -69,11 +79,24 @@ def begin(db: Database, identity: str, dimension: int, floor: float, key: str = 
         number = 1 + int(db.value("select value from meta where key = 'vector sets'") or 0)
         db.execute("insert into meta values ('vector sets', ?1) on conflict do update set value = ?1", (str(number),))
         made = Set(number, identity, dimension, floor)
-        db.execute(f"create virtual table {made.bits} using vec0(e bit[{8 * -(-dimension // 8)}])")
-        db.execute(f"create table {made.table} (id integer primary key, e blob not null) strict")
+        _make(db, made)
         _store(db, key, made)
-        db.execute("insert into meta values (?, '0') on conflict do update set value = '0'", (f"embedded {number}",))
     return made
+
+
+def _make(db: Database, made: Set) -> None:
+    db.execute(f"create virtual table {made.bits} using vec0(e bit[{8 * -(-made.dimension // 8)}])")
+    db.execute(f"create table {made.table} (id integer primary key, e blob not null) strict")
+    db.execute("insert into meta values (?, '0') on conflict do update set value = '0'", (_key(made),))
+
+
+def _there(db: Database, part: Set) -> bool:
+    """Whether the set has vectors of files."""
+    return bool(db.value("select 1 from meta where key = ?", (_key(part),)))
+
+
+def _key(of: Set) -> str:
+    return f"embedded {of.number}{of.part}"
 
 
 def swap(db: Database) -> None:
@@ -109,9 +132,19 @@ def abandon(db: Database) -> None:
 
 
 def fill(db: Database, into: Set, embed: Embed, limit: int = 256) -> int:
-    """Embed the next passages of a set; returns how many were looked at, 0 when it is whole, gone or damaged."""
+    """Embed the next passages of a set; returns how many were looked at, 0 when it is whole, gone or damaged.
+
+    Those of files come last: there may be very many.
+    """
+    return _fill(db, into, embed, limit) or (0 if into.part else _fill(db, into.files, embed, limit))
+
+
+def _fill(db: Database, into: Set, embed: Embed, limit: int) -> int:
     mark = _mark(db, into)
-    rows = db.rows("select id, own from passage_text where id > ? order by id limit ?", (mark, limit))
+    if mark is None:
+        return 0
+    side = ("id < -?", "id desc") if into.part else ("id > ?", "id")
+    rows = db.rows(f"select id, own from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
     if not rows:
         return 0
     made = embed([text for _, text in rows])
@@ -119,11 +152,14 @@ def fill(db: Database, into: Set, embed: Embed, limit: int = 256) -> int:
         now = _mark(db, into)
         if now != mark:  # another program has made these meanwhile, or dropped the set
             return 0 if now is None else len(rows)
-        still = {id for (id,) in db.rows("select id from passage where id between ? and ?", (rows[0][0], rows[-1][0]))}
+        ends = sorted((rows[0][0], rows[-1][0]))
+        still = {id for (id,) in db.rows("select id from passage where id between ? and ?", ends)}
+        if into.part and not _there(db, into):
+            _make(db, into)
         for (id, _), vector in zip(rows, made, strict=True):
             if vector is not None and id in still:
                 put(db, into, id, vector)
-        db.execute("update meta set value = ? where key = ?", (str(rows[-1][0]), f"embedded {into.number}"))
+        db.execute("update meta set value = ? where key = ?", (str(abs(rows[-1][0])), _key(into)))
         return len(rows)
     return 0
 
@@ -135,15 +171,18 @@ def put(db: Database, into: Set, id: int, vector: Sequence[float]) -> None:
 
 def erase(db: Database, ids: Sequence[int]) -> None:
     """Take passages out of every set. Runs in the caller's transaction."""
-    for each in (_stored(db, "vectors"), filling(db)):
-        if each:
-            for id in ids:
+    for whole in filter(None, (_stored(db, "vectors"), filling(db))):
+        for each in (whole, whole.files):
+            mine = [id for id in ids if (id < 0) == bool(each.part)]
+            for id in mine if mine and (not each.part or _there(db, each)) else ():
                 db.execute(f"delete from {each.bits} where rowid = ?", (id,))
                 db.execute(f"delete from {each.table} where id = ?", (id,))
 
 
 def nearest(db: Database, among: Set, query: Sequence[float], limit: int) -> list[tuple[int, float]]:
     """(passage, cosine) of the nearest, best first."""
+    if among.part and not _there(db, among):
+        return []
     bits = _bits(query)
     rows = db.value(
         f"""select json_group_array(json_array(v.rowid, {_COSINE.format(":small")})) from
@@ -156,6 +195,8 @@ def nearest(db: Database, among: Set, query: Sequence[float], limit: int) -> lis
 
 def cosines(db: Database, among: Set, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:
     """The cosine of each of some passages to the query."""
+    if among.part and not _there(db, among):
+        return {}
     rows = db.value(
         f"""select json_group_array(json_array(f.id, {_COSINE.format("?")}))
             from json_each(?) c cross join {among.table} f on f.id = c.value""",
@@ -212,14 +253,17 @@ def _store(db: Database, key: str, made: Set) -> None:
 
 
 def _mark(db: Database, among: Set) -> int | None:
-    """The last passage a set has looked at; None when the set is gone."""
-    told = db.value("select value from meta where key = ?", (f"embedded {among.number}",))
+    """The last passage a set has looked at, of files without its sign; None when the set is gone."""
+    told = db.value("select value from meta where key = ?", (_key(among),))
+    if told is None and among.part:  # nothing of files has been looked at, while there is a set
+        told = db.value("select '0' from meta where key = ?", (f"embedded {among.number}",))
     return None if told is None else int(told)
 
 
 def _drop(db: Database, old: Set) -> None:
-    db.execute("delete from meta where key = ?", (f"embedded {old.number}",))
-    for table in (old.bits, old.table):
+    made = [old, old.files] if _there(db, old.files) else [old]
+    db.many("delete from meta where key = ?", [(_key(each),) for each in made])
+    for table in (table for each in made for table in (each.bits, each.table)):
         try:
             with db.derived(), db.write():
                 db.execute(f"drop table if exists {table}")

@@ -25,6 +25,7 @@ from agent_cli.memory import (
 from agent_cli.memory.candidates import Filter
 from agent_cli.repl import (
     answer_commands,
+    document_commands,
     exchange_commands,
     fact_commands,
     greeting,
@@ -76,7 +77,7 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 _ON_THE_FILE = {
-    "/close", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/remind", "/rename",
+    "/close", "/docs", "/doctor", "/editor", "/facts", "/forget", "/note", "/notes", "/remember", "/remind", "/rename",
     "/resume", "/review", "/sessions", "/skills", "/summary", "/tasks",
 }  # fmt: skip
 
@@ -227,7 +228,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
 
 @command("/search WORDS")
 def search(conversation: Conversation, argument: str) -> Result:
-    """Find what was said, noted, summarised or learned."""
+    """Find what was said, noted, summarised, learned or stands in your documents."""
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
@@ -254,6 +255,7 @@ command("/update")(fact_commands.update)
 command("/facts [WORDS]")(fact_commands.facts_)
 command("/review")(fact_commands.review_)
 command("/skills [NAME]", completes=("skill",))(skill_commands.skills_)
+command("/docs [add PATH|sync|rm PATH]", completes=("documents",))(document_commands.docs)
 command("/summary [PERIOD]", completes=("period",))(summary_commands.summary)
 command("/remind TEXT WHEN")(task_commands.remind)
 command("/tasks [done|… ID]", completes=("task",))(task_commands.tasks_)

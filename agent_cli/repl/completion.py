@@ -166,6 +166,17 @@ def _periods(app: App, told: str) -> Iterator[Offer]:
             yield Offer(key, "", len(told))
 
 
+def _documents(app: App, told: str) -> Iterator[Offer]:
+    """What /docs does, then a path."""
+    verb, blank, path = told.partition(" ")
+    if blank:
+        yield from _paths(path.removeprefix('"'), quoted=path.startswith('"')) if verb in ("add", "rm") else ()
+        return
+    for name in ("add", "rm", "sync"):
+        if name.startswith(verb):
+            yield Offer(name, "", len(verb))
+
+
 def _tasks(app: App, told: str) -> Iterator[Offer]:
     """What can be done with a task, then which."""
     if " " in told:
@@ -186,5 +197,6 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "model": _models,
     "setting": _settings,
     "period": _periods,
+    "documents": _documents,
     "file": lambda app, told: _paths(told),
 }

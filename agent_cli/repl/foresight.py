@@ -144,4 +144,6 @@ def foreseen(app: App, db: Database, session: int | None, draft: str) -> tuple[F
     here = ToolContext(db, session or 0, app.scope, app.time)
     seen = context.visible(db, session, app.window) if session else []
     used, _ = recollect.chosen(here, draft, seen, logged=False)
-    return tuple(Foreseen(hit.kind, hit.id, f"{hit.handle} {one_line(hit.text, _WORDS)}") for hit, _ in used[:_SHOWN])
+    return tuple(
+        Foreseen(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _WORDS)}") for hit, _ in used[:_SHOWN]
+    )

@@ -11,9 +11,15 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"]
+Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact", "file"]
 _AROUND = 3  # messages that are shown before one and after it
-_KINDS: dict[str, tuple[str, ...]] = {"any": (), "working": ("message",), "note": ("note",), "fact": ("fact",)}
+_KINDS: dict[str, tuple[str, ...]] = {
+    "any": (),
+    "working": ("message",),
+    "note": ("note",),
+    "fact": ("fact",),
+    "file": ("section",),
+}
 
 
 @tool(risk="session")
@@ -68,7 +74,7 @@ def search_memory(
     max_days_ago: int = 0,
     max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes and facts: snippets, each with its handle."""
+    """Search earlier sessions, notes, facts and files: snippets, each with its handle."""
     now = context.time()
     allowed = Filter(
         context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,

@@ -1,0 +1,155 @@
+"""`agent docs`: files of yours that are read, so that what stands in them can be found."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli.agent.desk import INDEX
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.cli.progress import Line
+from agent_cli.cli.run import Run
+from agent_cli.errors import Cancelled, UsageError
+from agent_cli.memory import document_files, document_sync, documents, index
+from agent_cli.memory.documents import Section
+from agent_cli.memory.scope import short
+from agent_cli.store import ids, jobs
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
+    help="Have files read, so that what stands in them can be found: text, Markdown, HTML, PDF, source code.",
+)  # fmt: skip
+
+_BESIDE = 300  # characters that are shown of the sections beside one
+
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH|GLOB…", help="Files, folders, or globs such as 'notes/**/*.md'.")
+]
+
+
+@app.command()
+def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
+    """Have files, folders or globs read, now and whenever they change. The files stay where they are.
+
+    Of a folder all is read but hidden files and folders, node_modules, __pycache__, environments of Python, caches
+    marked by a CACHEDIR.TAG, and links that lead out of it. A .gitignore is not looked at: what it names is read too,
+    unless you take it out (agent docs rm). Files of more than 20 MB and what is no text are listed with the reason
+    (agent docs list --failed). HTML and PDF need: pip install 'agent-cli[documents]'
+    """
+    app_ = context.obj.app()
+    patterns = [_there(told) for told in paths]
+    for pattern in patterns:
+        documents.add(app_.db, app_.scope, pattern, app_.time)
+    _sync(context.obj, app_, patterns, as_json)
+
+
+@app.command()
+def sync(context: typer.Context, as_json: AsJson = False) -> None:
+    """Look at all files again: new, changed, moved and deleted ones. Ctrl-C stops it, and the next goes on there."""
+    app_ = context.obj.app()
+    if not documents.collections(app_.db, app_.scope.owner):
+        raise UsageError("no documents were added yet: agent docs add PATH")
+    _sync(context.obj, app_, None, as_json)
+
+
+@app.command("list")
+def list_(
+    context: typer.Context, as_json: AsJson = False,
+    files: Annotated[bool, typer.Option("--files", help="Every file.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Files that could not be read, and why.")] = False,
+) -> None:  # fmt: skip
+    """List what was added, with how many files and sections it has."""
+    app_ = context.obj.app()
+    owner = app_.scope.owner
+    if files or failed:
+        rows = documents.files(app_.db, owner, failed=failed)
+        told = [{**row, "path": short(row["path"])} for row in rows]
+        columns = ("path", "error") if failed else ("first", "sections", "path", "error")
+    else:
+        rows = documents.listing(app_.db, owner)
+        told = [_collection(row) for row in rows]
+        columns = ("pattern", "told")
+    if as_json:
+        output.put(rows)
+        return
+    output.listing(told, columns, as_json=False)
+    if not rows:
+        output.note("every file could be read" if failed else "no documents were added yet: agent docs add PATH")
+
+
+@app.command()
+def show(
+    context: typer.Context, handle: Annotated[str, typer.Argument(help="As in d12.")], as_json: AsJson = False
+) -> None:
+    """Show a section with its file and line, and what stands before and after it."""
+    app_ = context.obj.app()
+    section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
+    around = documents.around(app_.db, section)
+    if as_json:
+        output.put({**section.described(), "around": [each.described() for each in around if each.id != section.id]})
+        return
+    output.say(f"{section.handle}  {section.where}{f'  {section.heading}' if section.heading else ''}")
+    for each in around:
+        output.say(f"\n{each.text}" if each.id == section.id else f"\n{_beside(each, section)}")
+
+
+@app.command()
+def rm(context: typer.Context, paths: Paths) -> None:
+    """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
+    app_ = context.obj.app()
+    for told in paths:
+        pattern = document_files.absolute(told, os.getcwd())
+        many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
+        if condense:
+            for _ in index.condense(app_.db):
+                pass
+        files = "1 file is" if many == 1 else f"{many} files are"
+        output.say(f"{short(pattern)}: {files} out of memory; on the disk nothing changed")
+
+
+def _there(told: str) -> str:
+    """As it is kept. Raises UsageError where there is no such file, and nothing a glob could be of."""
+    pattern = document_files.absolute(told, os.getcwd())
+    if not told.strip() or not Path(document_files.base(pattern)).exists():
+        raise UsageError(f"there is no file or folder {told!r}")
+    return pattern
+
+
+def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
+    tally = document_sync.Tally()
+    try:
+        with Line(run.quiet) as line:
+            for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
+                line.show(step)
+            for done, total in app_.catching_up(app_.db) if tally.anything else ():
+                line.show(f"meaning: {done} of {total} sections")
+    except KeyboardInterrupt:
+        raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
+    for kept in tally.kept:
+        output.note(kept)
+    if tally.anything:
+        jobs.add(app_.db, INDEX, "all", app_.time())  # which merges what came in
+    if as_json:
+        output.put(tally.described())
+    else:
+        output.say(tally.sentence())
+
+
+def _collection(row: dict[str, Any]) -> dict[str, Any]:
+    told = [f"{row['files']} files", f"{row['sections']} sections"]
+    told += [f"{row['failed']} not readable"] if row["failed"] else []
+    told += [f"{row['left_out']} taken out"] if row["left_out"] else []
+    told.append(f"looked at {row['synced_at'][:16].replace('T', ' ')} UTC" if row["synced_at"] else "not read yet")
+    return {"pattern": short(row["pattern"]), "told": ", ".join(told)}
+
+
+def _beside(each: Section, shown: Section) -> str:
+    """The end of what stands before, the beginning of what stands after."""
+    if len(each.text) <= _BESIDE:
+        cut = each.text
+    else:
+        cut = f"… {each.text[-_BESIDE:]}" if each.position < shown.position else f"{each.text[:_BESIDE]} …"
+    return f"({each.handle}, line {each.line}) {cut}"

@@ -1,0 +1,239 @@
+"""The text of a file: whatever it is written in, as blocks that know where they stand.
+
+What cannot be read is told as a sentence (Unread) that stands in the list of documents; nothing here touches the
+database. HTML and PDF need libraries of an extra, imported when such a file comes.
+"""
+
+import codecs
+import os
+import re
+import stat
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from agent_cli.text import Pattern, whole
+from agent_cli.values import frozen
+
+LARGEST = 20_000_000  # bytes of a file
+_SNIFFED = 8192
+_EXTRA = "install it with: pip install 'agent-cli[documents]'"
+UNREADABLE, NEEDS = "it cannot be read", "it needs a package that is missing"  # errors that may pass by themselves
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_MARKDOWN = _set(".md .markdown .mdown .mdx .mkd .qmd .rmd")
+_HTML = _set(".html .htm .xhtml")
+_CODE = _set(
+    """.py .pyi .pyx .js .jsx .mjs .cjs .ts .tsx .java .kt .kts .scala .go .rs .c .h .cc .cpp .cxx .hpp .hh .cs .swift
+    .m .mm .rb .php .pl .pm .lua .r .jl .sh .bash .zsh .fish .ps1 .sql .hs .ml .ex .exs .erl .clj .dart .zig .nim .vue
+    .svelte .proto .tf .groovy .gradle .el .lisp"""
+)
+_NO_TEXT = _set(
+    """.png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .psd .mp3 .m4a .wav .flac .ogg .opus .mp4 .mkv .avi
+    .mov .webm .zip .gz .bz2 .xz .zst .7z .rar .tar .tgz .jar .whl .deb .rpm .dmg .iso .exe .dll .so .dylib .a .o .bin
+    .class .pyc .pyo .wasm .ttf .otf .woff .woff2 .sqlite .sqlite3 .db .parquet .npy .npz .pkl .doc .docx .xls .xlsx
+    .ppt .pptx .odt .ods .odp .epub .mobi .key .pages .numbers"""
+)
+_MARKS = (  # the longest first: that of UTF-32 begins like that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+_TOLD = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
+_SKIPPED = _set("script style template noscript svg head")
+_BLOCKS = _set(
+    """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
+    h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
+)
+_GAP = Pattern(r"\n(?:[ \t\f\v\xa0]*\n)+")
+
+
+class Unread(Exception):
+    """Why nothing of a file can be found, as a sentence without the file's name."""
+
+
+@frozen
+class Block:
+    """A paragraph, a heading (`level` from 1), a fence, a definition. `name`: what it defines."""
+
+    line: int
+    text: str
+    level: int = 0
+    page: int | None = None
+    whole: bool = False  # it is not to be cut
+    name: str = ""
+
+
+@frozen
+class Raw:
+    """A file as it was found."""
+
+    size: int
+    changed_ns: int
+    hash: str
+    data: bytes
+
+
+def kind(path: str) -> str:
+    """markdown, html, pdf, code or plain, by the end of its name."""
+    end = os.path.splitext(path)[1].lower()
+    if end == ".pdf":
+        return "pdf"
+    return "markdown" if end in _MARKDOWN else "html" if end in _HTML else "code" if end in _CODE else "plain"
+
+
+def read(path: str) -> Raw:
+    """The bytes of a file that may hold text. Raises Unread."""
+    end = os.path.splitext(path)[1].lower()
+    if end in _NO_TEXT:
+        raise Unread(f"it is no text: {end} files are not read")
+    try:
+        # A pipe that stands there instead would be waited for.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise Unread("it is no file")
+            if found.st_size > LARGEST:
+                raise Unread(f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {LARGEST // 10**6} are read")
+            data = file.read(_SNIFFED)
+            if end != ".pdf" and _binary(data):
+                raise Unread("it is no text but binary")
+            data += file.read(LARGEST - len(data) + 1)
+    except OSError as error:
+        raise Unread(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error
+    import hashlib  # 3 ms, and the start of a conversation reads no file
+
+    return Raw(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
+
+
+def passes(error: str) -> bool:
+    """Whether what kept a file from being read may be gone although the file is the same."""
+    return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and all(map(find_spec, ("bs4", "pypdf"))))
+
+
+def decode(data: bytes) -> str:
+    """Text in whatever encoding: by its mark, as UTF-8, as the file itself tells, else as Windows wrote it."""
+    mark = next((name for begin, name in _MARKS if data.startswith(begin)), None)
+    told = re.search(_TOLD, data[:1024])
+    wide = _wide(data[:_SNIFFED])
+    for name in (mark, wide, "utf-8", told and told[1].decode("ascii"), "cp1252", "latin-1"):
+        try:
+            text = data.decode(name) if name else None
+        except (LookupError, ValueError):  # no such encoding, or not in it
+            continue
+        if text is not None:
+            return whole(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
+    return ""
+
+
+def html(data: bytes) -> tuple[str, list[Block]]:
+    """The title and the blocks of a page. Raises Unread where the library is missing."""
+    try:
+        from bs4 import BeautifulSoup  # an extra
+        from bs4.element import NavigableString
+    except ImportError as error:
+        raise Unread(f"{NEEDS}, beautifulsoup4: {_EXTRA}") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of XML, of a text that is like a file's name, …
+        try:
+            soup = BeautifulSoup(decode(data), "html.parser")
+        except (RecursionError, AssertionError, ValueError) as error:
+            raise Unread("it cannot be taken apart as HTML") from error
+    title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    found: list[tuple[Any, list[str]]] = []
+    for piece in soup.descendants:
+        if type(piece) is NavigableString and (block := _block_of(piece)) is not None:
+            if not found or found[-1][0] is not block:
+                found.append((block, []))
+            found[-1][1].append(str(piece))
+    return title, [made for tag, pieces in found if (made := _made(tag, pieces)).text]
+
+
+def pdf(data: bytes) -> tuple[str, list[Block]]:
+    """The title and the paragraphs of a PDF, each with its page. Raises Unread."""
+    try:
+        import pypdf  # an extra
+    except ImportError as error:
+        raise Unread(f"{NEEDS}, pypdf: {_EXTRA}") from error
+    import io
+    import logging  # with pypdf, which logs what it finds odd on standard error
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader = pypdf.PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not _opens(reader):
+                raise Unread("it is encrypted: save it once without a password, and add that")
+            pages = [(number, page.extract_text() or "") for number, page in enumerate(reader.pages, 1)]
+            title = str((reader.metadata.title if reader.metadata else "") or "").strip()
+    except Unread:
+        raise
+    except Exception as error:  # a parser of a wild format raises whatever there is
+        raise Unread(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
+    blocks = [block for number, words in pages for block in paragraphs(whole(words.replace("\0", " ")), number)]
+    if not blocks:
+        raise Unread("it holds no text: a scanned PDF has to go through OCR first")
+    return whole(title), blocks
+
+
+def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:
+    """What blank lines part, with the lines on which they begin."""
+    start, line = 0, first
+    for gap in _GAP.finditer(text):
+        yield from _paragraph(text[start : gap.start()], line, page)
+        line += text.count("\n", start, gap.end())
+        start = gap.end()
+    yield from _paragraph(text[start:], line, page)
+
+
+def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
+    begun = text.lstrip("\n")
+    if begun.strip():
+        yield Block(line + len(text) - len(begun), begun.rstrip(), page=page)
+
+
+def _opens(reader: Any) -> bool:
+    """Whether no password is needed after all; without the package for it, it is as if one were."""
+    try:
+        return bool(reader.decrypt(""))
+    except Exception:
+        return False
+
+
+def _binary(data: bytes) -> bool:
+    return b"\0" in data and not _wide(data) and not any(data.startswith(mark) for mark, _ in _MARKS)
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 without a mark: nearly every other byte is zero."""
+    half = len(data) // 2
+    if half >= 4 and b"\0" in data:
+        if data[1::2].count(0) > 0.7 * half and data[::2].count(0) < 0.05 * half:
+            return "utf-16-le"
+        if data[::2].count(0) > 0.7 * half and data[1::2].count(0) < 0.05 * half:
+            return "utf-16-be"
+    return None
+
+
+def _block_of(piece: Any) -> Any:
+    """The block a text stands in; None where nobody would see it."""
+    block = None
+    for parent in piece.parents:
+        if parent.name in _SKIPPED or "hidden" in parent.attrs:
+            return None
+        if block is None and parent.name in _BLOCKS:
+            block = parent
+    return block or piece.parent
+
+
+def _made(tag: Any, pieces: Sequence[str]) -> Block:
+    words = "".join(pieces)
+    if tag.name == "pre":
+        return Block(tag.sourceline or 1, words.strip("\n").rstrip(), whole=True)
+    level = int(tag.name[1]) if re.fullmatch("h[1-6]", tag.name or "") else 0
+    return Block(tag.sourceline or 1, " ".join(words.split()), level)
