@@ -98,8 +98,8 @@ def _runs(program: Program, server: OllamaServer) -> Mapping[str, Callable[[], f
         "python -I -c pass": lambda: _ended([sys.executable, "-I", "-c", "pass"]),
         "agent --version": lambda: _ended([*program.command, "--version"]),
         "agent --help": lambda: _ended([*program.command, "--help"]),
-        "agent ask, model named, until the request arrives": lambda: _asked(program, server, CHAT.name),
-        "agent ask, model auto, until the request arrives": lambda: _asked(program, server, "auto"),
+        "agent ask, model named, until the request arrives": lambda: wired(program, server, CHAT.name),
+        "agent ask, model auto, until the request arrives": lambda: wired(program, server, "auto"),
         "agent, until the prompt stands": lambda: prompted(program),
     }
 
@@ -132,7 +132,7 @@ def _ended(command: list[str]) -> float:
     return time.perf_counter() - began
 
 
-def _asked(program: Program, server: OllamaServer, model: str) -> float:
+def wired(program: Program, server: OllamaServer, model: str) -> float:
     before = len(server.requests)
     began = time.monotonic()
     asking = program.start("ask", "hello", env={"AGENT_MODEL": model}, stdin=subprocess.DEVNULL)
