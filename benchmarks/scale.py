@@ -22,7 +22,7 @@ import numpy as np
 
 from agent_cli.agent.meaning import Meaning
 from agent_cli.errors import ModelUnavailable
-from agent_cli.memory import vectors
+from agent_cli.memory import summaries, summarising, vectors
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from benchmarks.recall import DIMENSION, PORTION, World
@@ -46,6 +46,7 @@ def run(options: Sequence[str] = ()) -> bool:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scale")
     parser.add_argument("--rows", type=int, default=ROWS, help="how many messages")
     parser.add_argument("--file", type=Path, help="where the file is kept, or is already")
+    parser.add_argument("--retention", action="store_true", help="also have all of it grow old and go")
     told = parser.parse_args(options)
     with tempfile.TemporaryDirectory() as folder, OllamaServer([CHAT, EMBEDDER], strict=False) as server:
         server.answer = lambda body: reply("hello")
@@ -59,6 +60,8 @@ def run(options: Sequence[str] = ()) -> bool:
                 shutil.copyfile(program.db, told.file)
         met = _waited(program, server)
         _kept(program)
+        if told.retention:
+            _aged(program)
     return met
 
 
@@ -130,6 +133,26 @@ def _kept(program: Program) -> None:
         _told(f"agent {' '.join(words)}", _ran(program, *words))
     program.env["OLLAMA_HOST"] = "127.0.0.1:9"  # vectors are not made anew: that takes as long as the embedder does
     _told("agent index rebuild, words alone", _ran(program, "index", "rebuild", code=ModelUnavailable.exit_code))
+
+
+def _aged(program: Program) -> None:
+    """Summarise what was imported, without a model, and let what is old go."""
+    db = file.open_file(program.db, datetime.now(UTC), print)
+    began = time.perf_counter()
+    for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
+        words = summarising.transcript(db, session, 20_000)
+        made = summarising.make(db, session, summarising.extract(words), summaries.EXTRACT, "")
+        if made:
+            summaries.keep_session(db, session, made, lambda: datetime.now(UTC))
+    db.close()
+    print(f"  {'a summary of each session, in one process':<44} {time.perf_counter() - began:,.1f} s")
+    program.env["AGENT_MODEL"] = "offline"
+    _told("agent summaries rebuild --all", _ran(program, "summaries", "rebuild", "--all"))
+    _ran(program, "config", "set", "retention.preset", "short")
+    before = _value(program, "select count(*) from message")
+    took = _ran(program, "retention", "apply", "--yes")
+    gone = before - _value(program, "select count(*) from message")
+    _told("agent retention apply --yes", took, f"{gone:,} of {before:,} messages went")
 
 
 def _ran(program: Program, *words: object, code: int = 0) -> Ended:
