@@ -9,6 +9,7 @@ import argparse
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from agent_cli.memory import summaries, summarising, vectors
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from benchmarks.recall import DIMENSION, PORTION, World
-from benchmarks.startup import Series, prompted, wired
+from benchmarks.startup import BARE, Series, ended, prompted, wired
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server.script import reply
 from tests.ollama_server.server import OllamaServer
@@ -103,8 +104,10 @@ def _numbered(ids: range, drawn: Any) -> list[tuple[int, bytes]]:
 def _waited(program: Program, server: OllamaServer) -> bool:
     """What a person waits for each day."""
     prompted(program)
+    bare = Series([1000 * ended([sys.executable, "-c", "pass"]) for _ in range(RUNS)])
     start = Series([1000 * prompted(program) for _ in range(RUNS)])
     ask = Series([1000 * wired(program, server, CHAT.name) for _ in range(RUNS)])
+    print(f"  {BARE:<44} p50 {bare.median:,.0f} p95 {bare.p95:,.0f} ms  the yardstick")
     print(f"  {'agent, until the prompt stands':<44} p50 {start.median:,.0f} p95 {start.p95:,.0f} ms  ≤ {START}")
     print(f"  {'agent ask, until the request arrives':<44} p50 {ask.median:,.0f} p95 {ask.p95:,.0f} ms  ≤ {ASK}")
     for profile in ("common", "mixed", "rare"):
