@@ -44,8 +44,10 @@ def ours(lines):
     for line in lines:
         words = shlex.split(line.replace("ExecStart=", ""), comments=True)
         at = next((n for n, word in enumerate(words) if Path(word).name == "agent"), None)
-        if at is not None and words[at + 1] not in NOT_YET and "systemctl" not in words:
-            yield words[at + 1 :]
+        rest = words[at + 1 :] if at is not None else []
+        rest = rest[2:] if rest[:1] == ["--db"] else rest
+        if rest and rest[0] not in NOT_YET:
+            yield rest
 
 
 def known(words):
