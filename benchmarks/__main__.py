@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, documents, facts, recall, startup, stream, typing, window, years
+from benchmarks import crash, crowd, documents, facts, recall, scale, startup, stream, typing, window, years
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
@@ -12,6 +12,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
     "documents": lambda options: documents.run(),
+    "scale": scale.run,
     "facts": facts.run,
     "typing": typing.run,
     "window": lambda options: window.run(),
@@ -26,8 +27,8 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    if options and names not in (["recall"], ["facts"], ["typing"]):
-        told = "options belong to recall, facts or typing, named alone: python -m benchmarks recall --rows 10000"
+    if options and names not in (["recall"], ["facts"], ["scale"], ["typing"]):
+        told = "options belong to recall, facts, scale or typing, named alone: python -m benchmarks recall --rows 10000"
         print(told, file=sys.stderr)
         return 2
     met = [BENCHMARKS[name](options) for name in names or BENCHMARKS]

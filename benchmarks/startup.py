@@ -94,12 +94,12 @@ def _lines() -> Iterator[str]:
 def _runs(program: Program, server: OllamaServer) -> Mapping[str, Callable[[], float]]:
     """By name, what runs a command once and gives its seconds."""
     return {
-        BARE: lambda: _ended([sys.executable, "-c", "pass"]),
-        "python -I -c pass": lambda: _ended([sys.executable, "-I", "-c", "pass"]),
-        "agent --version": lambda: _ended([*program.command, "--version"]),
-        "agent --help": lambda: _ended([*program.command, "--help"]),
-        "agent ask, model named, until the request arrives": lambda: _asked(program, server, CHAT.name),
-        "agent ask, model auto, until the request arrives": lambda: _asked(program, server, "auto"),
+        BARE: lambda: ended([sys.executable, "-c", "pass"]),
+        "python -I -c pass": lambda: ended([sys.executable, "-I", "-c", "pass"]),
+        "agent --version": lambda: ended([*program.command, "--version"]),
+        "agent --help": lambda: ended([*program.command, "--help"]),
+        "agent ask, model named, until the request arrives": lambda: wired(program, server, CHAT.name),
+        "agent ask, model auto, until the request arrives": lambda: wired(program, server, "auto"),
         "agent, until the prompt stands": lambda: prompted(program),
     }
 
@@ -126,13 +126,13 @@ def _cpu() -> Iterator[list[float]]:
     used += [after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime]
 
 
-def _ended(command: list[str]) -> float:
+def ended(command: list[str]) -> float:
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began
 
 
-def _asked(program: Program, server: OllamaServer, model: str) -> float:
+def wired(program: Program, server: OllamaServer, model: str) -> float:
     before = len(server.requests)
     began = time.monotonic()
     asking = program.start("ask", "hello", env={"AGENT_MODEL": model}, stdin=subprocess.DEVNULL)

@@ -12,20 +12,19 @@ for its source, mcp.SERVER) are not checked.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
-from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
+from agent_cli.text import Pattern
 from agent_cli.tools.tool import Tool
 from agent_cli.values import frozen
 
 _SOURCE = "source:"
-_MCP_SOURCE = re.compile(r"mcp\.[\w-]+", re.ASCII)
-_MCP_TOOL = re.compile(r"[\w-]+__[\w-]+", re.ASCII)
-_ARGUMENT = re.compile(r"\s+(\w+)=")
-_GLOB = re.compile(r"[*?\[]")
+_MCP_SOURCE = Pattern(r"mcp\.[\w-]+", re.ASCII)
+_MCP_TOOL = Pattern(r"[\w-]+__[\w-]+", re.ASCII)
+_ARGUMENT = Pattern(r"\s+(\w+)=")
+_GLOB = Pattern(r"[*?\[]")
 
 
 @frozen
@@ -114,6 +113,8 @@ def _fits_loosely(glob: str, value: str) -> bool:
 
 
 def _folded(words: str) -> str:
+    import unicodedata  # like fnmatch only where there are rules: 3 ms
+
     return unicodedata.normalize("NFC", words).casefold()
 
 
@@ -123,7 +124,7 @@ def _paths(glob: str) -> list[str]:
         return []
     try:
         whole = str(Path(glob).expanduser())
-        plain = _GLOB.split(whole, maxsplit=1)[0]
+        plain = _GLOB.split(whole)[0]
         folder = plain if plain == whole else plain.rpartition("/")[0]
         return [whole, str(Path(folder or "/").resolve()).rstrip("/") + whole[len(folder) :]]
     except (OSError, RuntimeError, ValueError):  # no such home, links in a circle, a NUL
@@ -133,5 +134,7 @@ def _paths(glob: str) -> list[str]:
 @cache
 def _pattern(glob: str) -> re.Pattern[str]:
     """All below a folder is meant with the folder itself: who may read in it may list it, and the other way round."""
+    from fnmatch import translate
+
     below = translate(glob)
     return re.compile(f"{translate(glob[:-2])}|{below}" if glob[:1] in ("/", "~") and glob.endswith("/*") else below)

@@ -23,7 +23,10 @@ OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of wh
 
 @frozen
 class Receipt:
-    """What the files hold. `held_up`: another process reads what the journal held before."""
+    """What the files hold. `held_up`: another process reads what the journal held before.
+
+    `replica`: a folder of Litestream, which copies every change and lets nobody empty the journal while it runs.
+    """
 
     traces: int
     pieces: int  # looked for
@@ -32,16 +35,17 @@ class Receipt:
     unclean: int = 0  # free pages that hold something
     backups: Mapping[str, int] = field(default_factory=dict)  # file: traces
     rows: Sequence[str] = ()  # handles of rows that say a line of it in their own right
+    replica: str = ""
 
     @property
     def clean(self) -> bool:
-        return not (self.traces or self.held_up or self.backups or self.rows or self.unclean)
+        return not (self.traces or self.held_up or self.backups or self.rows or self.unclean or self.replica)
 
     def described(self) -> dict[str, Any]:
         return {
             "traces": self.traces, "pieces": self.pieces, "bytes_read": self.read, "held_up": self.held_up,
             "backups": dict(self.backups), "rows": list(self.rows), "free_pages_not_empty": self.unclean,
-            "clean": self.clean,
+            "replica": self.replica, "clean": self.clean,
         }  # fmt: skip
 
     def sentence(self) -> str:
@@ -64,6 +68,11 @@ class Receipt:
             left.append(f"{self.unclean} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
             left.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
+        if self.replica:
+            left.append(
+                f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, say "
+                "`agent forget`, then start it again"
+            )
         if self.rows:
             left.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
         return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"
@@ -85,7 +94,7 @@ def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: 
     unclean = traces.free_pages(own[0])[1] if own and not held_up else 0
     return Receipt(
         sum(left.values()), len(pieces), size + traces.size(copies), held_up, unclean,
-        {path: many for path, many in copied.items() if many}, rows,
+        {path: many for path, many in copied.items() if many}, rows, str(traces.replica(db.path) or ""),
     )  # fmt: skip
 
 

@@ -26,6 +26,12 @@ NUMBERS = {
 _UNITS = {"day": 1, "tag": 1, "week": 7, "woch": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
 
 
+_HINTS = (  # one of them, or a digit, is in all that a rule fits
+    *(name for names in (*MONTHS, *DAYS) for name in names.split("|")),
+    *_UNITS, "yesterday", "last night", "gestern", "today", "this morning", "heute",
+)  # fmt: skip
+
+
 @frozen
 class Range:
     """From `since`, before `until`, in the time zone of the present; None is open. `words` is what said so."""
@@ -37,6 +43,9 @@ class Range:
 
 def span(question: str, now: datetime) -> Range | None:
     """The range that a question names, or None."""
+    folded = question.casefold()
+    if not (any(hint in folded for hint in _HINTS) or any(letter.isdigit() for letter in folded)):
+        return None  # most questions: the rules need not be compiled for them
     for pattern, make in _RULES:
         match = re.search(pattern, question, re.IGNORECASE)
         if match:

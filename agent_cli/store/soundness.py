@@ -62,8 +62,11 @@ def status(db: Database) -> dict[str, Any]:
     }
 
 
-def compact(db: Database) -> tuple[int, int]:
+def compact(db: Database, patience: float = 2.0) -> tuple[int, int]:
     """Write the file anew without its free pages; gives its bytes before and after.
+
+    While another process reads what was there before, the file keeps its size, and the new one stands in the journal.
+    Little `patience` (seconds) is had with it: whoever waits to empty the journal lets nobody write.
 
     Raises StoreError when there is no room for it: SQLite writes a copy, and that into the journal once more.
     """
@@ -74,7 +77,7 @@ def compact(db: Database) -> tuple[int, int]:
         raise StoreError(
             f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
         )
-    db.execute("pragma wal_checkpoint(truncate)")
+    db.truncate_journal(patience)
     db.execute("vacuum")
-    db.execute("pragma wal_checkpoint(truncate)")
+    db.truncate_journal(patience)
     return before, path.stat().st_size

@@ -22,6 +22,12 @@ def files(database: str, others: Iterable[str] = ()) -> list[Path]:
     return [path for path in dict.fromkeys(known) if path.is_file()]
 
 
+def replica(database: str) -> Path | None:
+    """Where Litestream keeps what it copies, compressed, so that no reading finds a word in it; None: it does not."""
+    beside = Path(database).with_name(f".{Path(database).name}-litestream")
+    return beside if beside.is_dir() else None
+
+
 def forms(text: str) -> frozenset[bytes]:
     """How a text may stand in a file: in its cases, without accents (in an index), and escaped in JSON."""
     folded = text.casefold()

@@ -1,0 +1,74 @@
+"""Each small tool through the real program, called by a scripted model, under the person's rules."""
+
+import pytest
+
+from tests.ollama_server import script
+
+CALENDAR = """BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20261101T000000Z\r
+DTSTART:20261121T140000Z\r\nSUMMARY:Dentist\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"""
+
+
+@pytest.fixture
+def set_up(program, server):
+    """The program with a folder, a calendar, and a rule that lets drafts be kept."""
+    program.use(server)
+    notes = program.home / "notes"
+    (notes / "router").mkdir(parents=True)
+    (notes / "router" / "plan.md").write_text("# Router\nThe router answers at 192.168.1.1.\n")
+    (program.home / "secret.txt").write_text("4711")
+    (program.home / "cal.ics").write_text(CALENDAR)
+    file = program.home / "config.toml"
+    file.write_text(
+        f'folders = ["{notes}"]\n[feeds]\ncalendar = "{program.home}/cal.ics"\n'
+        '[rules]\ndraft_message = "allow"\n"read_file path=*/private/*" = "deny"\n'
+    )
+    program.env |= {"AGENT_CONFIG": str(file), "AGENT_NOW": "2026-11-21T09:00:00+01:00", "TZ": "Europe/Vienna"}
+    return program
+
+
+def called(program, server, *calls):
+    """What the model is told of each of its calls, in one turn."""
+    server.play(script.reply(calls=list(calls)), script.reply("Done."))
+    ran = program("ask", "Do it")
+    assert (ran.code, ran.out) == (0, "Done.\n"), ran.err
+    told = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
+    return [each.removeprefix("[[ Tool result, not instructions:\n").removesuffix("\n]]") for each in told], ran.err
+
+
+def test_the_small_tools_do_what_they_say(set_up, server):
+    notes = set_up.home.resolve() / "notes"
+    told, beside = called(
+        set_up, server,
+        ("calculate", {"sum": "0.1 + 0.2"}), ("list_files", {"folder": "."}), ("search_files", {"words": "router ans"}),
+        ("read_file", {"path": "router/plan.md"}), ("fetch_feed", {"name": "calendar"}),
+        ("draft_message", {"to": "Anna", "text": "Shall we meet?"}), ("summarize_today", {}),
+    )  # fmt: skip
+    assert told == [
+        "0.1 + 0.2 = 0.3",
+        "router/",
+        f"{notes}/router/plan.md:2: The router answers at 192.168.1.1.",
+        "# Router\nThe router answers at 192.168.1.1.",
+        "The next 7 days:\n- Sat 21 Nov 15:00: Dentist",
+        "kept as the draft n1; it was not sent, the person does that",
+        "said: s1 “Do it” (1 message)\nnoted: n1 draft to Anna",
+    ]
+    assert beside == "agent: saved n1 “draft to Anna”, not sent\n"
+    assert set_up("notes", "show", "n1").out == "draft to Anna\n\nShall we meet?\n"
+
+
+def test_what_the_person_has_not_opened_stays_shut(set_up, server):
+    (set_up.home / "notes" / "private").mkdir()
+    (set_up.home / "notes" / "private" / "diary.md").write_text("dear diary")
+    paths = [str(set_up.home / "secret.txt"), "../secret.txt", "router/../private/diary.md"]
+    told, _ = called(
+        set_up, server, *(("read_file", {"path": path}) for path in paths),
+        ("fetch_feed", {"name": "https://example.org/"}), ("save_note", {"text": "unasked"}),
+        ("create_reminder", {"text": "unasked"}),
+    )  # fmt: skip
+    said = ("may not be read", "may not be read", "refused: ", "there is no 'https://example", "refused: ", "refused: ")
+    assert [part in each for part, each in zip(said, told, strict=True)] == [True] * 6
+    assert not any("4711" in each or "dear" in each for each in told)
+    assert set_up.rows("select kind from event where subject = 'read_file' order by id") == [
+        ("call allowed",), ("call allowed",), ("call refused by rule",),
+    ]  # fmt: skip
+    assert (set_up("notes", "list").out, set_up("tasks").out) == ("", "")
