@@ -283,6 +283,16 @@ def test_a_collection_that_says_it_goes_with_all_its_files(db, tmp_path):
     assert texts(db) == ["The garden has 0 gates.", "The garden has 1 gates."]
 
 
+def test_the_name_of_your_home_says_nothing_of_the_files_in_it(db, tmp_path, monkeypatch):
+    home = tmp_path / "anna"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("garden.txt", "anna.txt"):
+        (home / name).write_text(f"Of {name[0]} there is a lot.\n")
+    add(db, home)
+    assert about(db, "anna").counts == {"sections of files": 1, "documents": 1}
+
+
 def test_of_very_many_sections_no_trace_is_left(file, folder):
     for n in range(30):
         (folder / f"{n}.md").write_text(f"# One\n\nQuokka{n} sleeps.\n\n# Two\n\nBeans in May.\n")

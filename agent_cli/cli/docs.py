@@ -37,7 +37,8 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     Of a folder all is read but hidden files and folders, node_modules, __pycache__, environments of Python, caches
     marked by a CACHEDIR.TAG, and links that lead out of it. A .gitignore is not looked at: what it names is read too,
     unless you take it out (agent docs rm). Files of more than 20 MB and what is no text are listed with the reason
-    (agent docs list --failed). HTML and PDF need: pip install 'agent-cli[documents]'
+    (agent docs list --failed). What you had erased stays out (agent forget). HTML and PDF need:
+    pip install 'agent-cli[documents]'
     """
     app_ = context.obj.app()
     patterns = [_there(told) for told in paths]

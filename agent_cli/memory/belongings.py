@@ -8,6 +8,7 @@ goes whole.
 import json
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from agent_cli.memory import callers, documents, schedules, tasks
@@ -21,6 +22,9 @@ Ids = tuple[int, ...]
 _NAMED = 3  # files that are named
 _AT = "in (select value from json_each(?))"
 _SINCE = "owner = :owner and at >= coalesce(:since, '') and at < coalesce(:until, 'a')"
+_BELOW = (
+    "iif(instr({0} || '/', :home) = 1, substr({0}, length(:home) + 1), {0})"  # or all of /home/anna would be about Anna
+)
 
 # What says a topic in its own words; of the rest it is said by what it belongs to.
 _SAYS = {
@@ -31,9 +35,10 @@ _SAYS = {
 _SAYS_OF_FILES = {
     "sections": f"""select id from section where {_SINCE} and (instr(fold(heading || char(10) || text), :told)
                     or document_id in (select id from document where owner = :owner and instr(fold(title), :told)))""",
-    "documents": f"""select id from document where {_SINCE} and (instr(fold(path), :told) or instr(fold(title), :told)
+    "documents": f"""select id from document where {_SINCE} and (instr(fold({_BELOW.format("path")}), :told)
+                     or instr(fold(title), :told)
                      and not exists (select 1 from section where document_id = document.id))""",
-    "collections": f"select id from collection where {_SINCE} and instr(fold(pattern), :told)",
+    "collections": f"select id from collection where {_SINCE} and instr(fold({_BELOW.format('pattern')}), :told)",
     "requests": f"select id from answered where {_SINCE} and instr(fold(key), :told)",
 }
 
@@ -70,7 +75,7 @@ def saying(
 
     `recalled`: sections that say it in other words.
     """
-    asked = {"owner": owner, "told": topic.casefold(), "since": since, "until": until}
+    asked = {"owner": owner, "told": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"}
     found = {name: _ids(db, sql, asked) for name, sql in (_SAYS | (_SAYS_OF_FILES if topic else {})).items()}
     sections = tuple(sorted({*found.pop("sections", ()), *recalled}))
     return Belongings(sections=sections, **found)

@@ -22,6 +22,7 @@ from agent_cli.values import frozen
 
 LEFT_OUT = "you took it out"
 _MANY = 20  # sections from which a removal leaves their words in the pages of the index until it is condensed
+_AS_MANY = 2500  # passages that are indexed anew in the time that it takes to wipe out a section
 
 Stamp = tuple[int, int, int, str]
 """Of a document: id, size, time of its file in nanoseconds, error."""
@@ -217,7 +218,8 @@ def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collecti
 
     Whether the index must be written anew, for of so many the words are left in it. Runs in the caller's transaction.
     """
-    many = len(sections) > _MANY
+    passages = int(db.value("select count(*) from passage"))
+    many = len(sections) > max(_MANY, passages // _AS_MANY)
     of = "select document_id from section where id in (select value from json_each(?))"
     db.execute(f"update document set title = '' where id in ({of})", (json.dumps(list(sections)),))
     erase(db, sections, soon=many)

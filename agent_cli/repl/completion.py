@@ -193,7 +193,7 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "note": _handles("note"),
     "skill": _handles("skill"),
     "task": _tasks,
-    "handle": _handles("fact", "note", "session", "skill"),
+    "handle": _handles("fact", "note", "session", "skill", "task"),
     "model": _models,
     "setting": _settings,
     "period": _periods,
