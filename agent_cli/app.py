@@ -359,7 +359,7 @@ def open_app(
 
 
 def background(app: App) -> None:
-    """Leave a process behind that runs what is queued and due, as `git gc --auto` does; -P, and no module of this folder."""
+    """Leave a process behind that runs what is queued and due, like `git gc --auto`; -P: no module of this folder."""
     if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
