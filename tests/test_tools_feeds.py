@@ -140,7 +140,8 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00::1]",
-             "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "2130706433", "0x7f.1", "[fe80::1%25lo]", "224.0.0.1"],
+             "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "2130706433", "0x7f.1", "[fe80::1%25lo]", "224.0.0.1",
+             "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[fec0::1]", "[::ffff:224.0.0.1]"],
 )  # fmt: skip
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
     with pytest.raises(ToolFailed, match=r"private network|no machine is known"):

@@ -122,3 +122,8 @@ def test_folders_are_listed_and_searched(here, folder):
 def test_a_rule_sees_where_a_path_leads(here, folder):
     assert files.resolved(here, "sub/../router.md") == str(folder / "router.md")
     assert files.resolved(here, "../shut/secret.txt") == "../shut/secret.txt"
+
+
+def test_the_deepest_folder_is_searched(context, abyss):
+    here = replace(context, reach=Reach(folders=(abyss,)))
+    assert called(here, "search_files", words="treasure").text.endswith("the treasure lies here")
