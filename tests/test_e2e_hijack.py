@@ -45,4 +45,6 @@ def test_the_command_for_reminders_is_run_by_nothing_of_the_folder(trap, tmp_pat
     write = f"import sys; open({str(told)!r}, 'w').write(sys.argv[1])"
     assert reminders.run([sys.executable, "-c", write], ["call Anna"]) == ""
     assert waited_for(lambda: trap.exists() or (told.exists() and told.read_text()))
+    for each in reminders._started:
+        each.wait()
     assert (trap.exists(), told.read_text()) == (False, "call Anna")
