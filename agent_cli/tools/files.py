@@ -88,7 +88,8 @@ def search_files(
         looked += 1
         if len(found) >= _FOUND or looked > _SEARCHED or time.monotonic() > until:
             break
-        found += _lines(file, wanted, _FOUND - len(found))
+        if not context.reach.barred(str(file)):
+            found += _lines(file, wanted, _FOUND - len(found))
     cut = looked > _SEARCHED or time.monotonic() > until
     left = f"\n[only the first {looked - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
