@@ -359,12 +359,12 @@ def open_app(
 
 
 def background(app: App) -> None:
-    """Leave a process behind that runs what is queued and due, as `git gc --auto` does."""
+    """Leave a process behind that runs what is queued and due, like `git gc --auto`; -P: no module of this folder."""
     if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
 
-    command = [sys.executable, "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--until-idle"]
+    command = [sys.executable, "-P", "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--until-idle"]
     nowhere = subprocess.DEVNULL
     with suppress(OSError):  # no process to be had: the next run of the program does it
         subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

@@ -184,3 +184,19 @@ def terminal(program):
     yield open_terminal
     for each in opened:
         each.close()
+
+
+@pytest.fixture
+def abyss(tmp_path, monkeypatch):
+    """A folder in which folders lie deeper in each other than Python may call itself, with a file at the bottom."""
+    top = tmp_path / "abyss"
+    top.mkdir()
+    with monkeypatch.context() as going:
+        going.chdir(top)
+        for _ in range(1200):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("bottom.txt").write_text("the treasure lies here")
+    yield top
+    folder = top.rename(tmp_path / "a")  # the names of all in it are too long to be deleted by
+    subprocess.run(["rm", "-rf", str(folder)], check=True)

@@ -372,7 +372,7 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     assert line.startswith("* * * * * env AGENT_BACKGROUND_JOBS=false ")
     words = shlex.split(line.removeprefix("* * * * * ").replace(r"\%", "%"), comments=True)
     assert words[words.index(sys.executable) :] == [
-        sys.executable, "-m", "agent_cli", "--db", str(program.db), "-q", "schedule", "run", "--due",
+        sys.executable, "-P", "-m", "agent_cli", "--db", str(program.db), "-q", "schedule", "run", "--due",
     ]  # fmt: skip
     assert "AGENT_EDITOR=vi 100%" in words
     assert program("schedule", "list").err == ""
@@ -389,8 +389,9 @@ def test_a_timer_of_systemd_is_written_and_started(program):
     assert program("schedule", "install", "--yes").code == 0
     service = (units / "agent-cli-schedules.service").read_text()
     assert 'Environment="AGENT_EDITOR=a \\"b\\" 100%% \\\\"\n' in service
-    assert f'ExecStart="{sys.executable}" "-m" "agent_cli" "--db" "{program.db}" "-q" "schedule" "run" "--due"\n' in (
-        service
+    assert (
+        f'ExecStart="{sys.executable}" "-P" "-m" "agent_cli" "--db" "{program.db}" "-q" "schedule" "run" "--due"\n'
+        in (service)
     )
     assert "OnCalendar=minutely\n" in (units / "agent-cli-schedules.timer").read_text()
     assert program("schedule", "uninstall", "--yes").code == 0

@@ -5,6 +5,7 @@ import importlib
 import io
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -194,3 +195,20 @@ def test_what_is_made_to_be_slow_is_not(tmp_path):
         ("b.md", "\n \t" * 50_000 + "x"),
     ):
         assert len(cut(name, f"{words}\nend")) <= 2
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<![CDATA[", "<?", "</", "<a", "<div>x", "<b>"])
+def test_a_page_made_to_take_for_ever_takes_seconds(piece):
+    begun = time.process_time()
+    document_sections.split("page.html", f"<p>Rain</p>{piece * 15_000}".encode())
+    assert time.process_time() - begun < 4.0
+
+
+def test_what_is_begun_and_not_ended_hides_nothing_of_a_page():
+    _, pieces = document_sections.split("page.html", b"<p>Rain <!-- no --> today</p><p>4 < 5 <!-- and snow")
+    assert [piece.text for piece in pieces] == ["Rain today\n\n4 < 5 <!-- and snow"]
+
+
+def test_a_page_of_too_many_tags_is_not_read():
+    with pytest.raises(Unread, match="more than 300,000 tags"):
+        document_sections.split("page.html", b"<b>" * 300_001)

@@ -360,3 +360,9 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
     assert vectors.count(db, among) == 3
     vectors.renew(db)
     assert not db.rows("select 1 from sqlite_schema where name glob '*_1f'")
+
+
+def test_a_file_in_the_deepest_folder_is_found(abyss):
+    [(path, real, size, _)] = document_files.walk(str(abyss))
+    assert (path, size) == (real, 22)
+    assert path.endswith("/d/d/bottom.txt")

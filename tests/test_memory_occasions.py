@@ -259,3 +259,9 @@ def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch
 def test_without_a_name_of_a_zone_the_offset_of_the_present_counts():
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert (zones.of("", now), zones.of("Nowhere/At_All", now)) == (UTC, UTC)
+
+
+@pytest.mark.parametrize("piece", ["3pm ", "in 1 ", "24.12. 18:00 ", "every x ", "1"])
+def test_words_for_a_time_that_have_no_end_are_refused_at_once(piece):
+    with pytest.raises(UsageError, match="too long for a time"):
+        reckoned(piece * 20_000)

@@ -65,7 +65,8 @@ def test_a_time_is_five_fields_or_a_name(told, fields):
 
 
 @pytest.mark.parametrize(
-    "told", ["", "7", "0 25 * * *", "* * * * * *", "@reboot", "0 0 31 4,6 *", "a b c d e", "0 7 * *"]
+    "told",
+    ["", "7", "0 25 * * *", "* * * * * *", "@reboot", "0 0 31 4,6 *", "a b c d e", "0 7 * *", "9" * 5000 + " * * * *"],
 )
 def test_what_is_no_time_is_refused_with_a_sentence(told):
     with pytest.raises(UsageError, match="is no time"):

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from agent_cli.memory import adoption, notes
@@ -34,6 +36,17 @@ def test_what_is_no_sum_is_said_and_costs_nothing(context, sum):
     result = called(context, "calculate", sum=sum)
     assert result.failed
     assert "Traceback" not in result.text
+
+
+@pytest.mark.parametrize(
+    "sum",
+    ["4000000**4000000", "round(5, -100000000)", "lcm(3**4000000, 2**4000000)", "(2**4000000) * (3**4000000)",
+     "'%099999999d' % 5", "-(9**9)**(9**4)", "(2**1900)**1900", "2**-(9**9)**99"],
+)  # fmt: skip
+def test_a_sum_over_which_python_would_brood_for_minutes_is_not_begun(context, sum):
+    begun = time.process_time()
+    called(context, "calculate", sum=sum)
+    assert time.process_time() - begun < 1.0
 
 
 def test_a_draft_is_a_note_and_never_sent(context):

@@ -8,9 +8,11 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import fetching
+from agent_cli.tools.feeds import calendar
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Reach, ToolFailed
 from agent_cli.tools.tool import run as run_tool
+from tests.conftest import NOON
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>The <![CDATA[<b>News</b>]]></title>
 <item><title>Older</title><pubDate>Mon, 16 Nov 2026 08:00:00 GMT</pubDate></item>
@@ -138,7 +140,8 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00::1]",
-             "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "2130706433", "0x7f.1", "[fe80::1%25lo]", "224.0.0.1"],
+             "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "2130706433", "0x7f.1", "[fe80::1%25lo]", "224.0.0.1",
+             "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[fec0::1]", "[::ffff:224.0.0.1]"],
 )  # fmt: skip
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
     with pytest.raises(ToolFailed, match=r"private network|no machine is known"):
@@ -175,3 +178,25 @@ def test_a_secret_in_an_address_is_not_told():
         fetching.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, private=True)
     assert "4711" not in str(told.value)
     assert "hunter2" not in str(told.value)
+
+
+@pytest.mark.parametrize("begins", ["20260101T000000Z\r\nRRULE:FREQ=SECONDLY", "00010101T000000Z\r\nRRULE:FREQ=HOURLY"])
+def test_a_calendar_of_millions_of_events_is_ended_and_said(begins):
+    told = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{begins}\r\nEND:VEVENT\r\nEND:VCALENDAR"
+    with pytest.raises(ToolFailed, match=r"the calendar cannot be read within 0\.7 s"):
+        calendar(told.encode(), NOON, "Europe/Vienna", 0.7)
+
+
+@pytest.mark.parametrize("piece", ["<script", "<", "<a ", "</script", "&lt;"])
+def test_a_page_made_to_take_for_ever_takes_no_time(context, tmp_path, piece):
+    file = tmp_path / "page.html"
+    file.write_text("<html>" + piece * (4_000_000 // len(piece)))
+    begun = time.process_time()
+    fetched(feeds(context, page=str(file)), "page")
+    assert time.process_time() - begun < 2.0
+
+
+def test_of_a_page_scripts_and_styles_are_left_out(context, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text("<html><style>p {}</style><p>Rain&nbsp;<SCRIPT>if (a</b) {}\n</SCRIPT > tomorrow</p>, 4 < 5")
+    assert fetched(feeds(context, page=str(file)), "page") == ToolResult("Rain tomorrow , 4 < 5")

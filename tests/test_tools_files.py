@@ -8,6 +8,7 @@ from agent_cli.tools import files
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Reach
 from agent_cli.tools.tool import run as run_tool
+from tests.turns import agent, calls, run
 
 
 @pytest.fixture
@@ -122,3 +123,22 @@ def test_folders_are_listed_and_searched(here, folder):
 def test_a_rule_sees_where_a_path_leads(here, folder):
     assert files.resolved(here, "sub/../router.md") == str(folder / "router.md")
     assert files.resolved(here, "../shut/secret.txt") == "../shut/secret.txt"
+
+
+def test_the_deepest_folder_is_searched(context, abyss):
+    here = replace(context, reach=Reach(folders=(abyss,)))
+    assert called(here, "search_files", words="treasure").text.endswith("the treasure lies here")
+
+
+@pytest.mark.parametrize("rule", ["read_file path={}/Private/*", "search_files folder={}/Private/*"])
+def test_what_a_rule_keeps_from_being_read_is_not_found_by_a_search_above_it(context, tmp_path, rule):
+    for name in ("Private", "open"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"the treasure is {name}")
+    here = replace(context, reach=Reach(folders=(tmp_path.resolve(),)))
+    for told in ({"words": "treasure"}, {"words": "treasure", "folder": str(tmp_path)}):
+        rules = {rule.format(tmp_path): "deny"}
+        hired = agent(calls(("search_files", told)), "Found.", tools=BUILT_IN, rules=rules)
+        run(hired, here)
+        [result] = [m.text for m in hired.model.seen[-1] if m.role == "tool"][-1:]
+        assert ("is open" in result, "is Private" in result) == (True, False)

@@ -1,14 +1,16 @@
 """The tools of another program: discovered, asked for, refused, called; and what its misdeeds come to."""
 
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import mcp
-from agent_cli.tools.servers import ServerFailed, Servers
+from agent_cli.tools.servers import ServerFailed, Servers, shown
 from agent_cli.tools.tool import run as run_tool
 from tests.turns import agent, calls, run, text_of, unanswered
 
@@ -125,3 +127,55 @@ def test_one_that_says_nothing_is_given_up(db):
     with pytest.raises(ServerFailed, match=r"the server mute did not answer within 0\.3 s"):
         mute.tools("mute", 0.3)
     mute.close()
+
+
+NESTED = {"type": "object", "properties": {"deep": {"type": "string", "enum": ["x" * 50] * 20}}}
+LONG = {f"argument_{n}": {"type": "string", "description": "so many words " * 50, **NESTED} for n in range(40)}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"required": 5}, {"required": [["a"], {}]}, {"properties": {"a": {"type": "x" * 10**6}}}, {"properties": [1]},
+     {"properties": {"a\x1b[2J": {}, "b" * 10**6: {}, "c\nd": {}}}, {"properties": LONG, "required": list(LONG)}],
+)  # fmt: skip
+def test_a_schema_made_to_break_or_fill_a_request_does_neither(schema):
+    told = mcp.described("n" * 10**6, "d" * 10**6, schema)
+    assert len(str(told)) < 4500
+    assert "\x1b" not in str(told["parameters"])
+
+
+def test_any_number_of_tools_leaves_room_for_a_conversation():
+    servers = Servers({"one": {"command": "x"}, "two": {"command": "x"}}, {})
+    told = [mcp.described(f"tool{n}", "does much " * 100, {"properties": LONG}) for n in range(mcp.MOST)]
+    offered = [tool for name in servers.told for tool in mcp.tools(servers, name, told, 1.0)]
+    assert len(offered) >= 4
+    assert sum(len(str(tool.schema())) for tool in offered) < 17_000
+
+
+def test_no_server_takes_the_name_of_another_ones_tool(db):
+    servers = Servers({"a": {"command": "x"}, "a__b": {"command": "x"}}, {})
+    for name, tool in (("a", "b__c"), ("a__b", "c")):
+        mcp.keep(db, servers, name, [mcp.described(tool, "", {})])
+    offered = mcp.offered(db, servers, 1.0, pytest.fail)
+    assert {name: tool.source for name, tool in offered.items()} == {"a__b__c": "mcp.a"}
+
+
+def test_a_secret_in_an_address_of_a_server_is_told_neither_to_the_model_nor_in_a_list():
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_error(401)
+
+        def log_message(self, *_):
+            pass
+
+    web = HTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=lambda: web.serve_forever(0.01))
+    thread.start()
+    address = f"http://me:hunter2@127.0.0.1:{web.server_port}/mcp?key=4711"
+    servers = Servers({"far": {"url": address}}, {})
+    with pytest.raises(ServerFailed) as told:
+        servers.tools("far", 10.0)
+    servers.close()
+    web.shutdown(), thread.join(), web.server_close()
+    assert "hunter2" not in f"{told.value} {shown(address)}"
+    assert "4711" not in f"{told.value} {shown(address)}"

@@ -172,7 +172,8 @@ def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Can
         yield Noticed(policy.unasked(call))
         result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
-        result = tools.run(result, call, here, agent.limits.seconds, cancel.stopping)
+        able = replace(here, reach=replace(here.reach, barred=policy.barred(agent.rules)))
+        result = tools.run(result, call, able, agent.limits.seconds, cancel.stopping)
     log.answer(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
     cancel.check()

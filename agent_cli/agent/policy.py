@@ -44,6 +44,16 @@ def rule(tool: Tool, told: Mapping[str, Ruling], written: Mapping[str, Any], rul
     return Decision(ruling, "rule" if settled or ruling != base else "default")
 
 
+def barred(told: Mapping[str, Ruling]) -> Callable[[str], bool]:
+    """Whether a rule for some paths keeps a file from being read as it is: a search above it would read it too."""
+    globs = {
+        glob for key, value in told.items() if value != "allow" for name, glob in rules.read(key).patterns
+        if name in ("path", "folder")
+    }  # fmt: skip
+    kept = [rules.Rule(patterns=(("path", glob),)) for glob in globs]
+    return lambda path: any(rules.perhaps(each, {"path": path}) for each in kept)
+
+
 def nobody(call: ToolCall) -> None:
     """The approval of a run without a person: what would be asked is denied, and said with `unasked`."""
 

@@ -17,8 +17,6 @@ app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
 )
 
-_PERSONS_ALONE = ("retention", "rules", "folders", "feeds", "feeds_private", "remind_command", "mcp")
-
 
 @app.command()
 def path(context: typer.Context) -> None:
@@ -47,6 +45,7 @@ def show(
 @app.command()
 def edit(context: typer.Context) -> None:
     """Open the settings in your editor, and check them after."""
+    _refuse_child(context.obj)
     file = config.default_file()
     config.make(file)
     try:
@@ -65,10 +64,15 @@ def set_(
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
-    if context.obj.child and key.partition(".")[0] in _PERSONS_ALONE:
-        raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")
+    _refuse_child(context.obj)
     from agent_cli.app import check_setting  # knows the tools, which only a changed setting asks for
 
     check_setting(key, value)
     file = config.default_file()
     output.say(f"{config.write(file, key, value)} (in {file})")
+
+
+def _refuse_child(run: Run) -> None:
+    """One setting is enough: the host is told all that is said, the editor is a command."""
+    if run.child:
+        raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")

@@ -41,6 +41,7 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     pip install 'agent-cli[documents]'
     """
     app_ = context.obj.app()
+    app_.refuse_child()
     patterns = [_there(told) for told in paths]
     for pattern in patterns:
         documents.add(app_.db, app_.scope, pattern, app_.time)
@@ -101,6 +102,7 @@ def show(
 def rm(context: typer.Context, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
     app_ = context.obj.app()
+    app_.refuse_child()
     for told in paths:
         pattern = document_files.absolute(told, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)

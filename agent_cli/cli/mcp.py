@@ -12,6 +12,7 @@ from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
+from agent_cli.tools.servers import shown
 from agent_cli.tools.tool import Tool
 
 _NONE = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
@@ -86,7 +87,7 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     if as_json:
         output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return
-    left = f"; of {len(told)} no more than {mcp.MOST} are offered" if len(told) > len(tools) else ""
+    left = f"; of {len(told)} no more are offered" if len(told) > len(tools) else ""
     output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{left}")
     for tool in tools:
         output.say(f"  {tool.name}  {tool.description}")
@@ -102,7 +103,7 @@ def _named(app_: App, name: str | None) -> list[str]:
 
 def _reached(told: Mapping[str, Any]) -> str:
     """Without what may be secret: the environment, headers, what stands behind a question mark."""
-    return str(told["url"]).partition("?")[0] if "url" in told else shlex.join([told["command"], *told.get("args", [])])
+    return shown(str(told["url"])) if "url" in told else shlex.join([told["command"], *told.get("args", [])])
 
 
 def _described(app_: App, tool: Tool) -> dict[str, Any]:

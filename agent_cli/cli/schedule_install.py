@@ -103,7 +103,7 @@ def keeper() -> Keeper:
 
 def planned(app: App, by: Keeper, environ: Mapping[str, str]) -> Plan:
     """What is to be written so that this very program runs what is due in this very file."""
-    command = [sys.executable, "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
+    command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
     return _PLANS[by](command, _told(app, environ), environ)
 
 

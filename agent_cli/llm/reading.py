@@ -11,6 +11,7 @@ from agent_cli.llm.model import Chunk, Done, Rethought, Text, Thinking
 from agent_cli.llm.thoughts import Thoughts, Told
 from agent_cli.messages import ToolCall
 
+_DEEPEST = 50  # lists in lists in lists of an argument
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -106,7 +107,7 @@ class Reading:
         while not own or own in self._ids:
             own = "call_" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
         self._ids.add(own)
-        return ToolCall(own, name, arguments)
+        return ToolCall(own, name, arguments if _shallow(arguments) else {})
 
     def _done(self, told: Mapping[str, Any]) -> Done:
         def count(key: str) -> int:
@@ -120,3 +121,17 @@ class Reading:
             tokens_out=count("eval_count"),
             load_ms=count("load_duration") // 1_000_000,
         )
+
+
+def _shallow(value: Any) -> bool:
+    """Whether it is nested no deeper than anything that is meant: deeper, it can be read here and not be written."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+        if not level:
+            return True
+    return False

@@ -64,12 +64,26 @@ def walk(pattern: str) -> Iterator[File | Gone]:
         yield whole(root), root, found.st_size, found.st_mtime_ns
         return
     wanted = None if root == pattern else _matching(pattern)
-    for each in _folder(root, root):
+    for each in _folder(root):
         if wanted is None or isinstance(each, Gone) or wanted(each[0]):
             yield each
 
 
-def _folder(folder: str, root: str) -> Iterator[File | Gone]:
+def _folder(root: str) -> Iterator[File | Gone]:
+    """Folders may lie deeper in each other than Python may call itself."""
+    entered = [_entries(root, root)]
+    while entered:
+        each = next(entered[-1], None)
+        if each is None:
+            entered.pop()
+        elif isinstance(each, str):
+            entered.append(_entries(each, root))
+        else:
+            yield each
+
+
+def _entries(folder: str, root: str) -> Iterator[File | Gone | str]:
+    """What stands in a folder; a string is a folder in it."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -85,7 +99,7 @@ def _folder(folder: str, root: str) -> Iterator[File | Gone]:
         try:
             if entry.is_dir(follow_symlinks=False):
                 if name not in LEFT_OUT:
-                    yield from _folder(entry.path, root)
+                    yield entry.path
             elif entry.is_symlink():
                 yield from _linked(entry.path, root)
             elif entry.is_file(follow_symlinks=False):

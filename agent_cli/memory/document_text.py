@@ -8,6 +8,7 @@ import codecs
 import os
 import re
 import stat
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
@@ -16,7 +17,8 @@ from typing import Any
 from agent_cli.text import Pattern, whole
 from agent_cli.values import frozen
 
-LARGEST = 20_000_000  # bytes of a file
+LARGEST = 20_000_000  # bytes of a file, characters of a PDF
+_PATIENCE = 120.0  # seconds that a PDF may take: some thousand pages
 _SNIFFED = 8192
 _EXTRA = "install it with: pip install 'agent-cli[documents]'"
 UNREADABLE, NEEDS = "it cannot be read", "it needs a package that is missing"  # errors that may pass by themselves
@@ -49,6 +51,9 @@ _BLOCKS = _set(
     """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
     h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
 )
+_ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
+_TAGS = 300_000  # of a page; each takes the memory of a page of text
+_HIDDEN = object()
 _GAP = Pattern(r"\n(?:[ \t\f\v\xa0]*\n)+")
 
 
@@ -134,19 +139,27 @@ def html(data: bytes) -> tuple[str, list[Block]]:
     """The title and the blocks of a page. Raises Unread where the library is missing."""
     try:
         from bs4 import BeautifulSoup  # an extra
-        from bs4.element import NavigableString
+        from bs4.element import NavigableString, Tag
     except ImportError as error:
         raise Unread(f"{NEEDS}, beautifulsoup4: {_EXTRA}") from error
+    if data.count(b"<") > _TAGS:
+        raise Unread(f"it has more than {_TAGS:,} tags")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of XML, of a text that is like a file's name, …
         try:
-            soup = BeautifulSoup(decode(data), "html.parser")
+            soup = BeautifulSoup(_ended(decode(data)), "html.parser")
         except (RecursionError, AssertionError, ValueError) as error:
             raise Unread("it cannot be taken apart as HTML") from error
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     found: list[tuple[Any, list[str]]] = []
+    stands: dict[int, Any] = {id(soup): None}  # of each tag the block it stands in; _HIDDEN where nobody would see it
     for piece in soup.descendants:
-        if type(piece) is NavigableString and (block := _block_of(piece)) is not None:
+        above = stands[id(piece.parent)]
+        if isinstance(piece, Tag):
+            hidden = above is _HIDDEN or piece.name in _SKIPPED or "hidden" in piece.attrs
+            stands[id(piece)] = _HIDDEN if hidden else piece if piece.name in _BLOCKS else above
+        elif type(piece) is NavigableString and above is not _HIDDEN:
+            block = piece.parent if above is None else above
             if not found or found[-1][0] is not block:
                 found.append((block, []))
             found[-1][1].append(str(piece))
@@ -169,7 +182,7 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
             reader = pypdf.PdfReader(io.BytesIO(data))
             if reader.is_encrypted and not _opens(reader):
                 raise Unread("it is encrypted: save it once without a password, and add that")
-            pages = [(number, page.extract_text() or "") for number, page in enumerate(reader.pages, 1)]
+            pages = list(_pages(reader))
             title = str((reader.metadata.title if reader.metadata else "") or "").strip()
     except Unread:
         raise
@@ -197,6 +210,17 @@ def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
         yield Block(line + len(text) - len(begun), begun.rstrip(), page=page)
 
 
+def _pages(reader: Any) -> Iterator[tuple[int, str]]:
+    """The words of each page. A small file can hold one large page a million times. Raises Unread."""
+    until, size = time.monotonic() + _PATIENCE, 0
+    for number, page in enumerate(reader.pages, 1):
+        words = page.extract_text() or ""
+        size += len(words)
+        if size > LARGEST or time.monotonic() > until:
+            raise Unread(f"it holds too much text, or takes more than {_PATIENCE:g} s to be read")
+        yield number, words
+
+
 def _opens(reader: Any) -> bool:
     """Whether no password is needed after all; without the package for it, it is as if one were."""
     try:
@@ -220,15 +244,13 @@ def _wide(data: bytes) -> str | None:
     return None
 
 
-def _block_of(piece: Any) -> Any:
-    """The block a text stands in; None where nobody would see it."""
-    block = None
-    for parent in piece.parents:
-        if parent.name in _SKIPPED or "hidden" in parent.attrs:
-            return None
-        if block is None and parent.name in _BLOCKS:
-            block = parent
-    return block or piece.parent
+def _ended(html: str) -> str:
+    """With nothing begun that does not end: for each of its beginnings the parser would look to the end of the file."""
+    for begin, end in _ENDS:
+        last = html.rfind(end) + 1
+        if begin in html[last:]:
+            html = html[:last] + html[last:].replace(begin, f"&lt;{begin[1:]}")
+    return html
 
 
 def _made(tag: Any, pieces: Sequence[str]) -> Block:

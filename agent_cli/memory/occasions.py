@@ -18,6 +18,7 @@ from agent_cli.memory import recurrence, zones
 from agent_cli.memory.time_words import PARTS, POINTS, Found, search
 from agent_cli.values import frozen
 
+_LONGEST = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
 MORNING = time(9)  # of a day without a time
 _LATE = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
 _VAGUE = text.Pattern(
@@ -60,6 +61,8 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, Occasion | None]
 def read(words: str, now: datetime, zone: str) -> Occasion | None:
     """A time alone; None where none is meant, as by "sometime". Raises UsageError for what is no time, or past."""
     words = " ".join(words.split())
+    if len(words) > _LONGEST:
+        raise UsageError(f"that is too long for a time: say it in at most {_LONGEST} characters")
     if _VAGUE.fullmatch(words):
         return None
     for told in (words, f"in {words}", f"on {words}", f"at {words}", re.sub(r"\s(\d{1,2})$", r" at \1", words)):

@@ -100,7 +100,7 @@ def checked(cron: str) -> str:
         if len(fields.split()) != 5:
             raise CronSimError("five fields are needed")
         CronSim(fields, datetime(2026, 1, 1))
-    except CronSimError as error:
+    except (CronSimError, ValueError) as error:  # a number of thousands of digits
         raise UsageError(
             f"{cron!r} is no time for a schedule ({str(error).lower()}): write minute, hour, day, month and weekday as "
             'cron does, as in "0 7 * * *" for every day at 7:00, or a name as @daily'

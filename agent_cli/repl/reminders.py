@@ -113,7 +113,7 @@ def run(command: Sequence[str], texts: Sequence[str]) -> str:
         return f"remind_command cannot be run: there is no {command[0]!r} (agent config set remind_command)"
     # An argument that begins with a dash would be an option of the command, and the words may be a model's.
     words = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
-    timed = [sys.executable, "-m", "agent_cli.repl.timed", str(_LIMIT), str(len(command)), *command, *words]
+    timed = [sys.executable, "-P", "-m", "agent_cli.repl.timed", str(_LIMIT), str(len(command)), *command, *words]
     nowhere = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
     with suppress(OSError):  # no process to be had: the line is shown all the same

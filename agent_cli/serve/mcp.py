@@ -20,6 +20,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
+from agent_cli.text import whole
 from agent_cli.tools import memory, tool
 from agent_cli.tools.tool import Tool
 
@@ -151,8 +152,9 @@ def _context(app: App, db: Database) -> str:
 def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     """A note unless the same stands there; a fact only as a proposal."""
     scope: Scope = app.scope
-    if len(text) > _LONGEST:
-        raise UsageError(f"that is too long to be saved: {len(text)} characters of at most {_LONGEST}")
+    text, title = whole(text), whole(title)
+    if len(text) + len(title) > _LONGEST:
+        raise UsageError(f"that is too long to be saved: {len(text) + len(title)} characters of at most {_LONGEST}")
     if kind == "note":
         if same := notes.same(db, scope.owner, text):
             return f"{same.handle} says so already"

@@ -1,6 +1,7 @@
 """Small tools: arithmetic, which a model is bad at, what happened today, and a draft of a message."""
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _LONGEST = 500  # characters of a sum
 _DIGITS = 300  # of a result: more says nothing
+_MOST = 10 ** (2 * _DIGITS)  # on the way to it: Python reckons with larger ones for minutes, and lets nothing else run
 _WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
 
 
@@ -57,12 +59,50 @@ def _value(told: str) -> float:
     functions: dict[str, Callable[..., Any]] = {
         name: getattr(math, name)
         for name in ("sqrt", "floor", "ceil", "log", "log10", "log2", "exp", "sin", "cos", "tan", "atan", "gcd", "lcm")
-    } | {"abs": abs, "round": round, "min": min, "max": max, "factorial": _factorial}  # fmt: skip
-    reader = simpleeval.SimpleEval(functions=functions, names={"pi": math.pi, "e": math.e, "tau": math.tau})
+    } | {"abs": abs, "round": _round, "min": min, "max": max, "factorial": _factorial}  # fmt: skip
+    reader = simpleeval.SimpleEval(
+        operators={kind: _bounded(does) for kind, does in _operators().items()},
+        functions={name: _bounded(does) for name, does in functions.items()},
+        names={"pi": math.pi, "e": math.e, "tau": math.tau},
+    )
     result = reader.eval(told)
     if isinstance(result, bool) or not isinstance(result, int | float):
         raise ValueError("the result is no number")
     return result
+
+
+def _operators() -> dict[type, Callable[..., Any]]:
+    import ast  # with simpleeval, which reads a sum with it
+
+    return {
+        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+        ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: _power, ast.USub: operator.neg,
+        ast.UAdd: operator.pos,
+    }  # fmt: skip
+
+
+def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for numbers of a bearable size, and for nothing else."""
+
+    def bounded(*given: Any) -> Any:
+        if not all(isinstance(each, int | float) for each in given):
+            raise ValueError("it holds something that is no number")
+        if any(isinstance(each, int) and abs(each) > _MOST for each in given):
+            raise ToolFailed(f"a number in it has more than {2 * _DIGITS} digits")
+        return does(*given)
+
+    return bounded
+
+
+def _power(base: float, exponent: float) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _MOST.bit_length():
+        raise ValueError("the power is too large")
+    return base**exponent
+
+
+def _round(of: float, digits: int = 0) -> float:
+    """To tens and hundreds too, as in round(1234, -2); what lies beyond is nothing."""
+    return round(of, max(-_DIGITS, digits)) if digits else round(of)
 
 
 def _factorial(of: int) -> int:

@@ -4,7 +4,9 @@ The model gives a name and no address, so nothing of what it knows can leave wit
 the person chose. That is why it is asked for no more than reading a file is.
 """
 
-from datetime import date, datetime, timedelta
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,15 +17,16 @@ from agent_cli.tools.fetching import Fetched
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _SECONDS = 25.0
+_READING = 15.0  # seconds that a calendar may take
 _ENTRIES = 10
-_DAYS = 7  # of a calendar
-_EVENTS = 20
 _SUMMARY, _TEXT = 200, 4000  # characters
-_TAG = Pattern(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]{0,2000}>")
-_MISSING = "what reads {what} is not installed: pip install 'agent-cli[feeds]'; tell the person"
+_BETWEEN = Pattern(r"<([a-zA-Z]*)[^<>]*>")
+_UNSEEN = ("script", "style")
+_RAW = 500_000  # characters of HTML that are looked at
+_MISSING = "what reads feeds is not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
-@tool(risk="read", offered=lambda context: bool(context.reach.feeds), source="feeds", seconds=_SECONDS + 5)
+@tool(risk="read", offered=lambda context: bool(context.reach.feeds), source="feeds", seconds=_SECONDS + _READING + 5)
 def fetch_feed(context: ToolContext, name: str = "") -> str:
     """Fetch news, a calendar or a text that the person has set up; without a name list them."""
     there = ", ".join(context.reach.feeds)
@@ -49,20 +52,11 @@ def _fetched(address: str, context: ToolContext) -> Fetched:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _here(moment: datetime, zone: str) -> datetime:
-    """A moment in the person's zone, which knows summer time; the clock gives an offset alone."""
-    if not zone:
-        return moment.astimezone()
-    from zoneinfo import ZoneInfo
-
-    return moment.astimezone(ZoneInfo(zone))
-
-
 def _told(found: Fetched, now: datetime, zone: str) -> str:
     """What it says, after its first bytes: what servers say of its kind is often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
-        return _calendar(found.data, now, zone)
+        return calendar(found.data, now, zone)
     if any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf")) or "rss" in found.kind or "atom" in found.kind:
         return _feed(found.data)
     if b"\0" in found.data[:8000]:
@@ -77,7 +71,7 @@ def _feed(data: bytes) -> str:
     try:
         import feedparser
     except ImportError as error:
-        raise ToolFailed(_MISSING.format(what="feeds")) from error
+        raise ToolFailed(_MISSING) from error
     told = feedparser.parse(BytesIO(data))
     if told.bozo and not told.entries:
         raise ToolFailed(f"the feed cannot be read: {one_line(str(told.bozo_exception), 200)}")
@@ -102,44 +96,44 @@ def _entry(entry: Any) -> str:
     return f"- {day}{title}{f' — {summary}' if summary and summary != title else ''}{f' ({link})' if link else ''}"
 
 
-def _calendar(data: bytes, now: datetime, zone: str) -> str:
-    """What a calendar holds from today on, repeated events among it, by the clock of the person."""
+def calendar(data: bytes, now: datetime, zone: str, seconds: float = _READING) -> str:
+    """What a calendar holds from today on. A few lines of one may mean millions of events: see tools/calendars.py.
+
+    Raises ToolFailed.
+    """
+    import subprocess  # where a calendar is read
+
+    command = [sys.executable, "-P", "-m", "agent_cli.tools.calendars", now.isoformat(), zone]
     try:
-        import icalendar
-        import recurring_ical_events
-    except ImportError as error:
-        raise ToolFailed(_MISSING.format(what="calendars")) from error
-    begin = _here(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    try:
-        calendar = icalendar.Calendar.from_ical(data)
-        found = recurring_ical_events.of(calendar).between(begin, begin + timedelta(days=_DAYS))
-    except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
-        raise ToolFailed(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
-    events = sorted(found, key=lambda event: _begins(event, begin, zone))
-    lines = [_event(event, begin, zone) for event in events[:_EVENTS]]
-    if len(events) > _EVENTS:
-        lines.append(f"and {len(events) - _EVENTS} more")
-    return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"nothing in the next {_DAYS} days"
-
-
-def _begins(event: Any, today: datetime, zone: str) -> datetime:
-    """When an event begins; one of whole days at midnight, one without a zone by the person's clock."""
-    told = event["DTSTART"].dt
-    if not isinstance(told, datetime):
-        told = datetime.combine(told, datetime.min.time())
-    return _here(told, zone) if told.tzinfo else told.replace(tzinfo=today.tzinfo)
-
-
-def _event(event: Any, today: datetime, zone: str) -> str:
-    begins = _begins(event, today, zone)
-    whole_day = not isinstance(event["DTSTART"].dt, datetime)
-    at = f"{begins:%a %d %b}" + ("" if whole_day else f" {begins:%H:%M}")
-    place = one_line(str(event.get("LOCATION", "")), 80)
-    return f"- {at}: {one_line(str(event.get('SUMMARY', 'without a title')), 120)}{f', {place}' if place else ''}"
+        done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise ToolFailed(f"the calendar cannot be read within {seconds:g} s") from None
+    except OSError as error:
+        raise ToolFailed(f"the calendar cannot be read: {error.strerror}") from error
+    words = done.stdout.decode("utf-8", "replace").strip()
+    if done.returncode == 0:
+        return words
+    raise ToolFailed(words or "the calendar cannot be read: it takes more time or memory than a calendar should")
 
 
 def _plain(html: str) -> str:
     """The words of HTML, one space between them."""
     from html import unescape  # its table of names takes 2 ms
 
-    return " ".join(clean(unescape(_TAG.sub(" ", html))).split())
+    return " ".join(clean(unescape(" ".join(_outside(html[:_RAW])))).split())
+
+
+def _outside(html: str) -> Iterator[str]:
+    """What stands outside of tags, scripts and styles; each character is looked at a few times and no more."""
+    at, until = 0, ""
+    for tag in _BETWEEN.finditer(html):
+        if not until:
+            yield html[at : tag.start()]
+        name = tag[1].lower()
+        if not until and name in _UNSEEN:
+            until = f"</{name}"
+        elif until and tag[0].lower().startswith(until):
+            until = ""
+        at = tag.end()
+    if not until:
+        yield html[at:]

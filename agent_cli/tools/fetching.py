@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LARGEST = 5_000_000  # bytes
 _REDIRECTS = 5
 _MOVED = (301, 302, 303, 307, 308)
-_TRANSLATED = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")  # IPv4 inside of IPv6
+_TRANSLATED = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")  # IPv4 inside of IPv6
 
 
 @frozen
@@ -117,9 +117,10 @@ def _public(number: str) -> bool:
     address = ipaddress.ip_address(number.partition("%")[0])
     inside = getattr(address, "ipv4_mapped", None)
     if inside is not None:
-        return bool(inside.is_global)
+        return _public(str(inside))
     translated = any(address in each for each in map(ipaddress.ip_network, _TRANSLATED))
-    return address.is_global and not address.is_multicast and not translated
+    local = address.is_multicast or getattr(address, "is_site_local", False)
+    return address.is_global and not local and not translated
 
 
 def _shown(address: str) -> str:

@@ -7,6 +7,7 @@ is not read.
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _SECONDS = 20.0
+_SEARCHING = 15.0  # seconds, after which what was found by then is told: a thread that is left behind reads on
 _LARGEST = 5_000_000  # bytes of a file
 _SHOWN = 6000  # characters of a file at once
 _LISTED = 200  # names of a folder
@@ -81,13 +83,15 @@ def search_files(
         raise ToolFailed("no words were given")
     places = [_resolved(context, folder)] if folder.strip() else list(context.reach.folders)
     found: list[str] = []
-    looked = 0
+    looked, until = 0, time.monotonic() + _SEARCHING
     for file in (each for place in places for each in _files(place)):
         looked += 1
-        if len(found) >= _FOUND or looked > _SEARCHED:
+        if len(found) >= _FOUND or looked > _SEARCHED or time.monotonic() > until:
             break
-        found += _lines(file, wanted, _FOUND - len(found))
-    left = f"\n[only the first {_SEARCHED} files were searched: name a folder]" if looked > _SEARCHED else ""
+        if not context.reach.barred(str(file)):
+            found += _lines(file, wanted, _FOUND - len(found))
+    cut = looked > _SEARCHED or time.monotonic() > until
+    left = f"\n[only the first {looked - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
 
 
@@ -183,12 +187,16 @@ def _files(place: Path) -> Iterator[Path]:
     if place.is_file():
         yield place
         return
-    for folder, folders, names in os.walk(place):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
-        for name in sorted(names):
-            file = Path(folder, name)
-            if not name.startswith(".") and not file.is_symlink():
-                yield file
+    waiting = [str(place)]  # no os.walk: folders may lie deeper in each other than it may call itself
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as there:
+                entries = sorted((each for each in there if not each.name.startswith(".")), key=lambda each: each.name)
+        except OSError:
+            continue
+        yield from (Path(each.path) for each in entries if each.is_file(follow_symlinks=False))
+        below = [each for each in entries if each.is_dir(follow_symlinks=False) and each.name not in _SKIPPED]
+        waiting += [each.path for each in reversed(below)]
 
 
 def _lines(file: Path, wanted: str, most: int) -> list[str]:
@@ -197,6 +205,8 @@ def _lines(file: Path, wanted: str, most: int) -> list[str]:
     except ToolFailed:  # one that is no text has no lines
         return []
     found = [
-        f"{file}:{number}: {one_line(line, 200)}" for number, line in enumerate(lines, 1) if wanted in line.casefold()
+        f"{one_line(str(file), 300)}:{number}: {one_line(line, 200)}"
+        for number, line in enumerate(lines, 1)
+        if wanted in line.casefold()
     ]
     return found[:most]

@@ -7,7 +7,7 @@ and so that what it says can be compared: one that describes its tools otherwise
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,12 @@ from agent_cli.tools.servers import ServerFailed, Servers
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
 MOST = 24  # tools of a server that are offered: each stands in every request
+_HELD = 100  # of which is kept what it said
 _DESCRIBED, _ARGUMENT = 300, 100  # characters of a description
 _SCHEMA = 3000  # characters of all that a tool says of its arguments
 _ARGUMENTS = 20
+_NAMED, _KIND = 128, 10  # characters of the name of a tool or an argument, and of what kind of value one takes
+_TOGETHER = 16_000  # characters of what is told of the tools of all servers
 _KEPT = ("type", "enum", "items", "properties", "required")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _FENCE = re.compile(r"([\[\]])(?=\1)")
@@ -43,16 +46,16 @@ def offered(db: Database, servers: Servers, seconds: float, notice: Callable[[st
             servers.failed.add(name)
             notice(f"{error} (agent mcp test {name})")
             continue
-        found |= {tool.name: tool for tool in tools(servers, name, told, seconds)}
+        found = {tool.name: tool for tool in tools(servers, name, told, seconds)} | found  # no later one takes a name
     return found
 
 
 def compare(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
     """Say which of the servers that have been started describe their tools otherwise than before, and keep that."""
     for name, listed in servers.listed().items():
-        before, now = known(db, servers, name), list(map(_described, listed))
+        before, now = known(db, servers, name), list(map(_described, listed[:_HELD]))
         if before != now:
-            _keep(db, servers, name, now)
+            keep(db, servers, name, now)
             if before is not None:
                 notice(f"the server {name} offers other tools than before: agent mcp list {name}")
 
@@ -66,8 +69,8 @@ def known(db: Database, servers: Servers, name: str) -> Known | None:
 
 def learn(db: Database, servers: Servers, name: str) -> Known:
     """Ask a server for its tools, and keep what it says. Raises ServerFailed."""
-    told = list(map(_described, servers.tools(name)))
-    _keep(db, servers, name, told)
+    told = list(map(_described, servers.tools(name)[:_HELD]))
+    keep(db, servers, name, told)
     return told
 
 
@@ -75,7 +78,8 @@ def _described(each: Any) -> dict[str, Any]:
     return described(each.name, each.description or "", each.input_schema)
 
 
-def _keep(db: Database, servers: Servers, name: str, told: Known) -> None:
+def keep(db: Database, servers: Servers, name: str, told: Known) -> None:
+    """Keep what a server said of its tools."""
     kept = json.dumps({"settings": _settings(db, servers.told[name]), "tools": told}, ensure_ascii=False)
     with db.write():
         db.execute(
@@ -85,23 +89,24 @@ def _keep(db: Database, servers: Servers, name: str, told: Known) -> None:
 
 def described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept and shown of a tool: cleaned, cut, and of its arguments what a model needs to fill them in."""
-    properties = schema.get("properties")
+    properties, needed = schema.get("properties"), schema.get("required")
     there = properties if isinstance(properties, Mapping) else {}
     arguments = {
-        str(each): _argument(told) for each, told in list(there.items())[:_ARGUMENTS] if isinstance(told, Mapping)
+        each: _argument(told)
+        for each, told in list(there.items())[:_ARGUMENTS]
+        if isinstance(told, Mapping) and each == one_line(each, _NAMED)
     }
-    required = [each for each in schema.get("required") or () if each in arguments]
+    required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
     if len(json.dumps(parameters)) > _SCHEMA:
-        arguments = {each: {key: told[key] for key in ("type",) if key in told} for each, told in arguments.items()}
-        parameters["properties"] = arguments
-    return {"name": name, "description": _said(description, _DESCRIBED), "parameters": parameters}
+        parameters["properties"] = {each: _type(told) for each, told in arguments.items()}
+    return {"name": name[:_NAMED], "description": _said(description, _DESCRIBED), "parameters": parameters}
 
 
 def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool]:
     """The tools of a server, from what it said of them."""
     made: dict[str, Tool] = {}
-    for each in told[:MOST]:
+    for each in _within(told[:MOST], _TOGETHER // max(1, len(servers.told))):
         full = f"{name}__{_NAME.sub('_', each['name'])}"[:64]
         run = partial(_run, servers, name, each["name"], seconds)
         made.setdefault(full, Tool(
@@ -109,6 +114,18 @@ def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool
             seconds=seconds,
         ))  # fmt: skip
     return list(made.values())
+
+
+def _within(told: Known, room: int) -> Iterator[dict[str, Any]]:
+    """As many as fit, of long ones the kinds of their arguments alone: every request holds them, and all else too."""
+    for each in told:
+        if len(json.dumps(each)) > room // 4:
+            slim = {name: _type(argument) for name, argument in each["parameters"]["properties"].items()}
+            each = {**each, "parameters": {**each["parameters"], "properties": slim}}
+        room -= len(json.dumps(each))
+        if room < 0:
+            return
+        yield each
 
 
 def _run(servers: Servers, name: str, tool: str, seconds: float, context: ToolContext, **arguments: Any) -> ToolResult:
@@ -133,6 +150,11 @@ def _argument(told: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(told.get("description"), str) and (words := _said(told["description"], _ARGUMENT)):
         kept["description"] = words
     return kept
+
+
+def _type(told: Mapping[str, Any]) -> dict[str, Any]:
+    kind = told.get("type")
+    return {"type": kind} if isinstance(kind, str) and len(kind) <= _KIND else {}
 
 
 def _said(words: str, most: int) -> str:

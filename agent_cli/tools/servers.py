@@ -10,6 +10,7 @@ the assistant has started is known, for it must never accept a fact.
 
 import logging
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -19,7 +20,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_cli.errors import AgentError
-from agent_cli.text import clean, one_line
+from agent_cli.text import Pattern, clean, one_line
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -31,6 +32,8 @@ _START = 10.0  # seconds until a server must have introduced itself
 _LEAVE = 3.0  # seconds that all have to end
 _PAGES = 20  # of a list of tools
 _TAIL = 20  # lines of what a server last said on its standard error
+
+_ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
 T = TypeVar("T")
 
@@ -215,6 +218,21 @@ def _transport(told: Mapping[str, Any], mark: Mapping[str, str], tail: _Tail) ->
     return reached()
 
 
+def shown(address: str) -> str:
+    """An address without what may be secret: a password, and what stands behind a question mark."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that is none"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    return shown(found[0])
+
+
 def _given(transport: Any) -> AbstractAsyncContextManager[Any]:
     from contextlib import nullcontext
 
@@ -234,6 +252,6 @@ def _failed(name: str, error: BaseException, seconds: float, said: str) -> BaseE
     elif "closed" in str(error).lower():
         why = "has ended, or closed the connection"
     else:
-        why = f"failed: {one_line(str(error) or type(error).__name__, 300)}"
+        why = f"failed: {one_line(_ADDRESS.sub(_without_secret, str(error)) or type(error).__name__, 300)}"
     last = one_line(said[-200:], 200)
     return ServerFailed(f"the server {name} {why}" + (f"; it said last: {last}" if last else ""))

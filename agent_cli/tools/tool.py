@@ -52,6 +52,7 @@ class Reach:
     feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
     private: bool = False  # whether an address may be on this machine or in the private network
     zone: str = ""  # in which times are told, as in Europe/Vienna; empty: the machine's
+    barred: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
 
 
 class ToolFailed(Exception):
