@@ -49,6 +49,7 @@ COMMANDS = {
     "jobs": "See and run queued work.",
     "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
     "doctor": "Check the server, the model, the database and the terminal.",
+    "serve": "Serve the assistant to other programs over HTTP, and say which may come in.",
     "completion": "Print a script that completes commands in your shell.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
 }

@@ -1,9 +1,220 @@
-"""Requests of callers, other programs, that were answered and are not carried out twice."""
+"""Callers: other programs that reach this memory over HTTP, and which of their requests are answered already.
+
+Each is an owner of its own, whose memory no other sees; the person's own it reaches by explicit grant alone. A token is
+256 bits of chance, shown once; the file has its SHA-256, which is enough for what nobody can guess.
+"""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
 
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.store import events, ids, keyed
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at"
+_SEEN = timedelta(hours=1)  # that a caller came is written down so often at most
+_SAID, _NAMED = "said ", "named "  # begin the keys of sessions; a key that a caller makes up has no blank
+_PLACE = "http:"  # begins the place of what a caller says
+
+
+@frozen
+class Caller:
+    id: int
+    name: str
+    owner: str
+    may: str
+    at: str
+    utc_offset: int
+    seen_at: str | None
+    revoked_at: str | None
+
+    @property
+    def writes(self) -> bool:
+        return "write" in self.may.split()
+
+    @property
+    def mine(self) -> bool:
+        """Whether it was granted the person's own memory."""
+        return self.owner == PERSON
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.owner, f"{_PLACE}{self.name}")
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "memory": "yours" if self.mine else "its own", "may": self.may, "at": self.at,
+            "seen_at": self.seen_at, "revoked_at": self.revoked_at,
+        }  # fmt: skip
+
+
+@frozen
+class Answered:
+    """A request that was taken on: in which session, and the reply, or None where it came to none yet."""
+
+    hash: str
+    session: int
+    message: int | None
+
+
+def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
+    """Let a program in; gives it and its token. One that was revoked goes on with the memory of its name.
+
+    Raises UsageError for a name that cannot be, or is in use.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name for a caller: use small letters and digits, as in home-server")
+    import secrets  # 3 ms, for the few that are let in
+
+    token, now = secrets.token_urlsafe(32), time()
+    values = (_hash(token), PERSON if mine else f"caller:{name}", "read write" if writes else "read")
+    with db.write():
+        known = db.row("select revoked_at from caller where name = ?", (name,))
+        if known and known[0] is None:
+            raise UsageError(f"there is a caller {name!r} already; `agent serve callers rm {name}` revokes its token")
+        if known:
+            db.execute(
+                "update caller set hash = ?, owner = ?, may = ?, seen_at = null, revoked_at = null where name = ?",
+                (*values, name),
+            )
+        else:
+            db.insert(
+                "insert into caller (hash, owner, may, uid, name, at, utc_offset) values (?, ?, ?, ?, ?, ?, ?)",
+                (*values, ids.new(now), name, clock.utc(now), clock.offset(now)),
+            )
+        caller = get(db, name)
+        events.append(db, time, f"caller added{' to yours' if mine else ''}", _subject(caller), actor="person")
+    return caller, token
+
+
+def get(db: Database, name: str) -> Caller:
+    """Raises UsageError."""
+    row = db.row(f"select {_COLUMNS} from caller where name = ?", (name,))
+    if row is None:
+        raise UsageError(f"there is no caller {name!r}; `agent serve callers list` shows them all")
+    return Caller(*row)
+
+
+def listing(db: Database) -> list[Caller]:
+    """All there ever were, by name."""
+    return [Caller(*row) for row in db.rows(f"select {_COLUMNS} from caller order by name")]
+
+
+def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
+    """Let it in no more; its memory stays. Raises UsageError."""
+    caller = get(db, name)
+    if caller.revoked_at:
+        raise UsageError(f"{name} is revoked already")
+    with db.write():
+        db.execute("update caller set revoked_at = ? where id = ?", (clock.utc(time()), caller.id))
+        events.append(db, time, "caller revoked", _subject(caller), actor="person")
+    return get(db, name)
+
+
+def bearing(db: Database, token: str) -> Caller | None:
+    """Who has this token. Every hash is compared, each in constant time."""
+    from hmac import compare_digest  # 3 ms, and only a server needs it
+
+    told, found = _hash(token), None
+    for hash, *row in db.rows(f"select hash, {_COLUMNS} from caller where revoked_at is null"):
+        if compare_digest(hash, told):
+            found = Caller(*row)
+    return found
+
+
+def seen(db: Database, caller: Caller, time: clock.Clock) -> None:
+    """Write down that it came, now and then."""
+    now = time()
+    if caller.seen_at is None or caller.seen_at < clock.utc(now - _SEEN):
+        with db.write():
+            db.execute("update caller set seen_at = ? where id = ?", (clock.utc(now), caller.id))
+
+
+def left_open(db: Database) -> list[int]:
+    """The conversations of callers that are open and that no turn holds."""
+    rows = db.rows(
+        """select id from session where closed_at is null and kind = 'chat' and holder is null
+             and place between 'http:' and 'http;' order by id"""
+    )
+    return [id for (id,) in rows]
+
+
+# Requests that are not carried out twice.
+
+
+def take_on(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
+    """A request with this key is being answered in this session; an earlier try came to nothing."""
+    db.execute(
+        """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
+           on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
+              message_id = null, at = excluded.at""",
+        (caller.owner, _key(caller, key), keyed.digest(db, request), session, clock.utc(time())),
+    )
+
+
+def known(db: Database, caller: Caller, key: str) -> Answered | None:
+    row = db.row(
+        "select hash, session_id, message_id from answered where owner = ? and key = ?",
+        (caller.owner, _key(caller, key)),
+    )
+    return Answered(*row) if row else None
+
+
+def same(db: Database, answered: Answered, request: str) -> bool:
+    """Whether it is the request that was taken on."""
+    return answered.hash == keyed.digest(db, request)
+
+
+def keep(db: Database, caller: Caller, key: str, message: int) -> None:
+    """It was answered, and this is the last message of it."""
+    with db.write():
+        db.execute(
+            "update answered set message_id = ? where owner = ? and key = ?", (message, caller.owner, _key(caller, key))
+        )
+
+
+def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
+    """A caller calls this session by a name of its own. Runs in the caller's transaction."""
+    _name_it(db, caller, f"{_NAMED}{name}", session, None, time)
+
+
+def named_session(db: Database, caller: Caller, name: str) -> int | None:
+    found = known(db, caller, f"{_NAMED}{name}")
+    return found.session if found else None
+
+
+def end_with(db: Database, caller: Caller, said: str, session: int, message: int, time: clock.Clock) -> None:
+    """This session has come so far that these are the words of its conversation, up to this message."""
+    with db.write():
+        like = _key(caller, _SAID)
+        db.execute(
+            "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
+            (session, caller.owner, len(like), like),
+        )
+        _name_it(db, caller, f"{_SAID}{keyed.digest(db, said)}", session, message, time)
+
+
+def ending_with(db: Database, caller: Caller, said: str) -> Answered | None:
+    """The session that has come just so far, by the words of its conversation."""
+    return known(db, caller, f"{_SAID}{keyed.digest(db, said)}")
+
+
+def _name_it(
+    db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock
+) -> None:  # fmt: skip
+    db.execute(
+        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
+           on conflict (owner, key) do update set session_id = excluded.session_id,
+              message_id = excluded.message_id, at = excluded.at""",
+        (caller.owner, _key(caller, key), session, message, clock.utc(time())),
+    )
 
 
 def erase_answered(
@@ -11,6 +222,32 @@ def erase_answered(
 ) -> None:  # fmt: skip
     """Forget these requests, and which ones these messages answered. Runs in the caller's transaction."""
     for column, gone in (("message_id", messages), ("session_id", sessions), ("id", requests)):
-        db.execute(
-            f"delete from answered where {column} in (select value from json_each(?))", (json.dumps(list(gone)),)
-        )
+        db.execute(f"delete from answered where {column} in (select value from json_each(?))", (_listed(gone),))
+
+
+def prune(db: Database, before: str) -> None:
+    """Keys of requests older than this are free again; what names a conversation by its words stays as long as it."""
+    old = (before,)
+    if db.value("select 1 from answered where at < ? and hash <> '' limit 1", old):
+        with db.write():
+            db.execute("delete from answered where at < ? and hash <> ''", old)
+
+
+def _listed(found: Iterable[int]) -> str:
+    return json.dumps(list(found))
+
+
+def _hash(token: str) -> str:
+    import hashlib  # 3 ms
+
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _subject(caller: Caller) -> str:
+    """What the audit calls it: a name is a word of the person's, and the audit has none."""
+    return f"caller {caller.id}"
+
+
+def _key(caller: Caller, key: str) -> str:
+    """Callers that share the person's memory share no keys."""
+    return f"{caller.id}/{key}"

@@ -166,6 +166,11 @@ def parked(db: Database) -> int:
     return int(db.value("select count(*) from job where state = 'parked'"))
 
 
+def states(db: Database) -> dict[str, int]:
+    """How many there are in each state."""
+    return dict(db.rows("select state, count(*) from job group by state order by state"))
+
+
 def settle(db: Database, kind: str, now: datetime) -> None:
     """What the jobs of this kind were to do has been done without them."""
     with db.write():

@@ -1,0 +1,109 @@
+"""`agent serve`: the assistant for other programs, over HTTP, and which programs those are."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from agent_cli.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.errors import UsageError
+from agent_cli.memory import callers
+
+_ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may come in."
+_MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
+group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(group, name="callers", help="Which programs may come in, each with a token and a memory of its own.")
+
+Name = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
+
+
+@app.callback(invoke_without_command=True)
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 8177,
+    insecure_bind: Annotated[
+        bool, typer.Option("--insecure-bind", help="The address may be reached from other machines, unencrypted.")
+    ] = False,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A host name it is reached under too, as behind a proxy.")
+    ] = None,
+    turns: Annotated[int, typer.Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
+    seconds: Annotated[float, typer.Option("--timeout", min=1, help="Seconds until a turn is given up.")] = 600,
+    rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second of one caller.")] = 10,
+) -> None:
+    """Serve the assistant to other programs, on this machine alone unless told otherwise."""
+    if context.invoked_subcommand:
+        return
+    run = context.obj
+    try:
+        from agent_cli.serve import http  # 0.6 s, and an extra
+    except ImportError as error:
+        raise UsageError(_MISSING) from error
+    from agent_cli.serve.limits import Limits  # as above
+
+    app_: App = run.app()
+    if not any(each.revoked_at is None for each in callers.listing(app_.db)):
+        run.note("nobody may come in yet: `agent serve callers add NAME` lets a program in")
+    if insecure_bind:
+        run.note("other machines may reach this server, and what is said goes over the network unencrypted")
+    limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)))
+    code = http.serve(
+        app_, host, port, limits, name or [], beyond=insecure_bind,
+        ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),
+    )  # fmt: skip
+    raise typer.Exit(code)
+
+
+@group.callback()
+def callers_() -> None:
+    """Which programs may come in."""
+
+
+@group.command()
+def add(
+    context: typer.Context,
+    name: Name,
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
+    mine: Annotated[bool, typer.Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
+) -> None:
+    """Let a program in. Its token is printed once and kept nowhere."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    if mine:
+        _consent(name, read_only)
+    caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
+    output.say(token)
+    which = "your own memory" if caller.mine else "a memory of its own"
+    context.obj.note(f"{name} reaches {which}{'' if caller.writes else ', and only reads'}; this token is shown once")
+
+
+@group.command("list")
+def list_(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the callers."""
+    rows = [each.described() for each in callers.listing(context.obj.app().db)]
+    for row in rows if not as_json else ():
+        row["state"] = "revoked" if row["revoked_at"] else "never came" if not row["seen_at"] else row["seen_at"][:10]
+    output.listing(rows, ("name", "memory", "may", "state"), as_json=as_json)
+
+
+@group.command()
+def rm(context: typer.Context, name: Name) -> None:
+    """Let a program in no more. Its memory stays, and a new token of the same name reaches it again."""
+    app_: App = context.obj.app()
+    callers.revoke(app_.db, name, app_.time)
+    output.say(f"revoked {name}")
+
+
+def _consent(name: str, read_only: bool) -> None:
+    """The person's own memory is given by a typed word alone. Raises UsageError."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
+    what = "read" if read_only else "read all you have said and add to it"
+    sys.stderr.write(f"{name} will {what}, until you revoke it. Type yes: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise UsageError("nothing was changed")

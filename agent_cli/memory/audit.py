@@ -1,0 +1,46 @@
+"""What of the audit log an owner may see: what happened in a session of theirs, or to something of theirs.
+
+An event has no owner of its own. It is another's business unless its session, or the thing it is about, says whose it
+is; what is about the file itself, or about something that is gone, is the person's.
+"""
+
+from typing import Any
+
+from agent_cli.memory.scope import PERSON
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+_ABOUT = ("session", "message", "note", "fact", "summary", "skill", "task", "schedule")
+_SUBJECTS = " ".join(
+    f"when '{ids.handle(name, 0)[0]}' then (select owner from {name} where id = cast(substr(e.subject, 2) as integer))"
+    for name in _ABOUT
+)
+_OWNER = f"""case
+    when e.session_id is not null then (select owner from session where id = e.session_id)
+    when length(e.subject) between 2 and 19 and substr(e.subject, 2) not glob '*[^0-9]*'
+        then case substr(e.subject, 1, 1) {_SUBJECTS} end
+    end"""
+
+
+def latest(db: Database) -> int:
+    """The number of the last event of all; 0 when there is none."""
+    return int(db.value("select max(id) from event") or 0)
+
+
+def after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+    """What comes after an event for this owner, of so many at most, and the number of the last that was looked at."""
+    rows = db.rows(
+        f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
+            from event e where e.id > ? order by e.id limit ?""",
+        (number, limit),
+    )
+    seen = [row for row in rows if row[-1] == owner or (row[-1] is None and owner == PERSON)]
+    return [_described(row) for row in seen], rows[-1][0] if rows else number
+
+
+def _described(row: tuple[Any, ...]) -> dict[str, Any]:
+    id, kind, actor, session, subject, hash, at, _ = row
+    return {
+        "id": ids.handle("event", id), "kind": kind, "actor": actor,
+        "session": ids.handle("session", session) if session else None, "subject": subject, "hash": hash, "at": at,
+    }  # fmt: skip

@@ -1,0 +1,175 @@
+"""What every request passes first: its Host, its token, its rate, its size. Before any route is looked for, so that
+without a token there is nothing but /health, not even a word on which routes there are.
+
+The Host is checked because a page from anywhere may make a browser on this machine send requests here, under a name
+that it has pointed at this machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
+"""
+
+import asyncio
+import base64
+import binascii
+import ipaddress
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from agent_cli.errors import AgentError
+from agent_cli.memory.callers import Caller
+from agent_cli.serve import refusals
+from agent_cli.serve.house import House
+from agent_cli.serve.refusals import Refused
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN = "/health"
+PAGES = ("/docs", "/openapi.json")  # read in a browser, which asks for a name and a password: the token is the password
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+class Gate:
+    """Lets a request in with `scope["state"]["caller"]`, its body read whole. `names`: hosts it is reached under."""
+
+    def __init__(self, app: Asgi, house: House, names: Sequence[str] = (), *, beyond: bool = False):
+        self._app, self._house = app, house
+        self._names, self._beyond = {*_HERE, *(name.lower() for name in names)}, beyond
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._let_in(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller | None = None
+        try:
+            headers = _headers(scope)
+            self._check_host(headers.get("host", ""))
+            if scope["path"] != OPEN:
+                caller = await self._caller(scope, headers)
+                self._check_rate(caller)
+            scope.setdefault("state", {})["caller"] = caller
+            body = await self._body(headers, receive)
+        except Refused as refused:
+            await self._refuse(refused, caller, scope, send)
+        except AgentError as error:  # the file cannot be read
+            await self._refuse(refusals.of(error), caller, scope, send)
+        else:
+            await self._app(scope, _replayed(body, receive), self._counted(send, caller))
+
+    def _check_host(self, told: str) -> None:
+        name = told.rsplit(":", 1)[0] if told.rpartition(":")[2].isdigit() and not told.endswith("]") else told
+        name = name.strip("[]").lower().rstrip(".")
+        if name not in self._names and not (self._beyond and _is_address(name)):
+            raise Refused(
+                421, "host", "this server is not reached under that name: use its address, or start it with --name"
+            )
+
+    async def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
+        token = _token(headers.get("authorization", ""), page=scope["path"] in PAGES)
+        caller = await self._house.read(lambda _: self._house.known(token)) if token else None
+        if caller is None:
+            ways = 'Basic realm="agent", charset="UTF-8"' if scope["path"] in PAGES else "Bearer"
+            sentence = (
+                "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
+            )
+            raise Refused(401, "token", sentence, {"WWW-Authenticate": ways})
+        return caller
+
+    def _check_rate(self, caller: Caller) -> None:
+        pause = self._house.take(caller)
+        if pause:
+            raise Refused(429, "rate", "too many requests: come again later", {"Retry-After": str(math.ceil(pause))})
+
+    async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        """All of it, which must come in time. Raises Refused."""
+        limits = self._house.limits
+        if (told := headers.get("content-length", "0")).isdigit() and int(told[:20]) > limits.body:
+            raise _too_large(limits.body)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(limits.reading):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused(400, "gone", "the request broke off")
+                    body += message.get("body", b"")
+                    if len(body) > limits.body:
+                        raise _too_large(limits.body)
+                    if not message.get("more_body"):
+                        return bytes(body)
+        except TimeoutError:
+            raise Refused(408, "slow", f"the request did not arrive within {limits.reading:g} s") from None
+
+    async def _refuse(self, refused: Refused, caller: Caller | None, scope: Scope, send: Send) -> None:
+        send = self._counted(send, caller)
+        body = b"" if scope["method"] == "HEAD" else json.dumps(refused.body).encode()
+        headers = {"content-type": "application/json", **refused.headers}
+        if refused.status in (408, 413):
+            headers["connection"] = "close"  # what is left of the body is not read
+        pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
+        await send({"type": "http.response.body", "body": body})
+
+    def _counted(self, send: Send, caller: Caller | None) -> Send:
+        async def counting(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start" and caller:
+                self._house.metrics.count("agent_requests_total", caller.name, status=str(message["status"]))
+            await send(message)
+
+        return counting
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The first of each name, in small letters."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return found
+
+
+def _token(told: str, *, page: bool) -> str:
+    """What stands behind Bearer. A browser sends what it was once told with every request, whoever made the page: so
+    a password counts where only a person reads.
+    """
+    way, _, rest = told.strip().partition(" ")
+    if way.lower() == "bearer":
+        return rest.strip()
+    if way.lower() == "basic" and page:
+        try:
+            return base64.b64decode(rest.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
+        except (binascii.Error, ValueError):
+            return ""
+    return ""
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(413, "too_large", f"a request has at most {limit} bytes")
+
+
+def _is_address(name: str) -> bool:
+    """An address in numbers was looked up under no name, and so under no false one."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body at once, and then what the server has to say: that the client has gone."""
+    given = False
+
+    async def next_message() -> dict[str, Any]:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return next_message

@@ -1,0 +1,184 @@
+"""The assistant over HTTP: `application` joins the routes, `serve` runs them until a signal comes."""
+
+import ipaddress
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from types import FrameType
+from typing import Any, cast
+
+import uvicorn
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from agent_cli import __version__
+from agent_cli.app import App
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.serve import chat, completions, looking, page, refusals
+from agent_cli.serve.chat import Failure
+from agent_cli.serve.gate import Asgi, Gate
+from agent_cli.serve.house import House
+from agent_cli.serve.limits import Limits
+from agent_cli.serve.refusals import Refused
+from agent_cli.text import clean, one_line
+
+ABOUT = """A local assistant that remembers. Each caller has a memory of its own, or by grant that of the person; send \
+its token as Authorization: Bearer TOKEN. Nothing that comes in is taken for a fact: what is to be remembered waits \
+for the person's yes at the keyboard, and no route accepts, changes or erases anything."""
+
+_FAILURES = {
+    400: "It cannot be read, or is too long for the model.", 401: "A token is missing, or is revoked.",
+    403: "This caller only reads.", 404: "There is no such thing.", 405: "Another method is needed.",
+    408: "It came too slowly.", 409: "It is in use elsewhere, or has gone on.", 410: "It was erased since.",
+    413: "It is too large.", 421: "The server is not reached under that name.", 422: "Something in it is wrong.",
+    429: "Too many requests; Retry-After tells when.", 502: "The model broke off.",
+    503: "There is no room, or no model; Retry-After tells when.", 504: "Its time was over; what arrived is told.",
+}  # fmt: skip
+
+
+class Health(BaseModel):
+    ok: bool
+    version: str
+
+
+def application(house: House) -> FastAPI:
+    """All routes, without the gate that stands before them."""
+    failures: dict[int | str, dict[str, Any]] = {
+        status: {"model": Failure, "description": told} for status, told in _FAILURES.items()
+    }
+    api = FastAPI(
+        title="agent", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, responses=failures,
+        lifespan=partial(_lifespan, house), redirect_slashes=False,
+    )  # fmt: skip
+
+    @api.get("/health", summary="Whether it is there; needs no token")
+    async def health() -> Health:
+        return Health(ok=True, version=__version__)
+
+    @api.get("/docs", response_class=HTMLResponse, summary="This description, to be read by people")
+    async def docs() -> Response:
+        return HTMLResponse(
+            page.page(api.openapi()),
+            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+        )
+
+    for part in (chat, completions, looking):
+        api.include_router(part.router(house))
+    for kind, answer in (
+        (Refused, _refused),
+        (AgentError, _failed),
+        (RequestValidationError, _wrong),
+        (HTTPException, _other),
+    ):
+        api.add_exception_handler(kind, cast(Any, answer))
+    _secure(api)
+    return api
+
+
+def guarded(house: House, names: Sequence[str] = (), *, beyond: bool = False) -> Asgi:
+    """The whole server as one ASGI application."""
+    return Gate(cast(Asgi, application(house)), house, names, beyond=beyond)
+
+
+def serve(
+    app: App, host: str, port: int, limits: Limits, names: Sequence[str] = (), *, beyond: bool = False,
+    ready: Callable[[str], None],
+) -> int:  # fmt: skip
+    """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is told the address. Raises UsageError."""
+    listening = _bound(host, port, beyond=beyond)
+    house = House(app, limits)
+    settings = uvicorn.Config(
+        guarded(house, (host, *names), beyond=beyond), log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=round(2 * limits.grace + 5), lifespan="on", ws="none",
+        h11_max_incomplete_event_size=65536, proxy_headers=False,
+    )  # fmt: skip
+    server = _Server(settings, house)
+    bound, number = listening.getsockname()[:2]
+    ready(f"http://{f'[{bound}]' if ':' in bound else bound}:{number}")
+    server.run([listening])
+    return 143 if server.ended_by == signal.SIGTERM else 0
+
+
+class _Server(uvicorn.Server):
+    """Tells the house at once that it ends, so that streams do, and keeps the signal to itself."""
+
+    def __init__(self, settings: uvicorn.Config, house: House):
+        super().__init__(settings)
+        self._house = house
+        self.ended_by: int | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._house.stopping.set()
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+        self.ended_by = self.ended_by or sig
+
+
+@asynccontextmanager
+async def _lifespan(house: House, api: FastAPI) -> AsyncIterator[None]:
+    house.open()
+    yield
+    await house.close()
+
+
+def _bound(host: str, port: int, *, beyond: bool) -> socket.socket:
+    """A socket that listens there; beyond this machine only where that is allowed. Raises UsageError."""
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise UsageError(f"{host!r} is no address of this machine: {error.strerror or error}") from error
+    if not ipaddress.ip_address(place[0]).is_loopback and not beyond:
+        raise UsageError(f"{host} can be reached from other machines: say --insecure-bind too if that is meant")
+    listening = socket.socket(family, kind)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"{host} port {port} cannot be listened on: {error.strerror}; name another with --port"
+        ) from error
+    return listening
+
+
+def _secure(api: FastAPI) -> None:
+    """The description says that all but /health needs a token."""
+    make = api.openapi
+
+    def openapi() -> dict[str, Any]:
+        if api.openapi_schema is None:
+            told = make()
+            told.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, methods in told["paths"].items():
+                for route in methods.values():
+                    route["security"] = [] if path == "/health" else [{"token": []}]
+        return api.openapi_schema or {}
+
+    cast(Any, api).openapi = openapi
+
+
+async def _refused(request: Request, error: Refused) -> Response:
+    return JSONResponse(error.body, error.status, error.headers)
+
+
+async def _failed(request: Request, error: AgentError) -> Response:
+    return await _refused(request, refusals.of(error))
+
+
+async def _wrong(request: Request, error: RequestValidationError) -> Response:
+    """What is wrong and where; never what was sent, which may hold anything."""
+    told = [f"{'.'.join(str(each) for each in row['loc'])}: {row['msg']}" for row in error.errors()[:5]]
+    return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(told)), 1000)), 422)
+
+
+async def _other(request: Request, error: HTTPException) -> Response:
+    told = refusals.body(error.status_code, f"http_{error.status_code}", clean(str(error.detail)))
+    return JSONResponse(told, error.status_code, error.headers)

@@ -1,0 +1,33 @@
+"""Connections to the file for threads that come and go. A connection is lent to one of them at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Empty, LifoQueue
+
+from agent_cli.store.db import Database
+
+_KEPT = 8
+
+
+class Pool:
+    def __init__(self, db: Database):
+        self._db = db
+        self._free: LifoQueue[Database] = LifoQueue()
+
+    @contextmanager
+    def lent(self) -> Iterator[Database]:
+        try:
+            db = self._free.get_nowait()
+        except Empty:
+            db = self._db.again()
+        try:
+            yield db
+        finally:
+            if self._free.qsize() < _KEPT and not db.writing:
+                self._free.put(db)
+            else:
+                db.close()
+
+    def close(self) -> None:
+        while not self._free.empty():
+            self._free.get_nowait().close()

@@ -1,0 +1,79 @@
+"""The server in the test's own process: its event loop on a thread, requests through its ASGI door, gate included."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from starlette.testclient import TestClient
+
+from agent_cli.app import App, open_app
+from agent_cli.memory import callers
+from agent_cli.serve import http
+from agent_cli.serve.house import House
+from agent_cli.serve.limits import Limits
+from tests.ollama_server import script
+
+FREE = Limits(rate=1e6, burst=1_000_000)
+
+
+def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto") -> App:
+    environ = {"HOME": str(folder), "AGENT_DB": str(folder / "memory.db"), "OLLAMA_HOST": host, "AGENT_MODEL": model}
+    return open_app({}, lambda _: None, config_file=folder / "none.toml", environ=environ)
+
+
+class Caller:
+    """A program that was let in."""
+
+    def __init__(self, client: TestClient, token: str):
+        self.client, self.token = client, token
+        self.headers = {"Authorization": f"Bearer {token}"}
+
+    def get(self, path: str, **options) -> httpx.Response:
+        return self.client.get(path, headers={**self.headers, **options.pop("headers", {})}, **options)
+
+    def post(self, path: str, told, **options) -> httpx.Response:
+        return self.client.post(path, json=told, headers={**self.headers, **options.pop("headers", {})}, **options)
+
+    def chat(self, message: str, session: str | None = None, **options) -> httpx.Response:
+        return self.post("/chat", {"message": message, "session": session}, **options)
+
+
+class Served:
+    def __init__(self, app: App, client: TestClient, house: House):
+        self.app, self.client, self.house = app, client, house
+
+    @property
+    def db(self):
+        return self.app.db
+
+    def caller(self, name: str, *, mine: bool = False, writes: bool = True) -> Caller:
+        _, token = callers.add(self.app.db, name, self.app.time, mine=mine, writes=writes)
+        return Caller(self.client, token)
+
+
+@contextmanager
+def served(app: App, limits: Limits = FREE, *, jobs: bool = False):
+    """A server that runs while the block does; then it is ended in order, and the file closed."""
+    house = House(app, limits, jobs=jobs)
+    with TestClient(http.guarded(house), base_url="http://localhost", raise_server_exceptions=True) as client:
+        yield Served(app, client, house)
+    app.db.close()
+
+
+def heard(body: dict) -> script.Script:
+    """A model that says what was said last, without what memory put around it."""
+    return script.reply(f"heard: {said(body)[-1]}")
+
+
+def said(body: dict) -> list[str]:
+    """The words of the person in a request to the model."""
+    told = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    return [
+        "\n\n".join(piece for piece in words.split("\n\n") if not piece.startswith("[[")) for words in told
+    ]
+
+
+def events(response: httpx.Response) -> list[dict]:
+    """What a stream of server-sent events told, without comments."""
+    return [json.loads(line[6:]) for line in response.text.split("\n") if line.startswith("data: {")]

@@ -1,0 +1,221 @@
+"""POST /chat: a conversation by program, remembered, each request carried out once."""
+
+import threading
+
+import pytest
+
+from tests.conftest import CHAT
+from tests.ollama_server import script
+from tests.serving import FREE, events, heard, opened, served
+
+
+@pytest.fixture
+def house(tmp_path, server):
+    server.answer = heard
+    with served(opened(tmp_path, server.host, CHAT.name)) as running:
+        yield running
+
+
+@pytest.fixture
+def bot(house):
+    return house.caller("bot")
+
+
+def rows(house, sql):
+    return house.db.rows(sql)
+
+
+def test_conversation_goes_on_in_its_session(bot, server):
+    first = bot.chat("My boat is called Windrose.").json()
+    second = bot.chat("What did I say?", first["session"]).json()
+
+    assert first == {
+        "answer": "heard: My boat is called Windrose.", "session": "s1", "turn": "m1", "used": [],
+        "usage": first["usage"], "finish": "stop", "model": CHAT.name, "notices": [],
+    }  # fmt: skip
+    assert (second["session"], second["turn"]) == ("s1", "m3")
+    assert first["usage"]["tokens_in"] > 0
+    assert "My boat is called Windrose." in str(server.requests[-1].body["messages"])
+
+
+def test_stream_tells_the_events_of_ask(bot):
+    answer = bot.chat("hi").json()
+    stream = bot.post("/chat", {"message": "and this?", "session": "s1", "stream": True})
+    told = events(stream)
+
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    assert [each["type"] for each in told] == ["start", "used", *["delta"] * (len(told) - 3), "end"]
+    assert "".join(each["text"] for each in told if each["type"] == "delta") == "heard: and this?"
+    assert {**told[-1], **answer}.keys() == {*answer.keys(), "type", "schema"}
+    assert (told[0]["session"], told[-1]["answer"]) == ("s1", "heard: and this?")
+
+
+def test_what_is_to_be_remembered_only_waits_for_a_yes(house, bot):
+    told = bot.chat("Please remember that my boat is called Windrose.").json()
+    mine = house.caller("own", mine=True).chat("Remember that I live in Graz.").json()
+
+    assert rows(house, "select owner, state, origin from fact order by id") == [
+        ("caller:bot", "pending", "http"), ("person", "pending", "http")
+    ]  # fmt: skip
+    assert "waits" in str(told["notices"])
+    assert "waits" in str(mine["notices"])
+
+
+def test_what_needs_asking_is_denied_and_said(house, bot, server):
+    server.answer = None
+    server.play(script.reply("", calls=[("save_note", {"text": "milk"})]), script.reply("I could not."))
+
+    told = bot.chat("Save a note.").json()
+
+    assert told["answer"] == "I could not."
+    assert any("save_note" in notice and "yes" in notice for notice in told["notices"])
+    assert rows(house, "select count(*) from note") == [(0,)]
+    assert rows(house, "select kind, actor from event where subject = 'save_note'") == [("call refused", "program")]
+
+
+def test_caller_without_a_session_of_that_name_is_told_so(house, bot):
+    other = house.caller("other")
+    other.chat("secret words")
+
+    for handle in ("s1", "s99"):
+        answer = bot.chat("hi", handle)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_session")
+
+
+def test_session_open_at_a_terminal_is_left_alone(house, bot):
+    session = bot.chat("hi").json()["session"]
+    house.db.execute("update session set holder = ? where id = 1", (holder_of_another(),))
+
+    assert bot.chat("again", session).status_code == 409
+
+
+def holder_of_another():
+    from agent_cli.store import holder
+
+    number, _, rest = holder.me().partition(":")
+    return f"1:{rest}" if rest else holder.me()
+
+
+def test_same_key_gets_the_same_answer_and_is_asked_once(bot, server):
+    key = {"Idempotency-Key": "abc"}
+    first = bot.chat("hi", headers=key).json()
+    again = bot.chat("hi", headers=key).json()
+    stream = events(bot.post("/chat", {"message": "hi", "stream": True}, headers=key))
+    other = bot.chat("something else", headers=key)
+
+    assert again == first
+    assert stream[-1] == {"type": "end", "schema": 1, **first}
+    assert len(server.turns) == 1
+    assert (other.status_code, other.json()["error"]["code"]) == (422, "key_reused")
+
+
+def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server):
+    server.answer = heard
+    key = {"Idempotency-Key": "abc"}
+    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+        bot, other = house.caller("bot"), house.caller("other", mine=True)
+        third = house.caller("third", mine=True)
+        first = bot.chat("hi", headers=key).json()
+        apart = [each.chat("hi", headers=key).json()["session"] for each in (other, third)]
+    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+        bot.client = house.client
+        again = bot.chat("hi", headers=key).json()
+
+    assert again == first
+    assert [first["session"], *apart] == ["s1", "s2", "s3"]
+    assert len(server.turns) == 3
+
+
+def test_key_is_waited_for_while_its_answer_is_being_made(bot, server):
+    go_on = threading.Event()
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    key, got = {"Idempotency-Key": "abc"}, []
+    threads = [
+        threading.Thread(target=lambda: got.append(bot.chat("hi", headers=key).json()["answer"])) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    server.wait_for_chats(1)
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert got == ["so", "so", "so"]
+    assert len(server.turns) == 1
+
+
+def test_key_whose_answer_failed_is_carried_out_when_it_comes_again(house, bot, server):
+    server.answer = None
+    server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2, script.reply("now"))
+    key = {"Idempotency-Key": "abc"}
+
+    assert bot.chat("hi", headers=key).status_code == 502
+    assert bot.chat("hi", headers=key).json()["answer"] == "now"
+    assert bot.chat("hi", headers=key).json()["answer"] == "now"
+
+
+def test_turns_of_a_session_come_one_after_the_other(house, bot):
+    session = bot.chat("first").json()["session"]
+    threads = [threading.Thread(target=lambda n=n: bot.chat(f"word {n}", session)) for n in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    said = [text for (text,) in rows(house, "select text from message order by id")]
+
+    assert sorted(said[2::2]) == [f"word {n}" for n in range(5)]
+    assert [f"heard: {text}" for text in said[0::2]] == said[1::2]
+
+
+def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
+    from dataclasses import replace
+
+    server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, seconds=1)) as house:
+        told = house.caller("bot").chat("hi")
+
+        assert (told.status_code, told.json()["error"]["code"], told.json()["answer"]) == (504, "timeout", "Well")
+        assert rows(house, "select text, finish from message where role = 'assistant'") == [("Well", "cancelled")]
+
+
+def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
+    from dataclasses import replace
+
+    go_on = threading.Event()
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, waiting=1)) as house:
+        bot, got = house.caller("bot"), []
+        threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        server.wait_for_chats(1)
+        server.wait_until(lambda: house.house.turns.waiting == 1)
+        late = bot.chat("hi")
+        go_on.set()
+        for thread in threads:
+            thread.join(10)
+
+    assert (late.status_code, late.json()["error"]["code"], late.headers["retry-after"]) == (503, "busy", "5")
+    assert got == [200, 200]
+
+
+def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(house, bot):
+    bot.chat("My boat is called Windrose.")
+    reader = house.caller("reader", mine=True, writes=False)
+    before = dump(house.db)
+
+    told = reader.chat("What is called Windrose? Remember that I am rich.").json()
+    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/docs"):
+        assert reader.get(path).status_code == 200
+    reader.post("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hi"}]})
+
+    assert (told["session"], told["turn"]) == (None, None)
+    assert told["answer"].startswith("heard:")
+    assert reader.chat("hi", "s1").status_code == 403
+    assert reader.chat("hi", headers={"Idempotency-Key": "k"}).status_code == 403
+    assert dump(house.db) == before
+
+
+def dump(db):
+    tables = [name for (name,) in db.rows("select name from sqlite_schema where type = 'table' and sql like '%strict%'")]
+    return {name: db.rows(f"select * from {name}") for name in sorted(tables)}
