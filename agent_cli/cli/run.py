@@ -40,6 +40,10 @@ class Run:
             self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
         return self._app
 
+    def take(self, app: "App") -> None:
+        """Go on with this one, as with the memory of another owner."""
+        self._app = app
+
     def look(self, *, render: bool = False) -> "Look":
         """What is drawn on standard output. `render`: Markdown in a pipe too."""
         from agent_cli.repl import look  # only what shows an answer needs it

@@ -1,6 +1,7 @@
 """`agent serve`: the assistant for other programs, over HTTP, and which programs those are."""
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -96,6 +97,24 @@ def rm(context: typer.Context, name: Name) -> None:
     app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)
     output.say(f"revoked {name}")
+
+
+@group.command()
+def review(
+    context: typer.Context,
+    name: Name,
+    check: Annotated[bool, typer.Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
+    as_json: AsJson = False,
+    screen_reader: Annotated[
+        bool, typer.Option("--screen-reader", envvar="ACCESSIBLE", help="Sentences and numbers instead of keys.")
+    ] = False,
+) -> None:
+    """Decide on what was proposed in this caller's memory; without a terminal, print it. Nobody else can."""
+    from agent_cli.cli import review as facts_review  # what only reads and serves needs none of it
+
+    app_: App = context.obj.app()
+    context.obj.take(replace(app_, scope=callers.get(app_.db, name).scope))
+    facts_review.review(context, "", check, as_json, screen_reader)
 
 
 def _consent(name: str, read_only: bool) -> None:

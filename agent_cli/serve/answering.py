@@ -11,16 +11,17 @@ from dataclasses import replace
 from functools import partial
 
 from agent_cli.agent import loop
-from agent_cli.agent.events import Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import log, sessions
+from agent_cli.memory import adoption, dating, hearing, log, receipts, sessions
 from agent_cli.memory.callers import Caller
 from agent_cli.messages import Part, ToolCall
 from agent_cli.serve.house import House
 from agent_cli.serve.stopwatch import Timed
 from agent_cli.serve.turns import Work
 from agent_cli.serve.wire import Told, Wire
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
@@ -98,12 +99,26 @@ def _turn(
                 for notice in hired.notices():
                     yield from wire.take(notice)
                 yield from wire.take(event)
+                if isinstance(event, Asked) and app.keeps:
+                    for line in _heard(here, ids.number("message", event.handle), parts, caller):
+                        yield from wire.take(Noticed(line))
     except Exception:
         finish = "cancelled" if cancel else "failed"
         yield {"type": "cut", **wire.whole(finish)}
         raise
     finally:
         _measure(house, caller, finish, hired.seconds, time.monotonic() - began, wire)
+
+
+def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
+    """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
+    review = "agent facts review" if caller.mine else f"agent serve callers review {caller.name}"
+    for each in hearing.heard([replace(part, origin="typed") for part in parts]):
+        statement = dating.absolute(each.statement, here.time())
+        claim = adoption.claim(statement, "http", quote=each.quote, message=message)
+        fact = adoption.propose(here.db, here.scope, claim, here.time, actor="program")
+        known = receipts.known(here.db, here.scope.owner, claim.statement) if fact is None else ""
+        yield f"{receipts.waits(fact)} ({review})" if fact else known
 
 
 class _Hired:

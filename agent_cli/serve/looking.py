@@ -10,7 +10,7 @@ import anyio
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock
 from agent_cli.memory import audit, recall
@@ -83,7 +83,7 @@ def router(house: House) -> APIRouter:
     stream: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
 
     @routes.get(
-        "/events", response_class=EventStream, responses=stream,
+        "/events", response_class=StreamingResponse, responses=stream,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )  # fmt: skip
     async def events(
