@@ -1,0 +1,173 @@
+"""/v1/chat/completions: clients that resend their history gain a memory, and each word is logged once."""
+
+import openai
+import pytest
+
+from tests.conftest import CHAT
+from tests.ollama_server import script
+from tests.serving import events, heard, opened, said, served
+
+WHERE = "/v1/chat/completions"
+
+
+@pytest.fixture
+def house(tmp_path, server):
+    server.answer = heard
+    with served(opened(tmp_path, server.host, CHAT.name)) as running:
+        yield running
+
+
+@pytest.fixture
+def bot(house):
+    return house.caller("bot")
+
+
+def message(words, role="user"):
+    return {"role": role, "content": words}
+
+
+def ask(caller, *messages, **options):
+    headers = options.pop("headers", {})
+    return caller.post(WHERE, {"model": "agent", "messages": list(messages), **options}, headers=headers)
+
+
+def logged(house):
+    return house.db.rows("select session_id, role, text from message order by id")
+
+
+def test_answer_has_the_form_of_openai_and_real_numbers(house, bot, server):
+    told = ask(bot, message("hi")).json()
+
+    assert told["choices"] == [
+        {"index": 0, "message": {"role": "assistant", "content": "heard: hi", "refusal": None}, "logprobs": None,
+         "finish_reason": "stop"}
+    ]  # fmt: skip
+    tokens = house.db.row("select tokens_in, tokens_out from message where role = 'assistant'")
+    assert told["usage"] == {
+        "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)
+    }  # fmt: skip
+    assert tokens[0] > 0 < tokens[1]
+    assert (told["object"], told["model"]) == ("chat.completion", "agent")
+
+
+def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, server):
+    talk = [message("I am building a boat.")]
+    for words in ("It is called Windrose.", "What is it called?"):
+        answer = ask(bot, *talk)
+        talk += [answer.json()["choices"][0]["message"], message(words)]
+    last = ask(bot, *talk)
+
+    assert last.headers["x-session"] == "s1"
+    assert [text for _, role, text in logged(house) if role == "user"] == [
+        "I am building a boat.", "It is called Windrose.", "What is it called?"
+    ]  # fmt: skip
+    assert said(server.requests[-1].body) == ["I am building a boat.", "It is called Windrose.", "What is it called?"]
+
+
+def test_stream_is_found_again_too(house, bot):
+    told = events(ask(bot, message("hi"), stream=True, stream_options={"include_usage": True}))
+    words = "".join(each["choices"][0]["delta"].get("content", "") for each in told if each["choices"])
+    again = ask(bot, message("hi"), message(words, "assistant"), message("and?"))
+
+    assert words == "heard: hi"
+    assert told[-1]["usage"]["prompt_tokens"] > 0
+    assert [each["choices"][0]["finish_reason"] for each in told if each["choices"]][-1] == "stop"
+    assert again.headers["x-session"] == "s1"
+
+
+def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_came_before(house, bot, server):
+    first = [message("one"), message("heard: one", "assistant"), message("two")]
+    ask(bot, first[0])
+    ask(bot, *first)
+    other = ask(bot, *first[:2], message("three"))
+
+    assert other.headers["x-session"] == "s2"
+    assert [(session, text) for session, _, text in logged(house)] == [
+        (1, "one"), (1, "heard: one"), (1, "two"), (1, "heard: two"),
+        (2, "one"), (2, "heard: one"), (2, "three"), (2, "heard: three"),
+    ]  # fmt: skip
+    assert said(server.requests[-1].body) == ["one", "three"]
+
+
+def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server):
+    ask(bot, message("old question"), message("old answer", "assistant"), message("new"))
+    more = ask(bot, message("old question"), message("old  answer\n", "assistant"), message("new"),
+               message("heard: new", "assistant"), message("newer"))  # fmt: skip
+
+    assert more.headers["x-session"] == "s1"
+    assert [text for _, _, text in logged(house)] == [
+        "old question", "old answer", "new", "heard: new", "newer", "heard: newer"
+    ]  # fmt: skip
+    assert house.db.value("select parts from message where text = 'old answer'") == '[["http", 10]]'
+
+
+def test_question_that_got_no_answer_is_asked_again_in_its_session(house, bot, server):
+    ask(bot, message("one"))
+    server.answer = None
+    server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2)
+    talk = [message("one"), message("heard: one", "assistant"), message("two")]
+    assert ask(bot, *talk).status_code == 502
+    server.answer = heard
+
+    assert ask(bot, *talk).headers["x-session"] == "s1"
+
+
+def test_session_may_be_named_by_the_client(house, bot):
+    first = ask(bot, message("one"), headers={"X-Session": "my-house"})
+    alone = ask(bot, message("two"), headers={"X-Session": "my-house"})
+    handle = ask(bot, message("three"), headers={"X-Session": "s1"})
+    other = ask(house.caller("other"), message("one"), headers={"X-Session": "my-house"})
+    strange = ask(bot, message("x"), message("y", "assistant"), message("z"), headers={"X-Session": "my-house"})
+
+    assert [each.headers["x-session"] for each in (first, alone, handle, other)] == ["s1", "s1", "s1", "s2"]
+    assert (strange.status_code, strange.json()["error"]["code"]) == (409, "diverged")
+
+
+def test_system_message_is_an_instruction_and_no_memory(house, bot, server):
+    ask(bot, message("Speak like a pirate.", "system"), message("hi"))
+
+    [system] = [each["content"] for each in server.requests[-1].body["messages"] if each["role"] == "system"]
+    assert system.endswith("Speak like a pirate.")
+    assert "pirate" not in str(logged(house))
+    ask(bot, message("hi"), message("heard: hi", "assistant"), message("more"))
+    assert "pirate" not in str(server.requests[-1].body)
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"messages": [message("hi"), message("yes", "assistant")]}, 400),
+        ({"messages": [message("be brief", "system")]}, 400),
+        ({"messages": [message(" ")]}, 400),
+        ({"messages": []}, 422),
+        ({"messages": [message("x", "tool")]}, 422),
+        ({"tools": [{"type": "function"}]}, 422),
+        ({"n": 2}, 422),
+        ({"response_format": {"type": "json_object"}}, 422),
+        ({"model": "gpt-5"}, 404),
+        ({"messages": [message([{"type": "image_url", "image_url": {"url": "x"}}])]}, 422),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_openais_form(bot, told, status):
+    answer = bot.post(WHERE, {"model": "agent", "messages": [message("hi")], **told})
+
+    assert answer.status_code == status
+    assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
+
+
+def test_what_is_about_sampling_is_passed_over(bot):
+    assert ask(bot, message("hi"), temperature=0, max_tokens=5, seed=1, user="me", tools=[]).status_code == 200
+
+
+def test_pieces_of_text_are_one_message(house, bot):
+    ask(bot, message([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]))
+    assert logged(house)[0] == (1, "user", "a\n\nb")
+
+
+def test_error_in_a_stream_reaches_the_official_client(house, bot, server):
+    server.answer = None
+    server.play(script.pieces(script.Piece("Well"), then=script.Cut()))
+    client = openai.OpenAI(base_url="http://localhost/v1", api_key=bot.token, http_client=house.client, max_retries=0)
+
+    with pytest.raises(openai.APIError, match="what arrived is kept"):
+        list(client.chat.completions.create(model="agent", messages=[message("hi")], stream=True))
