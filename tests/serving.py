@@ -1,10 +1,13 @@
 """The server in the test's own process: its event loop on a thread, requests through its ASGI door, gate included."""
 
 import json
+import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import uvicorn
 from starlette.testclient import TestClient
 
 from agent_cli.app import App, open_app
@@ -75,3 +78,23 @@ def said(body: dict) -> list[str]:
 def events(response: httpx.Response) -> list[dict]:
     """What a stream of server-sent events told, without comments."""
     return [json.loads(line[6:]) for line in response.text.split("\n") if line.startswith("data: {")]
+
+
+@contextmanager
+def listening(app: App, limits: Limits = FREE, *, jobs: bool = False):
+    """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
+    house = House(app, limits, jobs=jobs)
+    settings = uvicorn.Config(http.guarded(house), log_config=None, access_log=False, ws="none", lifespan="on")
+    server = uvicorn.Server(settings)
+    sock = http.bound("127.0.0.1", 0, beyond=False)
+    thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
+    with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
+        while not server.started:
+            time.sleep(0.01)
+        yield address, Served(app, client, house)
+    house.stopping.set()
+    server.should_exit = True
+    thread.join(30)
+    app.db.close()

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,7 +33,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import clean, whole
 
 SESSION = r"^s[0-9]{1,15}$"
-Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
+Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 
 
 class Question(BaseModel):
@@ -89,10 +89,9 @@ class Failure(BaseModel):
 
 def router(house: House) -> APIRouter:
     routes = APIRouter()
-    sse: dict[str, Any] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
-    @routes.post("/chat", response_model=Answer, responses={200: sse}, summary="Say something, and be answered")
-    async def chat(request: Request, question: Question, key: Key = None) -> Response:
+    @routes.post("/chat", response_model=Answer, responses=streaming.TOLD, summary="Say something, and be answered")
+    async def chat(request: Request, question: Question, key: Key = "") -> Response:
         caller: Caller = request.state.caller
         if not caller.writes:
             _refuse_keeping(question, key)
@@ -105,7 +104,7 @@ def router(house: House) -> APIRouter:
     return routes
 
 
-def _refuse_keeping(question: Question, key: str | None) -> None:
+def _refuse_keeping(question: Question, key: str) -> None:
     if question.session or key:
         what = "session" if question.session else "Idempotency-Key"
         raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")

@@ -27,7 +27,7 @@ from agent_cli.serve.wire import Told
 MODEL = "agent"
 _BEGAN = 1767225600  # when a model "was created": every client wants a number, and none reads it
 Named = Annotated[
-    str | None,
+    str,
     Header(
         alias="X-Session", min_length=1, max_length=100, pattern=r"^[!-~]+$",
         description="The session: a handle, or a name of the client's own. Without it, the history tells.",
@@ -112,16 +112,15 @@ class Models(BaseModel):
 
 def router(house: House) -> APIRouter:
     routes = APIRouter(prefix="/v1")
-    sse: dict[str, Any] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
     @routes.get("/models", summary="The one model there is: the assistant")
     async def models() -> Models:
         return Models(object="list", data=[Model(id=MODEL, object="model", created=_BEGAN, owned_by="agent-cli")])
 
     @routes.post(
-        "/chat/completions", response_model=Completion, responses={200: sse}, summary="OpenAI's chat, with a memory"
+        "/chat/completions", response_model=Completion, responses=streaming.TOLD, summary="OpenAI's chat, with a memory"
     )
-    async def completions(request: Request, asked_for: Request_, session: Named = None) -> Response:
+    async def completions(request: Request, asked_for: Request_, session: Named = "") -> Response:
         caller: Caller = request.state.caller
         _check_model(house, asked_for.model)
         history, instructions = _history(asked_for), _instructions(asked_for)
@@ -132,8 +131,8 @@ def router(house: House) -> APIRouter:
                 )
             asking = Asking(caller, conversations.apart(history), instructions=instructions)
             return await _told(Asked(house, request, asking, None), asked_for)
-        line = await house.read(lambda db: conversations.line(db, caller, history, session or ""))
-        begin = conversations.begin(caller, history, session or "")
+        line = await house.read(lambda db: conversations.line(db, caller, history, session))
+        begin = conversations.begin(caller, history, session)
         kept = conversations.kept(caller, history, house.app)
         asking = Asking(caller, begin, kept, instructions, streamed=bool(asked_for.stream))
         return await _told(Asked(house, request, asking, line), asked_for)

@@ -27,7 +27,7 @@ from agent_cli.text import clean
 
 _LOOK = 0.5  # seconds between two looks for new events
 Kind = Literal["message", "note", "fact", "summary", "skill", "section"]
-Days = Annotated[int | None, Query(ge=0, le=36500)]
+Days = Annotated[int, Query(ge=0, le=36500, description="0: however long ago.")]
 
 
 class Found(BaseModel):
@@ -54,16 +54,16 @@ def router(house: House) -> APIRouter:
     def search(
         request: Request,
         q: Annotated[str, Query(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")],
-        kind: Annotated[list[Kind] | None, Query(max_length=6)] = None,
-        min_days_ago: Days = None,
-        max_days_ago: Days = None,
+        kind: Annotated[tuple[Kind, ...], Query(max_length=6)] = (),
+        min_days_ago: Days = 0,
+        max_days_ago: Days = 0,
         limit: Annotated[int, Query(ge=1, le=50)] = 10,
     ) -> Search:
         caller: Caller = request.state.caller
         app = house.app_of(caller)
         now = app.time()
         allowed = Filter(
-            caller.owner, tuple(kind or ()), here=app.scope.place, since=_ago(now, max_days_ago),
+            caller.owner, kind, here=app.scope.place, since=_ago(now, max_days_ago),
             until=_ago(now, min_days_ago),
         )  # fmt: skip
         with house.pool.lent() as db:
@@ -80,18 +80,16 @@ def router(house: House) -> APIRouter:
         told = house.metrics.told(caller, gauges, states)
         return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    stream: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
-
     @routes.get(
-        "/events", response_class=StreamingResponse, responses=stream,
+        "/events", response_class=StreamingResponse, responses=streaming.TOLD,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )  # fmt: skip
     async def events(
         request: Request,
         last: Annotated[
-            str | None,
+            str,
             Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start."),
-        ] = None,
+        ] = "",
     ) -> Response:
         caller: Caller = request.state.caller
         if house.streams.get(caller.id, 0) >= house.limits.streams:
@@ -134,8 +132,8 @@ def _look(house: House, caller: Caller, at: int, db: Database) -> tuple[list[dic
     return *audit.after(db, caller.owner, at), house.still(db, caller)
 
 
-def _ago(now: datetime, days: int | None) -> float | None:
-    return None if days is None else (now - timedelta(days=days)).timestamp()
+def _ago(now: datetime, days: int) -> float | None:
+    return None if not days else (now - timedelta(days=days)).timestamp()
 
 
 def _hit(hit: Hit) -> Found:

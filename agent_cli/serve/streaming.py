@@ -10,6 +10,19 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 BEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way takes it for dead
+TOLD: dict[int | str, dict[str, Any]] = {  # of each event, in a description
+    200: {
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+                    "required": ["data"],
+                }
+            }
+        }
+    }
+}
 COMMENT = ": still here\n\n"
 
 
