@@ -98,3 +98,34 @@ def listening(app: App, limits: Limits = FREE, *, jobs: bool = False):
     server.should_exit = True
     thread.join(30)
     app.db.close()
+
+
+def crowd(address: str, tokens: list[str], *, chats: int, turns: int) -> list[str]:
+    """So many conversations at once, half of them by OpenAI's form; what was mixed up or lost, in sentences."""
+    wrong: list[str] = []
+
+    def talk(number: int) -> None:
+        headers = {"Authorization": f"Bearer {tokens[number % len(tokens)]}"}
+        session, told = None, []
+        with httpx.Client(base_url=address, headers=headers, timeout=120, trust_env=False) as client:
+            for turn in range(turns):
+                words = f"chat {number} turn {turn}"
+                if number % 2:
+                    got = client.post("/chat", json={"message": words, "session": session}).json()
+                    answer, where = got.get("answer"), got.get("session")
+                else:
+                    told.append({"role": "user", "content": words})
+                    response = client.post("/v1/chat/completions", json={"model": "agent", "messages": told})
+                    where = response.headers.get("x-session")
+                    answer = (response.json().get("choices") or [{"message": {}}])[0]["message"].get("content")
+                    told.append({"role": "assistant", "content": answer or ""})
+                if answer != f"heard: {words}" or (session and where != session):
+                    wrong.append(f"{words}: {answer!r} in {where}, not {session}")
+                session = where
+
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(chats)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong

@@ -34,6 +34,9 @@ def serve(
     ] = None,
     turns: Annotated[int, typer.Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
     seconds: Annotated[float, typer.Option("--timeout", min=1, help="Seconds until a turn is given up.")] = 600,
+    grace: Annotated[
+        float, typer.Option("--grace", min=0, help="Seconds that turns have to end in when it ends.")
+    ] = 10,
     rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second of one caller.")] = 10,
 ) -> None:
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
@@ -51,7 +54,7 @@ def serve(
         run.note("nobody may come in yet: `agent serve callers add NAME` lets a program in")
     if insecure_bind:
         run.note("other machines may reach this server, and what is said goes over the network unencrypted")
-    limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)))
+    limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace=grace)
     code = http.serve(
         app_, host, port, limits, name or [], beyond=insecure_bind,
         ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),

@@ -1,5 +1,6 @@
 """The assistant over HTTP: `application` joins the routes, `serve` runs them until a signal comes."""
 
+import asyncio
 import ipaddress
 import signal
 import socket
@@ -112,6 +113,12 @@ class _Server(uvicorn.Server):
         super().__init__(settings)
         self._house = house
         self.ended_by: int | None = None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Turns are ended while their connections are waited for: they are what those wait for."""
+        ending = asyncio.create_task(self._house.turns.close())
+        await super().shutdown(sockets)
+        await ending
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._house.stopping.set()

@@ -1,0 +1,167 @@
+"""`agent serve` as a process: started, spoken to, stopped and started again."""
+
+import re
+import signal
+import time
+from contextlib import contextmanager
+
+import httpx
+import openai
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.serve import http
+from tests.conftest import CHAT
+from tests.ollama_server import script
+from tests.serving import FREE, crowd, heard, listening, opened, said
+
+
+@contextmanager
+def running(program, *options):
+    """The server as a process, and its address; it is stopped in the end, if it is not yet."""
+    process = program.start("serve", "--port", "0", *options)
+    try:
+        line = next(line for line in process.stderr if "serving at" in line)
+        yield process, re.search(r"http://\S+", line)[0]
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=20)
+
+
+def token(program, *options):
+    ran = program("serve", "callers", "add", *options)
+    assert ran.code == 0, ran.err
+    return ran.out.strip()
+
+
+def test_official_client_talks_over_two_processes_and_the_second_knows_the_first(program, server):
+    program.use(server)
+    server.answer = heard
+    key = token(program, "bot")
+    talk = [{"role": "user", "content": "I am building a boat."}]
+
+    with running(program) as (process, address):
+        client = openai.OpenAI(base_url=f"{address}/v1", api_key=key, max_retries=0)
+        assert [model.id for model in client.models.list()] == ["agent"]
+        answer = client.chat.completions.create(model="agent", messages=talk)
+        assert answer.usage.total_tokens > 0
+        process.terminate()
+        assert process.wait(20) == 143
+    assert program.rows("select closed_at is not null, holder from session") == [(1, None)]
+
+    talk += [{"role": "assistant", "content": answer.choices[0].message.content}, user("What am I building?")]
+    with running(program, "--grace", "0.2") as (process, address):
+        client = openai.OpenAI(base_url=f"{address}/v1", api_key=key, max_retries=0)
+        client.chat.completions.create(model="agent", messages=talk)
+        chunks = client.chat.completions.create(model="agent", messages=[user("And a boat?")], stream=True)
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "heard: And a boat?"
+        server.answer = None
+        server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
+        chunks = iter(client.chat.completions.create(model="agent", messages=[user("Tell me.")], stream=True))
+        assert next(chunk for chunk in chunks if chunk.choices[0].delta.content)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(openai.APIError, match="stopped"):
+            list(chunks)
+        assert process.wait(20) == 0
+
+    assert program.rows("select session_id, text, finish from message where id > 2 order by id") == [
+        (1, "What am I building?", "stop"), (1, "heard: What am I building?", "stop"),
+        (2, "And a boat?", "stop"), (2, "heard: And a boat?", "stop"),
+        (3, "Tell me.", "stop"), (3, "Well", "cancelled"),
+    ]  # fmt: skip
+    assert program.rows("select count(*) from session where closed_at is null") == [(0,)]
+    bodies = [request.body for request in server.requests if request.body and request.body.get("messages")]
+    assert said(bodies[1]) == ["I am building a boat.", "What am I building?"]
+    assert "The end of the previous session" in str(bodies[2])
+
+
+def user(words):
+    return {"role": "user", "content": words}
+
+
+def test_server_without_its_libraries_says_what_to_install(program, tmp_path):
+    (tmp_path / "fastapi.py").write_text("raise ImportError('not there')")
+    ran = program("serve", env={"PYTHONPATH": str(tmp_path)})
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "agent: the server needs libraries that are not installed: pip install 'agent-cli[serve]'\n"
+    )  # fmt: skip
+
+
+def test_server_stays_on_this_machine_unless_told():
+    for host in ("0.0.0.0", "::"):
+        with pytest.raises(UsageError, match="say --insecure-bind too"):
+            http.bound(host, 0, beyond=False)
+    with http.bound("127.0.0.1", 0, beyond=False) as taken, http.bound("0.0.0.0", 0, beyond=True):
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} cannot be listened on"):
+            http.bound("127.0.0.1", port, beyond=False)
+    with pytest.raises(UsageError, match="is no address"):
+        http.bound("no.such.host.invalid", 0, beyond=False)
+
+
+def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):
+    assert program("serve", "callers", "add", "bot", "--mine", stdin="yes\n").code == 2
+    assert program("serve", "callers", "add", "bot", env={"AGENT_CHILD": "1"}).code == 2
+    assert program.rows("select count(*) from caller") == [(0,)]
+
+    screen = terminal("serve", "callers", "add", "bot", "--mine")
+    screen.wait("Type yes:")
+    screen.type("yes\r")
+    screen.wait("reaches your own memory")
+    assert program.rows("select name, owner, may from caller") == [("bot", "person", "read write")]
+
+
+def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, server):
+    server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)), script.reply("so"))
+    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+        bot = house.caller("bot")
+        for told in ({"message": "hi"},):
+            with pytest.raises(httpx.ReadTimeout):
+                httpx.post(f"{address}/chat", json=told, headers=bot.headers, timeout=0.5, trust_env=False)
+        wait_until(lambda: house.house.turns.running == 0)
+
+        assert house.db.rows("select text, finish from message order by id") == [("hi", "stop"), ("Well", "cancelled")]
+        assert bot.chat("again", "s1").json()["answer"] == "so"
+
+
+def test_request_with_a_key_is_finished_though_its_client_has_gone(tmp_path, server):
+    server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=0.5)))
+    key = {"Idempotency-Key": "k"}
+    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+        bot = house.caller("bot")
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{address}/chat", json={"message": "hi"}, headers={**bot.headers, **key}, timeout=0.2,
+                       trust_env=False)  # fmt: skip
+        assert bot.chat("hi", headers=key).json()["answer"] == "Well then"
+    assert len(server.turns) == 1
+
+
+def test_stream_of_events_ends_when_its_client_goes(tmp_path, server):
+    server.answer = heard
+    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+        bot = house.caller("bot")
+        with httpx.stream("GET", f"{address}/events", headers=bot.headers, timeout=10, trust_env=False) as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith(":")
+            bot.chat("Remember that my boat is called Windrose.")
+            assert next(line for line in lines if line.startswith("id: ")) == "id: e2"
+        wait_until(lambda: not any(house.house.streams.values()))
+
+
+def test_crowd_of_chats_is_neither_mixed_up_nor_lost(tmp_path, server):
+    server.answer = heard
+    with listening(opened(tmp_path, server.host, CHAT.name), FREE) as (address, house):
+        wrong = crowd(address, [house.caller("bot").token, house.caller("other").token], chats=8, turns=4)
+        assert wrong == []
+        assert house.db.value("select count(*) from message") == 8 * 4 * 2
+
+
+def wait_until(holds):
+    for _ in range(500):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not come to hold in time")
