@@ -9,7 +9,7 @@ import pytest
 from agent_cli.memory import audit, callers, notes, sessions, skills, summaries
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import ToolCall
-from agent_cli.serve import looking
+from agent_cli.serve import http, looking
 from agent_cli.store import events as log
 from agent_cli.tools import registry
 from agent_cli.tools import tool as tools
@@ -154,6 +154,8 @@ def full_of_canaries(house, owner, caller):
     caller.chat(f"My dragon is called {CANARY}. Remember that my dragon is called {CANARY}.")
     caller.post("/v1/chat/completions", {"messages": [{"role": "user", "content": f"{CANARY}, my friend"}]})
     notes.add(house.db, scope, f"{CANARY} eats fish", time)
+    caller.post("/tasks", {"text": f"feed {CANARY} dragon fish"})
+    section(house.db, owner)
     skills.propose(
         house.db, owner, f"---\nname: feed-dragon\ndescription: Feed {CANARY}.\n---\n1. Call {CANARY}.\n", time,
         origin="model", trust="typed",
@@ -161,6 +163,20 @@ def full_of_canaries(house, owner, caller):
     house.db.execute("update fact set state = 'accepted' where owner = ?", (owner,))
     house.db.execute("update skill set state = 'accepted' where owner = ?", (owner,))
     summaries.keep_session(house.db, 1, summaries.Made(f"They spoke of {CANARY}.", "", "model", "x"), time)
+
+
+def section(db, owner):
+    """A piece of a document."""
+    then = ("at", "'2026-01-01T00:00:00.000Z'"), ("utc_offset", "0")
+    for table, *columns in (
+        ("collection", ("uid", "'c'"), ("place", "''"), ("pattern", "'/x'")),
+        ("document", ("uid", "'d'"), ("collection_id", "1"), ("path", "'/x'"), ("size", "1"), ("changed_ns", "1"),
+         ("read_at", "'2026'")),
+        ("section", ("document_id", "1"), ("position", "0"), ("line", "1"),
+         ("text", f"'The dragon {CANARY} likes fish.'")),
+    ):  # fmt: skip
+        names, values = zip(*columns, *then, strict=True)
+        db.execute(f"insert into {table} (owner, {', '.join(names)}) values (?, {', '.join(values)})", (owner,))
 
 
 @pytest.fixture(params=["own", "person"])
@@ -175,14 +191,17 @@ def test_no_route_gives_another_callers_words(two, server):
     house, full, curious = two
     assert CANARY in full.get("/search", params={"q": "dragon"}).text
 
+    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/docs", "/openapi.json")
+    words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
-        curious.get("/search", params={"q": "dragon fish friend"}),
-        curious.get("/metrics"), curious.get("/v1/models"), curious.get("/docs"), curious.get("/openapi.json"),
-        curious.chat("What is my dragon called?"), curious.chat("dragon", "s1"), curious.chat("dragon", "s2"),
+        *map(curious.get, get), curious.post("/tasks/t1/done", None), curious.chat("What is my dragon called?"),
+        curious.chat("dragon", "s1"), curious.chat("dragon", "s2"),
         curious.post("/chat", {"message": "dragon fish", "stream": True}),
-        *[curious.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "dragon"}]}, headers=headers)
-          for headers in ({}, {"X-Session": "s1"}, {"X-Session": "dragon"})],
+        *[curious.post("/v1/chat/completions", words, headers={"X-Session": name}) for name in ("s1", "dragon")],
+        curious.post("/v1/chat/completions", words),
     ]  # fmt: skip
+    paths = {path.replace("{task}", "t1") for path in http.application(house.house).openapi()["paths"]}
+    assert paths - {"/events", "/health"} <= {response.url.path for response in asked}
     found = audit.after(house.db, "caller:curious", 0)[0]
 
     assert [response.url for response in asked if CANARY in response.text] == []
@@ -220,3 +239,22 @@ def test_no_tool_gives_another_callers_words(two):
     told = tools.run(registry.BUILT_IN["search_memory"], ToolCall("1", "search_memory", {"query": "dragon"}),
                      owner.here(house.db, 1))  # fmt: skip
     assert CANARY in told.text
+
+
+def test_folders_feeds_and_servers_of_the_person_are_out_of_reach_for_others(tmp_path, server):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "dragon.txt").write_text(f"{CANARY} sleeps")
+    (tmp_path / "none.toml").write_text(
+        f'folders = ["{tmp_path}/notes"]\nfeeds = {{ news = "{tmp_path}/notes/dragon.txt" }}\n'
+    )
+    calls = [("read_file", {"path": f"{tmp_path}/notes/dragon.txt"}), ("search_files", {"words": "sleeps"}),
+             ("fetch_feed", {"name": "news"})]  # fmt: skip
+    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+        for caller in (house.caller("bot"), house.caller("mine", mine=True)):
+            server.play(script.reply("", calls=calls), script.reply("so"))
+            caller.chat("hi")
+        told = house.db.rows("select owner, group_concat(text) from message where role = 'tool' group by owner")
+
+    assert {owner: CANARY in text for owner, text in told} == {"caller:bot": False, "person": True}
+    offered = ["read_file" in str(request.body["tools"]) for request in server.requests if "tools" in str(request.body)]
+    assert (offered[0], offered[-1]) == (False, True)

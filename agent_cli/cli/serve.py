@@ -124,8 +124,10 @@ def _consent(name: str, read_only: bool) -> None:
     """The person's own memory is given by a typed word alone. Raises UsageError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
-    what = "read" if read_only else "read all you have said and add to it"
-    sys.stderr.write(f"{name} will {what}, until you revoke it. Type yes: ")
+    what = "read all you have said" if read_only else "read all you have said, and add to it"
+    sys.stderr.write(
+        f"{name} will {what}, with the folders, feeds and tools of your settings, until you revoke it. Type yes: "
+    )
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() != "yes":
         raise UsageError("nothing was changed")

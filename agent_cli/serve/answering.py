@@ -10,13 +10,13 @@ from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
 
-from agent_cli.agent import loop
+from agent_cli.agent import loop, policy
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
 from agent_cli.app import App
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import adoption, dating, hearing, log, receipts, sessions
 from agent_cli.memory.callers import Caller
-from agent_cli.messages import Part, ToolCall
+from agent_cli.messages import Part
 from agent_cli.serve.house import House
 from agent_cli.serve.stopwatch import Timed
 from agent_cli.serve.turns import Work
@@ -134,7 +134,7 @@ class _Hired:
         if notice and chosen.name == "offline":
             self._notices.append(notice)
         self._model = Timed(chosen)
-        agent = self._app.agent(self._model, self._refuse)
+        agent = self._app.agent(self._model, policy.nobody)
         told = self._asking.instructions
         return replace(agent, instructions=f"{agent.instructions}\n\n{told}") if told else agent
 
@@ -146,9 +146,6 @@ class _Hired:
     def notices(self) -> Iterator[Event]:
         while self._notices:
             yield Noticed(self._notices.pop(0))
-
-    def _refuse(self, call: ToolCall) -> None:
-        self._notices.append(f"the model wanted to call {call.name}; that needs a yes, so it was refused here")
 
 
 def _count(house: House, caller: Caller, event: Event) -> None:

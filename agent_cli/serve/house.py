@@ -15,6 +15,7 @@ from agent_cli import clock
 from agent_cli.agent.desk import Desk
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App
+from agent_cli.config import Loaded
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import callers, closing
@@ -83,11 +84,15 @@ class House:
         self.pool.close()
 
     def app_of(self, caller: Caller) -> App:
-        """The app with this caller as owner of all it reads and writes."""
+        """The app with this caller as owner of all it reads and writes.
+
+        The folders, feeds and servers of tools in the settings are the person's: a program with a memory of its own
+        reaches none of them.
+        """
         known = replace(caller, seen_at=None)
         if known not in self._apps:
             self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
-            self._apps[known] = replace(self.app, scope=caller.scope)
+            self._apps[known] = replace(self.app, scope=caller.scope, loaded=_settings(self.app, caller))
         return self._apps[known]
 
     def take(self, caller: Caller) -> float:
@@ -142,3 +147,9 @@ class House:
 
     def _desk(self, cancel: Cancel) -> Desk:
         return self.app.desk(self.app.db.again(), cancel)
+
+
+def _settings(app: App, caller: Caller) -> Loaded:
+    if caller.mine:
+        return app.loaded
+    return replace(app.loaded, config=replace(app.config, folders=[], feeds={}, mcp={}))

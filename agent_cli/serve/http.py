@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from agent_cli import __version__
 from agent_cli.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.serve import chat, completions, looking, page, refusals
+from agent_cli.serve import chat, completions, looking, page, refusals, todo
 from agent_cli.serve.chat import Failure
 from agent_cli.serve.gate import Asgi, Gate
 from agent_cli.serve.house import House
@@ -69,7 +69,7 @@ def application(house: House) -> FastAPI:
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 
-    for part in (chat, completions, looking):
+    for part in (chat, todo, completions, looking):
         api.include_router(part.router(house))
     for kind, answer in (
         (Refused, _refused),

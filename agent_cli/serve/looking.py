@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import anyio
 from fastapi import APIRouter, Header, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
@@ -27,7 +27,19 @@ from agent_cli.text import clean
 
 _LOOK = 0.5  # seconds between two looks for new events
 Kind = Literal["message", "note", "fact", "summary", "skill", "section"]
-Days = Annotated[int, Query(ge=0, le=36500, description="0: however long ago.")]
+Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
+
+
+class Words(BaseModel):
+    """What is looked for; a name that is not here is a slip of the pen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")
+    kind: tuple[Kind, ...] = Field((), max_length=6)
+    min_days_ago: Days = 0
+    max_days_ago: Days = 0
+    limit: int = Field(10, ge=1, le=50)
 
 
 class Found(BaseModel):
@@ -51,25 +63,18 @@ def router(house: House) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/search", summary="Find what was said, noted, summarised or learned")
-    def search(
-        request: Request,
-        q: Annotated[str, Query(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")],
-        kind: Annotated[tuple[Kind, ...], Query(max_length=6)] = (),
-        min_days_ago: Days = 0,
-        max_days_ago: Days = 0,
-        limit: Annotated[int, Query(ge=1, le=50)] = 10,
-    ) -> Search:
+    def search(request: Request, asked: Annotated[Words, Query()]) -> Search:
         caller: Caller = request.state.caller
         app = house.app_of(caller)
         now = app.time()
         allowed = Filter(
-            caller.owner, kind, here=app.scope.place, since=_ago(now, max_days_ago),
-            until=_ago(now, min_days_ago),
+            caller.owner, asked.kind, here=app.scope.place, since=_ago(now, asked.max_days_ago),
+            until=_ago(now, asked.min_days_ago),
         )  # fmt: skip
         with house.pool.lent() as db:
             meaning = app.ready_to_search(db) if caller.writes else app.meaning.question(db, choose=False)
-            found = recall.find(db, q, allowed, now, limit, meaning)
-        return Search(query=clean(q), verdict=found.verdict, hits=[_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
+            found = recall.find(db, asked.q, allowed, now, asked.limit, meaning)
+        return Search(query=clean(asked.q), verdict=found.verdict, hits=[_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of this run, for Prometheus")
     def metrics(request: Request) -> Response:
