@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, documents, facts, recall, scale, startup, stream, typing, window, years
+from benchmarks import crash, crowd, documents, facts, recall, scale, serve, startup, stream, typing, window, years
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
@@ -16,6 +16,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "facts": facts.run,
     "typing": typing.run,
     "window": lambda options: window.run(),
+    "serve": lambda options: serve.run(),
     "years": lambda options: years.run(),
 }
 

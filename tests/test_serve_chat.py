@@ -1,5 +1,6 @@
 """POST /chat: a conversation by program, remembered, each request carried out once."""
 
+import re
 import threading
 from dataclasses import replace
 
@@ -37,6 +38,11 @@ def test_conversation_goes_on_in_its_session(bot, server):
     assert (second["session"], second["turn"]) == ("s1", "m3")
     assert first["usage"]["tokens_in"] > 0
     assert "My boat is called Windrose." in str(server.requests[-1].body["messages"])
+
+
+def test_header_tells_whose_time_a_turn_took(bot):
+    timing = bot.chat("hi").headers["server-timing"]
+    assert re.fullmatch(r"own;dur=[\d.]+, model;dur=[\d.]+, line;dur=[\d.]+", timing)
 
 
 def test_stream_tells_the_events_of_ask(bot):

@@ -98,7 +98,8 @@ def _turn(
                         asking.kept(here.db, here.session, log.latest(here.db, here.session), said)
                 for notice in hired.notices():
                     yield from wire.take(notice)
-                yield from wire.take(event)
+                for told in wire.take(event):
+                    yield {**told, "took": _took(hired, began)} if told["type"] == "end" else told
                 if isinstance(event, Asked) and app.keeps:
                     for line in _heard(here, ids.number("message", event.handle), parts, caller):
                         yield from wire.take(Noticed(line))
@@ -154,6 +155,11 @@ def _count(house: House, caller: Caller, event: Event) -> None:
         ruling = "refused" if refused else "failed" if event.result.failed else "allowed"
         name = event.call.name if event.call.name in registry.BUILT_IN else "other"
         house.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
+
+
+def _took(hired: "_Hired", began: float) -> dict[str, float]:
+    """Seconds of the turn so far, in parts."""
+    return {"own": time.monotonic() - began - hired.seconds, "model": hired.seconds}
 
 
 def _measure(house: House, caller: Caller, finish: str, model: float, whole: float, wire: Wire) -> None:

@@ -37,6 +37,12 @@ class Asked:
         self._check()
         return told(self.turn.last or {})
 
+    @property
+    def timing(self) -> dict[str, str]:
+        """What the turn took and whose time it was, in milliseconds, as a header."""
+        parts = (self.turn.last or {}).get("took", {}) | {"line": self.turn.waited}
+        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
+
     async def first(self) -> Told:
         """The event with which it begins: what cannot begin gets a status of its own. Raises Refused."""
         await self._until(self.turn.started.wait())
@@ -57,7 +63,7 @@ class Asked:
                 continue
             if event is None:
                 break
-            yield event
+            yield {key: value for key, value in event.items() if key != "took"}
         try:
             self._check()
         except Refused as refused:
@@ -82,5 +88,5 @@ class Asked:
 
 
 def told(event: Told) -> Told:
-    """What a whole answer says; the kind of event and its form are for streams."""
-    return {key: value for key, value in event.items() if key not in ("type", "schema")}
+    """What a whole answer says; the kind of event and its form are for streams, what it took is for a header."""
+    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

@@ -130,7 +130,8 @@ async def _once(house: House, request: Request, question: Question, key: str) ->
 
 async def _told(asked: Asked, question: Question) -> Response:
     if not question.stream:
-        return JSONResponse(await asked.whole())
+        answer = await asked.whole()
+        return JSONResponse(answer, headers=asked.timing)
     first = await asked.first()
 
     async def pieces() -> AsyncGenerator[str, None]:

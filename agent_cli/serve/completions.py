@@ -170,7 +170,7 @@ async def _told(asked: Asked, asked_for: Request_) -> Response:
         "finish_reason": _finish(answer),
     }  # fmt: skip
     told = {**_head("chat.completion", answer), "choices": [choice], "usage": usage, "agent": _beside(answer)}
-    return JSONResponse(told, headers=_named(answer))
+    return JSONResponse(told, headers={**_named(answer), **asked.timing})
 
 
 async def _chunks(asked: Asked, first: Told, asked_for: Request_) -> AsyncGenerator[str, None]:
