@@ -28,11 +28,12 @@ def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto") -> App:
 class Caller:
     """A program that was let in."""
 
-    def __init__(self, client: TestClient, token: str):
-        self.client, self.token = client, token
+    def __init__(self, client: TestClient, token: str, settle=lambda: None):
+        self.client, self.token, self._settle = client, token, settle
         self.headers = {"Authorization": f"Bearer {token}"}
 
     def get(self, path: str, **options) -> httpx.Response:
+        self._settle()
         return self.client.get(path, headers={**self.headers, **options.pop("headers", {})}, **options)
 
     def post(self, path: str, told, **options) -> httpx.Response:
@@ -52,7 +53,12 @@ class Served:
 
     def caller(self, name: str, *, mine: bool = False, writes: bool = True) -> Caller:
         _, token = callers.add(self.app.db, name, self.app.time, mine=mine, writes=writes)
-        return Caller(self.client, token)
+        return Caller(self.client, token, self.settle)
+
+    def settle(self) -> None:
+        """Wait for what is done after an answer: it is indexed, and counted."""
+        while self.house.turns.running:
+            time.sleep(0.005)
 
 
 @contextmanager

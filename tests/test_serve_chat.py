@@ -198,6 +198,7 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
 def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(house, bot):
     bot.chat("My boat is called Windrose.")
     reader = house.caller("reader", mine=True, writes=False)
+    house.settle()
     before = dump(house.db)
 
     told = reader.chat("What is called Windrose? Remember that I am rich.").json()
@@ -209,6 +210,7 @@ def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(h
     assert told["answer"].startswith("heard:")
     assert reader.chat("hi", "s1").status_code == 403
     assert reader.chat("hi", headers={"Idempotency-Key": "k"}).status_code == 403
+    house.settle()
     assert dump(house.db) == before
 
 

@@ -33,7 +33,7 @@ class Asked:
 
     async def whole(self) -> Told:
         """The answer with all that is told beside it. Raises Refused, with what had arrived."""
-        await self._until(self.turn.ended.wait())
+        await self._until(self.turn.answered.wait())
         self._check()
         return told(self.turn.last or {})
 
@@ -64,6 +64,8 @@ class Asked:
             if event is None:
                 break
             yield {key: value for key, value in event.items() if key != "took"}
+            if event["type"] == "end":
+                return
         try:
             self._check()
         except Refused as refused:
@@ -71,7 +73,7 @@ class Asked:
 
     def leave(self) -> None:
         """The caller reads no more."""
-        if not self._stays and not self.turn.ended.is_set():
+        if not self._stays and not self.turn.answered.is_set():
             self.turn.leave()
 
     async def _until(self, ready: Coroutine[Any, Any, Any]) -> None:

@@ -59,7 +59,7 @@ class Request_(BaseModel):
     """What is not named here is passed over."""
 
     model: str = Field(MODEL, description=f"{MODEL}, or the name of the model that is set.")
-    messages: list[Line] = Field(min_length=1, max_length=10_000)
+    messages: list[Line] = Field(min_length=1)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: int | None = Field(None, ge=1, le=1)

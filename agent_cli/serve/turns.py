@@ -33,6 +33,7 @@ class Turn:
         self.waited = 0.0  # seconds in line
         self.began = False
         self.started = asyncio.Event()  # once there is something to tell, or it has ended
+        self.answered = asyncio.Event()  # once the answer is whole, or it has ended: what is new is indexed after that
         self.ended = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self._told: asyncio.Queue[Told | None] = asyncio.Queue()
@@ -69,8 +70,8 @@ class Turn:
     def end(self, error: BaseException | None = None) -> None:
         self._error = self._error or error
         self._told.put_nowait(None)
-        self.started.set()
-        self.ended.set()
+        for event in (self.started, self.answered, self.ended):
+            event.set()
 
     async def run(self) -> None:
         """Carry it out on a thread; returns when that has ended, whatever is cancelled meanwhile."""
@@ -105,6 +106,8 @@ class Turn:
         if told["type"] != "cut":
             self._told.put_nowait(told)
             self.started.set()
+        if told["type"] == "end":
+            self.answered.set()
 
 
 class Turns:
