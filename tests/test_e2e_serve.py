@@ -13,7 +13,7 @@ from agent_cli.errors import UsageError
 from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, crowd, heard, listening, opened, said
+from tests.serving import FREE, crowd, heard, listening, opened, said, served
 
 
 @contextmanager
@@ -112,6 +112,21 @@ def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):
     screen.type("yes\r")
     screen.wait("reaches your own memory")
     assert program.rows("select name, owner, may from caller") == [("bot", "person", "read write")]
+
+
+def test_person_works_in_the_memory_of_a_caller_and_decides_on_what_waits_there(program, server):
+    server.answer = heard
+    with served(opened(program.home, server.host, CHAT.name)) as house:
+        told = house.caller("bot").chat("Remember that my boat is called Windrose.").json()
+    assert any("agent --as bot facts review" in notice for notice in told["notices"])
+
+    assert program("facts", "review", "--check").out == "0\n"
+    assert program("--as", "bot", "facts", "review", "--check").out == "1\n"
+    assert program("--as", "bot", "facts", "approve", "f1", "--yes").code == 0
+    assert program.rows("select owner, state from fact") == [("caller:bot", "accepted")]
+    assert program("--as", "bot", "forget", "s1", "--yes").code == 0
+    assert program.rows("select count(*) from message") == [(0,)]
+    assert program("--as", "nobody", "facts", "list").code == 2
 
 
 def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, server):

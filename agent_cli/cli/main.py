@@ -120,6 +120,7 @@ def start(
     continue_: Annotated[bool, typer.Option("-c", "--continue")] = False,
     resume: Annotated[str | None, typer.Option("-r", "--resume")] = None,
     interactive: Annotated[bool, typer.Option("-i", "--interactive")] = False,
+    caller: Annotated[str, typer.Option("--as")] = "",
     db: Annotated[Path | None, typer.Option("--db")] = None,
     no_memory: Annotated[bool, typer.Option("--no-memory")] = False,
     incognito: Annotated[bool, typer.Option("--incognito")] = False,
@@ -133,7 +134,7 @@ def start(
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
-    run.resume, run.latest, run.interactive = resume, continue_, interactive
+    run.resume, run.latest, run.interactive, run.caller = resume, continue_, interactive, caller
     run.color, run.plain = color, plain
     run.aloud = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     if screen_reader:

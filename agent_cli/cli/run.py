@@ -23,6 +23,7 @@ class Run:
     verbose: bool = False
     latest: bool = False  # -c
     resume: str | None = None  # -r
+    caller: str = ""  # in whose memory it works; empty: the person's
     child: bool = False  # the assistant itself has started this process
     color: Literal["auto", "always", "never"] = "auto"
     plain: bool = False  # text as the model wrote it
@@ -38,11 +39,11 @@ class Run:
             from agent_cli.app import open_app  # `--help` needs none of it
 
             self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
-        return self._app
+            if self.caller:
+                from agent_cli.memory import callers  # few work in another's memory
 
-    def take(self, app: "App") -> None:
-        """Go on with this one, as with the memory of another owner."""
-        self._app = app
+                self._app.scope = callers.get(self._app.db, self.caller).scope
+        return self._app
 
     def look(self, *, render: bool = False) -> "Look":
         """What is drawn on standard output. `render`: Markdown in a pipe too."""

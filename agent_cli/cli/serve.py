@@ -1,7 +1,6 @@
 """`agent serve`: the assistant for other programs, over HTTP, and which programs those are."""
 
 import sys
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ _ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI include
 _MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
 group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-app.add_typer(group, name="callers", help="Which programs may come in, each with a token and a memory of its own.")
+app.add_typer(group, name="callers", help="Which programs may come in: add, list, rm.")
 
 Name = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
 
@@ -83,6 +82,8 @@ def add(
     output.say(token)
     which = "your own memory" if caller.mine else "a memory of its own"
     context.obj.note(f"{name} reaches {which}{'' if caller.writes else ', and only reads'}; this token is shown once")
+    if not caller.mine:
+        context.obj.note(f"`agent --as {name} facts review` decides on what waits there; no other way does")
 
 
 @group.command("list")
@@ -100,24 +101,6 @@ def rm(context: typer.Context, name: Name) -> None:
     app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)
     output.say(f"revoked {name}")
-
-
-@group.command()
-def review(
-    context: typer.Context,
-    name: Name,
-    check: Annotated[bool, typer.Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
-    as_json: AsJson = False,
-    screen_reader: Annotated[
-        bool, typer.Option("--screen-reader", envvar="ACCESSIBLE", help="Sentences and numbers instead of keys.")
-    ] = False,
-) -> None:
-    """Decide on what was proposed in this caller's memory; without a terminal, print it. Nobody else can."""
-    from agent_cli.cli import review as facts_review  # what only reads and serves needs none of it
-
-    app_: App = context.obj.app()
-    context.obj.take(replace(app_, scope=callers.get(app_.db, name).scope))
-    facts_review.review(context, "", check, as_json, screen_reader)
 
 
 def _consent(name: str, read_only: bool) -> None:

@@ -11,6 +11,7 @@ OPTIONS = {
     "-c, --continue": "Continue the latest session.",
     "-r, --resume SESSION": "Resume a session: its handle, or words in it.",
     "-i, --interactive": "What is piped in is asked first; the keyboard goes on.",
+    "--as CALLER": "Work in the memory of a caller of `agent serve`.",
     "--db FILE": "The database file (AGENT_DB).",
     "--no-memory": "Read nothing of memory in this run; it is still kept.",
     "--incognito": "Write nothing, and read nothing of memory unless --memory.",

@@ -113,7 +113,7 @@ def _turn(
 
 def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
     """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
-    review = "agent facts review" if caller.mine else f"agent serve callers review {caller.name}"
+    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
     for each in hearing.heard([replace(part, origin="typed") for part in parts]):
         statement = dating.absolute(each.statement, here.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
