@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from tests.ollama_server import script
 FREE = Limits(rate=1e6, burst=1_000_000)
 
 
-def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto") -> App:
+def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto", **settings: str) -> App:
     environ = {"HOME": str(folder), "AGENT_DB": str(folder / "memory.db"), "OLLAMA_HOST": host, "AGENT_MODEL": model}
+    environ |= settings
     return open_app({}, lambda _: None, config_file=folder / "none.toml", environ=environ)
 
 
@@ -68,6 +70,14 @@ def served(app: App, limits: Limits = FREE, *, jobs: bool = False):
     with TestClient(http.guarded(house), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield Served(app, client, house)
     app.db.close()
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    for _ in range(1000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come to hold in time")
 
 
 def heard(body: dict) -> script.Script:

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from contextlib import contextmanager
 
 import httpx
@@ -13,7 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, crowd, heard, listening, opened, said, served
+from tests.serving import FREE, crowd, heard, listening, opened, said, served, wait_until
 
 
 @contextmanager
@@ -172,11 +171,3 @@ def test_crowd_of_chats_is_neither_mixed_up_nor_lost(tmp_path, server):
         wrong = crowd(address, [house.caller("bot").token, house.caller("other").token], chats=8, turns=4)
         assert wrong == []
         assert house.db.value("select count(*) from message") == 8 * 4 * 2
-
-
-def wait_until(holds):
-    for _ in range(500):
-        if holds():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not come to hold in time")

@@ -5,10 +5,12 @@ import threading
 from dataclasses import replace
 
 import pytest
+from starlette.testclient import TestClient
 
+from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, events, heard, opened, served
+from tests.serving import FREE, events, heard, opened, served, wait_until
 
 
 @pytest.fixture
@@ -154,6 +156,40 @@ def test_key_whose_answer_failed_is_carried_out_when_it_comes_again(house, bot, 
     assert bot.chat("hi", headers=key).json()["answer"] == "now"
 
 
+def test_answer_that_another_server_on_the_file_is_making_is_waited_for_elsewhere(house, bot, server):
+    server.answer = None
+    server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2)
+    key = {"Idempotency-Key": "abc"}
+    bot.chat("hi", headers=key)
+    house.settle()
+    house.db.execute("update session set holder = 'elsewhere/1/1'")
+
+    assert bot.chat("hi", headers=key).status_code == 409
+
+
+def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_itself(tmp_path, server):
+    server.answer = lambda body: script.reply("Their boat is called Windrose.")
+    app = opened(tmp_path, server.host, CHAT.name, AGENT_IDLE_SECONDS="0.1", AGENT_CLOSE_AFTER="0.001")
+    with served(app, jobs=True) as house:
+        house.caller("bot").chat("My boat is called Windrose.")
+        made = "select owner, text, method from summary where grain = 'session'"
+        wait_until(lambda: [row for row in house.db.rows(made) if row[2] == "model"])
+
+        assert rows(house, made) == [("caller:bot", "Their boat is called Windrose.", "model")]
+        assert rows(house, "select closed_at is not null from session") == [(1,)]
+
+
+def test_fault_of_the_server_is_told_as_one(tmp_path):
+    app = opened(tmp_path, model="offline")
+    with served(app) as house:
+        bot = house.caller("bot")
+        house.db.execute("drop table task")
+        client = TestClient(http.guarded(house.house), base_url="http://localhost", raise_server_exceptions=False)
+        told = client.get("/tasks", headers=bot.headers)
+
+    assert (told.status_code, told.json()["error"]["code"]) == (500, "bug")
+
+
 def test_turns_of_a_session_come_one_after_the_other(house, bot):
     session = bot.chat("first").json()["session"]
     threads = [threading.Thread(target=lambda n=n: bot.chat(f"word {n}", session)) for n in range(5)]
@@ -185,7 +221,7 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
         for thread in threads:
             thread.start()
         server.wait_for_chats(1)
-        server.wait_until(lambda: house.house.turns.waiting == 1)
+        wait_until(lambda: house.house.turns.waiting == 1)
         late = bot.chat("hi")
         go_on.set()
         for thread in threads:

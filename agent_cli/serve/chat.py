@@ -155,10 +155,18 @@ def _begin(question: Question, key: tuple[Caller, str, str] | None = None) -> Be
             session = session or sessions.start(db, app.scope, app.time())
             if key:
                 caller, name, text = key
+                _refuse_made_elsewhere(db, caller, name)
                 callers.take_on(db, caller, name, text, session, app.time)
         return session, [Part(whole(question.message), "http")]
 
     return begin
+
+
+def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
+    """Another server on the same file may be making the answer."""
+    known = callers.known(db, caller, key)
+    if known and known.message is None and sessions.open_by_other(db, known.session):
+        raise Refused(409, "in_use", "the answer to this key is being made: come again for it")
 
 
 def _apart(question: Question) -> Begin:

@@ -78,6 +78,7 @@ def application(house: House) -> FastAPI:
         (HTTPException, _other),
     ):
         api.add_exception_handler(kind, cast(Any, answer))
+    api.add_exception_handler(Exception, _broken)  # it is told on standard error too, with where it happened
     _describe(api)
     return api
 
@@ -184,6 +185,10 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 async def _failed(request: Request, error: AgentError) -> Response:
     return await _refused(request, refusals.of(error))
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return JSONResponse(refusals.body(500, "bug", "this is a fault of the server: its standard error says more"), 500)
 
 
 async def _wrong(request: Request, error: RequestValidationError) -> Response:
