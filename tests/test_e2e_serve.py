@@ -168,6 +168,6 @@ def test_stream_of_events_ends_when_its_client_goes(tmp_path, server):
 def test_crowd_of_chats_is_neither_mixed_up_nor_lost(tmp_path, server):
     server.answer = heard
     with listening(opened(tmp_path, server.host, CHAT.name), FREE) as (address, house):
-        wrong = crowd(address, [house.caller("bot").token, house.caller("other").token], chats=8, turns=4)
+        wrong = crowd(address, [house.caller("bot").token, house.caller("other").token], chats=6, turns=3)
         assert wrong == []
-        assert house.db.value("select count(*) from message") == 8 * 4 * 2
+        assert house.db.value("select count(*) from message") == 6 * 3 * 2

@@ -8,8 +8,8 @@ from agent_cli.serve import http
 from tests import hostile
 from tests.serving import FREE, listening, opened
 
-CASES = 8  # of each operation, good and bad; benchmarks/serve.py tries more
-HOSTILE = 400
+CASES = 6  # of each operation, good and bad; benchmarks/serve.py tries more
+HOSTILE = 300
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ class TransactionLost(StoreError):
 PATIENCE = 15.0
 SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
-_locks: dict[str, threading.RLock] = {}
+_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()  # gone with the last
 _SHARED = "file:/agent-"  # begins the name of one in memory; that of a file is a path
 _numbers = count(1)
 
