@@ -218,9 +218,9 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
     with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, waiting=1)) as house:
         bot, got = house.caller("bot"), []
         threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
+        threads[0].start()
         server.wait_for_chats(1)
+        threads[1].start()
         wait_until(lambda: house.house.turns.waiting == 1)
         late = bot.chat("hi")
         go_on.set()

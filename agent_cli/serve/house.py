@@ -15,7 +15,6 @@ from agent_cli import clock
 from agent_cli.agent.desk import Desk
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App
-from agent_cli.config import Loaded
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import callers, closing
@@ -92,7 +91,7 @@ class House:
         known = replace(caller, seen_at=None)
         if known not in self._apps:
             self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
-            self._apps[known] = replace(self.app, scope=caller.scope, loaded=_settings(self.app, caller))
+            self._apps[known] = _owned(self.app, caller)
         return self._apps[known]
 
     def take(self, caller: Caller) -> float:
@@ -149,7 +148,10 @@ class House:
         return self.app.desk(self.app.db.again(), cancel)
 
 
-def _settings(app: App, caller: Caller) -> Loaded:
+def _owned(app: App, caller: Caller) -> App:
     if caller.mine:
-        return app.loaded
-    return replace(app.loaded, config=replace(app.config, folders=[], feeds={}, mcp={}))
+        if app.config.mcp:
+            app.servers()  # of tools: one set of them for all that may reach them, and none is started by this
+        return replace(app, scope=caller.scope)
+    settings = replace(app.config, folders=[], feeds={}, mcp={})
+    return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), _servers=None)
