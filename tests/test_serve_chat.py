@@ -222,13 +222,36 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
         server.wait_for_chats(1)
         threads[1].start()
         wait_until(lambda: house.house.turns.waiting == 1)
-        late = bot.chat("hi")
+        late, other = bot.chat("hi"), house.caller("other").chat("hi")
         go_on.set()
         for thread in threads:
             thread.join(10)
 
+    assert other.status_code == 503
     assert (late.status_code, late.json()["error"]["code"], late.headers["retry-after"]) == (503, "busy", "5")
     assert got == [200, 200]
+
+
+def test_caller_that_fills_its_share_of_the_line_leaves_room_for_others(tmp_path, server):
+    go_on = threading.Event()
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, each=1)) as house:
+        bot, got = house.caller("bot"), []
+        threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
+        threads[0].start()
+        server.wait_for_chats(1)
+        threads[1].start()
+        wait_until(lambda: house.house.turns.waiting == 1)
+        late, other = bot.chat("hi"), house.caller("other")
+        threads.append(threading.Thread(target=lambda: got.append(other.chat("hi").status_code)))
+        threads[-1].start()
+        wait_until(lambda: house.house.turns.waiting == 2)
+        go_on.set()
+        for thread in threads:
+            thread.join(10)
+
+    assert (late.status_code, late.json()["error"]["code"]) == (503, "busy")
+    assert got == [200, 200, 200]
 
 
 def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(house, bot):

@@ -14,6 +14,7 @@ class Limits:
     burst: int = 100  # and so many at once
     turns: int = 4  # that run at once
     waiting: int = 100  # that wait for their turn
+    each: int = 50  # and of these of one caller
     seconds: float = 600.0  # of a turn, its waiting included
     streams: int = 4  # of events, of one caller
     grace: float = 10.0  # seconds that running turns have when the server ends

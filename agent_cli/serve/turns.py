@@ -27,7 +27,8 @@ _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask a
 class Turn:
     """One turn, from its arrival to its end. All but `cancel` belongs to the event loop."""
 
-    def __init__(self, work: Work, seconds: float):
+    def __init__(self, work: Work, seconds: float, whose: Hashable):
+        self.whose = whose
         self.cancel = Cancel()
         self.last: Told | None = None  # its end, or what had arrived when it was cut
         self.waited = 0.0  # seconds in line
@@ -121,13 +122,15 @@ class Turns:
         self._closed = False
         self.running = self.waiting = 0
 
-    def begin(self, work: Work, line: Hashable | None) -> Turn:
+    def begin(self, work: Work, line: Hashable | None, whose: Hashable = None) -> Turn:
         """Have it carried out when it is its turn. `line`: of these one runs at a time. Raises Refused."""
         if self._closed:
             raise refusals.busy("the server is ending: ask again when it is back")
         if self.waiting >= self._limits.waiting:
             raise refusals.busy(f"{self.waiting} turns wait in line already: ask again later")
-        turn = Turn(work, self._limits.seconds)
+        if sum(each.whose == whose and not each.began for each in self._turns) >= self._limits.each:
+            raise refusals.busy(f"{self._limits.each} turns of yours wait in line already: ask again later")
+        turn = Turn(work, self._limits.seconds, whose)
         self.waiting += 1
         self._turns.add(turn)
         turn.task = asyncio.create_task(self._carry(turn, line))
