@@ -45,6 +45,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     Program.cold = config.option.cold
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&`: what the tests start would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure():
