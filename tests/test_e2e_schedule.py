@@ -120,7 +120,7 @@ def test_a_run_that_is_ended_in_the_middle_is_made_up(program, end, code, said):
             break
         time.sleep(0.05)
     process.send_signal(end)
-    assert process.communicate(timeout=10)[1] == said
+    assert process.communicate(timeout=30)[1] == said
     assert (process.returncode, notes(program)) == (code, [])
     program.env["AGENT_MODEL"] = program.script('[[reply]]\nsay = "Good morning."\n')
     assert due(program).err == "agent: c1 Say good morning → n1\n"
@@ -269,7 +269,7 @@ def test_in_the_foreground_it_waits_for_the_time_and_ends_in_order(program):
     process = program.start("schedule", "run")
     lines = [process.stderr.readline() for _ in range(2)]
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=10)
+    process.communicate(timeout=30)
     assert lines == [
         "agent: running schedules as they fall due; Ctrl-C ends it\n", "agent: c1 Say good morning → n1\n",
     ]  # fmt: skip
