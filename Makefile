@@ -9,7 +9,7 @@ run: $(READY)  ## start the assistant (a short demonstration when there is no ke
 	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
 
 test: $(READY)  ## the whole suite
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 check: $(READY)  ## style and types
 	$(BIN)/ruff check .

@@ -45,6 +45,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     Program.cold = config.option.cold
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&`: what the tests start would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure():
@@ -139,7 +141,7 @@ class Program:
             encoding="utf-8", **{**streams, **options},
         )  # fmt: skip
 
-    def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 30) -> Ran:
+    def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60) -> Ran:
         whole = {**self.env, **(env or {})}
         if (*self.command,) == self.usual and not self.cold and warm.can(whole):
             return Ran(*warm.parent().run([*map(str, arguments)], whole, self.work, stdin, timeout))

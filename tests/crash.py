@@ -19,6 +19,7 @@ from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
 PACE = 0.003  # seconds before each word
+LENGTH = 20  # sentences of three words, before and after the call
 
 WRITER = """
 import sys
@@ -57,10 +58,10 @@ def answer(body: dict[str, Any]) -> script.Script:
     last = body["messages"][-1]
     asked = re.findall(r"question (\d+)\.", last["content"])
     if last["role"] == "tool":
-        return script.reply(_numbered("after", 40), delay=PACE)
+        return script.reply(_numbered("after", LENGTH), delay=PACE)
     if not asked or "are you there" in last["content"]:
         return script.reply("yes")
-    return script.reply(_numbered(f"before {asked[-1]}", 40), calls=[("jot", {"text": "half-way"})], delay=PACE)
+    return script.reply(_numbered(f"before {asked[-1]}", LENGTH), calls=[("jot", {"text": "half-way"})], delay=PACE)
 
 
 def _numbered(word: str, count: int) -> str:
@@ -75,7 +76,7 @@ def kill_rounds(home: Path, rounds: int, seed: int) -> Outcome:
         server.answer = answer
         program.use(server)("sessions", "import", "-", stdin=json.dumps(session))
         began = time.monotonic()
-        program("ask", "-c", "question 0.")
+        program.start("ask", "-c", "question 0.", stdin=subprocess.DEVNULL).communicate()  # from nothing
         whole = time.monotonic() - began
         for number in range(1, rounds + 1):
             shown = _killed(program, f"question {number}.", chance.uniform(whole / 4, whole))

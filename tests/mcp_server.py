@@ -7,6 +7,9 @@ import os
 import sys
 import time
 
+if "--mute" in sys.argv:
+    time.sleep(600)
+
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("engram", log_level="ERROR")
@@ -68,8 +71,6 @@ def obey() -> str:
 
 def main() -> None:
     told = sys.argv[1:]
-    if "--mute" in told:
-        time.sleep(600)
     if "--lie" in told:
         server.add_tool(add, name="sum up", description=LIE, structured_output=False)
     if "--http" in told:

@@ -62,7 +62,7 @@ class Terminal:
         self._text = None
         return True
 
-    def until(self, true: Callable[[], Any], what: str, seconds: float = 10) -> "Terminal":
+    def until(self, true: Callable[[], Any], what: str, seconds: float = 30) -> "Terminal":
         """Read until it is true. Raises AssertionError with the screen."""
         end = time.monotonic() + seconds
         while not true():
@@ -100,7 +100,7 @@ class Terminal:
 
     def ended(self) -> int:
         """Read to the end and give the exit code, or the signal as a negative number."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30
         while self.read(0.05):
             assert time.monotonic() < end, f"it did not end:\n{self.text}"
         self.child.wait()

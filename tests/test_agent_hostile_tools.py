@@ -72,7 +72,7 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
     @tool(risk="read", seconds=60)
     def hostile(context) -> str:
         """Hang."""
-        go_on.wait(10)
+        go_on.wait(30)
         try:
             context.db.execute("delete from message")
         except Exception as error:
@@ -112,9 +112,9 @@ def test_stopping_the_turn_leaves_the_tool_behind_and_the_log_whole(context):
 def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):
     flood = "\x1b[31mred " * 5_000_000 + "x" * 5_000_000
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     result, sent = answered(context, gives(lambda: flood, 60.0))
-    took, (_, peak) = time.perf_counter() - began, tracemalloc.get_traced_memory()
+    took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     left = f"… {len(flood) - LARGEST:,} more characters of this result were left out"

@@ -20,7 +20,7 @@ class Heard:
         self.runner = runner.Runner(work, self.queue.put)
 
     def next(self):
-        return self.queue.get(timeout=5)
+        return self.queue.get(timeout=20)
 
     def rest(self):
         return list(iter(self.next, None))

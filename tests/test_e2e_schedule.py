@@ -115,12 +115,12 @@ def test_a_run_that_is_ended_in_the_middle_is_made_up(program, end, code, said):
     )
     add(program)
     process = program.start("schedule", "run", "--due", env={"AGENT_NOW": NEXT, "AGENT_MODEL": slow})
-    for _ in range(200):
+    for _ in range(600):
         if program.rows("select 1 from message where role = 'tool'"):
             break
         time.sleep(0.05)
     process.send_signal(end)
-    assert process.communicate(timeout=10)[1] == said
+    assert process.communicate(timeout=30)[1] == said
     assert (process.returncode, notes(program)) == (code, [])
     program.env["AGENT_MODEL"] = program.script('[[reply]]\nsay = "Good morning."\n')
     assert due(program).err == "agent: c1 Say good morning → n1\n"
@@ -269,7 +269,7 @@ def test_in_the_foreground_it_waits_for_the_time_and_ends_in_order(program):
     process = program.start("schedule", "run")
     lines = [process.stderr.readline() for _ in range(2)]
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=10)
+    process.communicate(timeout=30)
     assert lines == [
         "agent: running schedules as they fall due; Ctrl-C ends it\n", "agent: c1 Say good morning → n1\n",
     ]  # fmt: skip
@@ -430,7 +430,7 @@ def test_the_runner_lets_reminders_run_the_persons_command_once(program, tmp_pat
     later = {"AGENT_NOW": "2026-11-20T09:01:00+01:00", "AGENT_REMIND_COMMAND": f'["{command}"]'}
     assert program("schedule", "run", "--due", env={**later, "AGENT_REMIND_COMMAND": "[]"}).code == 0
     assert [program("schedule", "run", "--due", env=later).code for _ in range(2)] == [0, 0]
-    for _ in range(100):
+    for _ in range(600):
         if told.exists() and told.read_text():
             break
         time.sleep(0.05)

@@ -39,7 +39,7 @@ def ask(program, server):
 
 
 def ended(process):
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=30)
     return Ran(process.returncode, out, err)
 
 
@@ -79,7 +79,7 @@ def test_a_signal_in_the_silence_before_the_answer_ends_it_at_once(ask, program,
     process.send_signal(sent)
     began = time.monotonic()
     assert ended(process).code == code
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert kept(program) == [ASKED]
     server.wait_until(lambda: server.counters.cancelled == 1)
 
@@ -95,7 +95,7 @@ def test_the_next_question_knows_what_was_cut_off(ask, program, server):
     process = ask(SLOW)
     seen(process, "one two")
     process.send_signal(signal.SIGINT)
-    process.wait(10)
+    process.wait(30)
     assert program("ask", "--session", "s1", "go on").code == 0
     said = server.turns[-1]["messages"][2]
     assert said["role"] == "assistant"
@@ -131,7 +131,7 @@ def test_a_reader_that_has_gone_ends_the_answer_in_silence_and_what_came_is_kept
     assert process.stdout.read(3) == "one"
     process.stdout.close()
     assert process.stderr.read() == ""
-    assert process.wait(10) == 141
+    assert process.wait(30) == 141
     (asked, (_, text, finish)) = kept(program)
     assert asked == ASKED
     assert (text[:7], finish) == ("one two", "cancelled")
@@ -179,7 +179,7 @@ def test_a_killed_answer_is_marked_when_its_session_goes_on(ask, program, server
     process = ask(SLOW)
     seen(process, "one two")
     process.kill()
-    process.wait(10)
+    process.wait(30)
     assert program.rows("select finish from message order by id") == [("stop",), (None,)]
     assert program("ask", "--session", "s1", "go on").code == 0
     assert program.rows("select finish from message order by id") == [

@@ -157,7 +157,7 @@ def test_a_rebuild_that_is_stopped_leaves_what_is_done(program, talk, server):
     process = program.start("summaries", "rebuild", "2026-W01")
     assert process.stderr.readline() == TOLD
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, "made 1 summary\n", "agent: stopped\n")
     assert program.rows("select period, text from summary") == [("2026-01-02", "Mia weighs 4 kg.")]
     assert program("summaries", "rebuild", "2026-W01").err == "agent: 2026-W01 is made\n"

@@ -33,7 +33,8 @@ from agent_cli.memory.claims import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.repl import dumb
-from agent_cli.repl.drawing import Drawing, question
+from agent_cli.repl.approval import question
+from agent_cli.repl.drawing import Drawing
 from agent_cli.repl.look import Look
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
@@ -109,7 +110,7 @@ def test_no_event_of_a_turn_drives_the_terminal(words, look):
     drawing.whisper(words)
     drawing.draw(TurnEnded(Message("assistant", words), stopped_by=words))
     drawing.draw(TurnFailed(Cancelled(words)))
-    assert harmless(out.getvalue() + question(call))
+    assert harmless(out.getvalue() + question(call, 80))
     assert "\r" not in out.getvalue()
 
 

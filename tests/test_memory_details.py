@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -33,9 +33,9 @@ def test_what_a_summary_would_lose_is_lifted_word_for_word(said, lifted):
 
 @pytest.mark.parametrize("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
 def test_a_word_without_an_end_holds_nobody_up(word):
-    started = perf_counter()
+    started = process_time()
     details.lift(word * 30_000)
-    assert perf_counter() - started < 1
+    assert process_time() - started < 1
 
 
 @given(some.text())

@@ -149,10 +149,10 @@ def test_no_text_around_it_breaks_it(before, behind):
 def test_a_very_long_text_is_read_in_time():
     import time
 
-    began = time.monotonic()
+    began = time.process_time()
     hearing.heard([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
     promises.made("I will " + "now " * 100_000)
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 PROMISED = [

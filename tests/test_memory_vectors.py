@@ -147,7 +147,7 @@ def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):
     both, looked_at = threading.Barrier(2), []
 
     def together(texts):
-        both.wait(10)
+        both.wait(30)
         return embed(texts)
 
     def fill(way):

@@ -1,7 +1,11 @@
-"""The review screen: what each key does, and what decides nothing."""
+"""The review screen: what each key does, and what decides nothing.
+
+Nothing sleeps to let it work: `Calm` says when it waits for the next key.
+"""
 
 import asyncio
 import io
+import selectors
 from contextlib import redirect_stdout
 from datetime import timedelta
 
@@ -15,11 +19,46 @@ from agent_cli.memory.claims import Claim, Triple
 from agent_cli.memory.proposals import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl import review_page
+from agent_cli.repl.pastes import LOST
 from agent_cli.repl.review import Review
 from tests.conftest import HERE, NOON, noon
 
 PASTE = "\x1b[200~{}\x1b[201~"
 CTRL_C, CTRL_D, ENTER, CLEAR = "\x03", "\x04", "\r", "\x15"
+
+
+class Calm(selectors.DefaultSelector):
+    """Tells when all that was typed is read and done with: when the loop that asks it would sleep."""
+
+    def __init__(self):
+        super().__init__()
+        self._waiting = []
+
+    def select(self, timeout=None):
+        ready = super().select(0)
+        if ready or timeout == 0:
+            return ready
+        for each in [each for each in self._waiting if timeout is None or timeout > each[0]]:
+            self._waiting.remove(each)
+            each[1].set_result(None)
+            timeout = 0
+        return super().select(timeout)
+
+    async def come(self, longest=0.2):
+        """Wait until it would sleep longer than so many seconds: behind Esc, it first listens for more."""
+        self._waiting.append((longest, asyncio.get_running_loop().create_future()))
+        await self._waiting[-1][1]
+
+
+def sit_down(person):
+    """Run what a person does, `person(pipe, calm)`, before the review; gives what stands on the screen."""
+    screen, calm = io.StringIO(), Calm()
+    with (
+        create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()), redirect_stdout(screen),
+        asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(calm)) as runner,
+    ):  # fmt: skip
+        runner.run(asyncio.wait_for(person(pipe, calm), 30))
+    return screen.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -37,28 +76,23 @@ def walk(reviewer):
     """Goes through the queue with these keys, each pressed by itself; gives what stands on the screen."""
 
     def go(*keys, between=None, aloud=False, editor="", ahead=""):
-        screen = io.StringIO()
-
-        async def person(pipe):
+        async def person(pipe, calm):
             pipe.send_text(ahead) if ahead else None
             task = asyncio.create_task(Review(reviewer, editor, aloud=aloud).run())
-            await asyncio.sleep(0.05)
+            await calm.come()
             for number, key in enumerate(keys):
                 if between and number == between[0]:
                     between[1]()
+                if key == keys[number - 1] and number:
+                    await asyncio.sleep(0.12)  # or it is held down
                 if key == "CLOSE":
                     pipe.close()
                 else:
                     pipe.send_text(key)
-                await asyncio.sleep(0.12 if key in keys[number + 1 : number + 2] or key == "e" else 0.04)
-            await asyncio.wait_for(task, 5)
+                await calm.come()
+            await task
 
-        with (
-            create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()),
-            redirect_stdout(screen),
-        ):  # fmt: skip
-            asyncio.run(person(pipe))
-        return screen.getvalue()
+        return sit_down(person)
 
     return go
 
@@ -144,33 +178,30 @@ def test_what_was_typed_ahead_decides_nothing(db, walk, three, ahead):
 
 
 def test_a_paste_whose_end_is_lost_gives_the_keys_back(db, reviewer, three):
-    async def lose(pipe):
+    async def lose(pipe, calm):
         task = asyncio.create_task(Review(reviewer, "").run())
-        await asyncio.sleep(0.05)
+        await calm.come()
         pipe.send_text("\x1b[200~y")
-        await asyncio.sleep(1.2)
-        pipe.send_text("n")
-        await asyncio.sleep(0.05)
-        pipe.send_text(CTRL_C)
-        await asyncio.wait_for(task, 5)
+        await calm.come(2 * LOST)
+        for key in ("n", CTRL_C):
+            pipe.send_text(key)
+            await calm.come()
+        await task
 
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        asyncio.run(lose(pipe))
+    sit_down(lose)
     assert states(db) == ["rejected", "pending", "pending"]
 
 
 def test_a_key_that_is_held_down_decides_once(db, reviewer, three):
-    async def hold(pipe):
+    async def hold(pipe, calm):
         task = asyncio.create_task(Review(reviewer, "").run())
-        await asyncio.sleep(0.05)
-        for _ in range(12):
-            pipe.send_text("y")
-            await asyncio.sleep(0.03)
-        pipe.send_text("q")
-        await asyncio.wait_for(task, 5)
+        await calm.come()
+        for key in "y" * 12 + "q":
+            pipe.send_text(key)
+            await calm.come()
+        await task
 
-    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        asyncio.run(hold(pipe))
+    sit_down(hold)
     assert states(db) == ["accepted", "pending", "pending"]
 
 

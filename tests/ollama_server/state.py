@@ -127,16 +127,16 @@ class State:
         with self.changed:
             return [r.body for r in self.requests if r.path == path and isinstance(r.body, dict)]
 
-    def wait_until(self, true: Callable[[], bool], timeout: float = 5) -> None:
+    def wait_until(self, true: Callable[[], bool], timeout: float = 30) -> None:
         """Block until it is true. Raises AssertionError after the timeout."""
         with self.changed:
             assert self.changed.wait_for(true, timeout), f"it did not come true within {timeout} s"
 
-    def wait_for_chats(self, count: int, timeout: float = 5) -> None:
+    def wait_for_chats(self, count: int, timeout: float = 30) -> None:
         """Block until so many chat requests have arrived."""
         self.wait_until(lambda: len(self.chats) >= count, timeout)
 
-    def wait_until_idle(self, timeout: float = 5) -> None:
+    def wait_until_idle(self, timeout: float = 30) -> None:
         """Block until every request that arrived is answered or given up."""
         self.wait_until(lambda: not self._underway, timeout)
 
