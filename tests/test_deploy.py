@@ -45,6 +45,7 @@ def ours(lines):
         at = next((n for n, word in enumerate(words) if Path(word).name == "agent"), None)
         rest = words[at + 1 :] if at is not None else []
         rest = rest[2:] if rest[:1] == ["--db"] else rest
+        if rest:
             yield rest
 
 
