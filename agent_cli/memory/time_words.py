@@ -51,7 +51,10 @@ class Found:
 def _patterns() -> tuple[re.Pattern[str], ...]:
     """Lasting, day, point, part: compiled when a time is first looked for."""
     hours = "|".join(HOURS)
-    number = rf"(?:\d{{1,4}}|an?|{hours})\s+and\s+a\s+half|anderthalb|eineinhalb|\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(when.NUMBERS)}|{hours}|zwanzig|twenty|couple\s+of"
+    number = (
+        rf"(?:\d{{1,4}}|an?|{hours})\s+and\s+a\s+half|anderthalb|eineinhalb"
+        rf"|\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(when.NUMBERS)}|{hours}|zwanzig|twenty|couple\s+of"
+    )
     units = (
         r"seconds?|secs?|sekunden?|minutes?|minuten?|mins?|hours?|hrs?|h|stunden?|std|days?|tage?n?|weeks?|wochen?"
         r"|months?|monate?n?|years?|jahre?n?"
