@@ -343,7 +343,7 @@ def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said
     program("skills", "add", "--example", "morning-briefing")
     refused = program("schedule", "add", "0 7 * * *", "--skill", "morning-briefing")
     assert (refused.code, refused.err) == (
-        2, "agent: k1 “morning-briefing” waits for your yes (agent skills review), and runs after it\n",
+        2, "agent: k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)\n",
     )  # fmt: skip
 
 

@@ -166,11 +166,10 @@ app.command()(schedule_install.uninstall)
 def _skill(app_: App, told: str) -> str:
     """The name of a skill that counts. Raises UsageError."""
     skill = skill_told.found(app_, told)
-    if not skill.hidden_at and skill.state == "pending":
-        raise UsageError(f"{skill_told.short(skill)} waits for your yes (agent skills review), and runs after it")
     if not skill.current:
         state = "hidden" if skill.hidden_at else skill.state
-        raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run")
+        way = " (agent skills review)" if state == "pending" else ""
+        raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run{way}")
     return skill.name
 
 
