@@ -2,6 +2,8 @@
 
 import random
 import time
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from agent_cli.store.db import Database
 from tests.ollama_server import script
@@ -21,6 +23,9 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
     assert program("docs", "list", "--failed").out == (
         "~/work/notes/broken.pdf  it cannot be taken apart as PDF (PdfStreamError)\n"
     )
+    there = program("docs", "list", env={"TZ": "Europe/Vienna"})
+    looked = datetime.fromisoformat(program("docs", "list", "--json").json[0]["synced_at"])
+    assert there.out.endswith(f"looked at {looked.astimezone(ZoneInfo('Europe/Vienna')):%Y-%m-%d %H:%M}\n")
     assert program("docs", "show", "d1").out.startswith("d1  ~/work/notes/router.md:5  Router › Cellar\n\nThe blue")
 
     server.play(script.reply("Behind the boiler."))

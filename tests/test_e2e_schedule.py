@@ -339,6 +339,14 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
         assert [(word in text, failed) for word, (_, text, failed) in told] == [(True, 0)] * 3
 
 
+def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said(program):
+    program("skills", "add", "--example", "morning-briefing")
+    refused = program("schedule", "add", "0 7 * * *", "--skill", "morning-briefing")
+    assert (refused.code, refused.err) == (
+        2, "agent: k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)\n",
+    )  # fmt: skip
+
+
 def test_an_example_that_does_not_come_with_it_is_named(program):
     ran = program("skills", "add", "--example", "evening-briefing")
     assert (ran.code, ran.err) == (2, "agent: no example is called 'evening-briefing'; there are morning-briefing\n")

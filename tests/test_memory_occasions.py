@@ -91,6 +91,13 @@ def times(words, now, zone, count):
         ("nächsten Dienstag um 8 Uhr", "Tue 2026-11-24 08:00"),
         ("am 24. Dezember um 18 Uhr", "Thu 2026-12-24 18:00"),
         ("halb 4", "Sat 2026-11-21 15:30"),
+        ("um halb drei", "Sat 2026-11-21 14:30"),
+        ("morgen um neun Uhr", "Sat 2026-11-21 09:00"),
+        ("tomorrow at nine", "Sat 2026-11-21 09:00"),
+        ("in 1h", "Fri 2026-11-20 19:30"),
+        ("in an hour and a half", "Fri 2026-11-20 20:00"),
+        ("in two and a half hours", "Fri 2026-11-20 21:00"),
+        ("in anderthalb Stunden", "Fri 2026-11-20 20:00"),
     ],
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
@@ -106,6 +113,7 @@ def test_a_vague_word_is_no_time(words):
     ("words", "why"),
     [
         ("yesterday", "is past"),
+        ("every day at 8am and 8pm", "“at 8am and 8pm” are two times: write one task for each"),
         ("today at 9", "Friday 20 Nov 2026, 09:00 is past: name a time that is still to come"),
         ("2020-01-01", "Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come"),
         ("31 Feb", "there is no 31 Feb"),
@@ -180,6 +188,13 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("wake me at 7 tomorrow", "wake me", "at 7 tomorrow"),
         ("an apple tomorrow", "an apple", "tomorrow"),
         ("friday 3pm", "", "friday 3pm"),
+        ("call mum tomorrow 9", "call mum", "tomorrow 9"),
+        ("call mum tommorow at 9", "call mum", "tommorow at 9"),
+        ("call the dentist fridya 3pm", "call the dentist", "friday 3pm"),
+        ("Müll raus übermorgen um halb drei", "Müll raus", "übermorgen um halb drei"),
+        ("call 2026-12-01T09:00", "call", "2026-12-01T 09:00"),
+        ("talk to the two about yesterday tomorrow at 9", "talk to the two about yesterday", "tomorrow at 9"),
+        ("look at 3 flats friday 20 times", "look at 3 flats 20 times", "friday"),
     ],
 )
 def test_a_time_is_found_within_a_sentence(sentence, words, told):
@@ -187,8 +202,24 @@ def test_a_time_is_found_within_a_sentence(sentence, words, told):
     assert (left, occasion.told) == (words, told)
 
 
+@pytest.mark.parametrize("sentence", ["call mum yesterday 3pm", "call mum at 3pm yesterday", "call last friday at 9"])
+def test_a_day_that_is_past_is_refused_within_a_sentence(sentence):
+    with pytest.raises(UsageError, match="is past: name a time that is still to come"):
+        occasions.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+
+
 @pytest.mark.parametrize(
-    "sentence", ["buy milk", "send the weekly report", "sit in the sun", "read may be the book", "good morning call"]
+    "sentence",
+    [
+        "buy milk",
+        "buy 3",
+        "send yesterday's report",
+        "ask about yesterday",
+        "send the weekly report",
+        "sit in the sun",
+        "read may be the book",
+        "good morning call",
+    ],
 )
 def test_a_sentence_without_a_time_stays_as_it_is(sentence):
     assert occasions.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA) == (sentence, None)

@@ -1,6 +1,7 @@
 """`agent docs`: files of yours that are read, so that what stands in them can be found."""
 
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,8 +146,12 @@ def _collection(row: dict[str, Any]) -> dict[str, Any]:
     told = [f"{row['files']} files", f"{row['sections']} sections"]
     told += [f"{row['failed']} not readable"] if row["failed"] else []
     told += [f"{row['left_out']} taken out"] if row["left_out"] else []
-    told.append(f"looked at {row['synced_at'][:16].replace('T', ' ')} UTC" if row["synced_at"] else "not read yet")
+    told.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
     return {"pattern": short(row["pattern"]), "told": ", ".join(told)}
+
+
+def _when(stored: str) -> str:
+    return f"{datetime.fromisoformat(stored).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _beside(each: Section, shown: Section) -> str:

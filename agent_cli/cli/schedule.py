@@ -10,11 +10,11 @@ from typer.core import TyperCommand
 
 from agent_cli import text
 from agent_cli.app import App
-from agent_cli.cli import output, schedule_install, schedule_run
+from agent_cli.cli import output, schedule_install, schedule_run, skill_told
 from agent_cli.cli import schedule_targets as targets
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
-from agent_cli.memory import schedules, skills
+from agent_cli.memory import schedules
 from agent_cli.memory.schedules import Schedule
 from agent_cli.store import ids
 
@@ -165,10 +165,11 @@ app.command()(schedule_install.uninstall)
 
 def _skill(app_: App, told: str) -> str:
     """The name of a skill that counts. Raises UsageError."""
-    skill = skills.named(app_.db, app_.scope.owner, told)
+    skill = skill_told.found(app_, told)
     if not skill.current:
         state = "hidden" if skill.hidden_at else skill.state
-        raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run")
+        way = " (agent skills review)" if state == "pending" else ""
+        raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run{way}")
     return skill.name
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory import recurrence, zones
-from agent_cli.memory.time_words import PARTS, POINTS, Found, search
+from agent_cli.memory.time_words import HOURS, PARTS, POINTS, Found, search
 from agent_cli.values import frozen
 
 _LONGEST = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
@@ -65,7 +65,7 @@ def read(words: str, now: datetime, zone: str) -> Occasion | None:
         raise UsageError(f"that is too long for a time: say it in at most {_LONGEST} characters")
     if _VAGUE.fullmatch(words):
         return None
-    for told in (words, f"in {words}", f"on {words}", f"at {words}", re.sub(r"\s(\d{1,2})$", r" at \1", words)):
+    for told in (words, f"in {words}", f"on {words}", f"at {words}"):
         found = search(told)
         rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(told))
         if found.all and _FILLER.fullmatch(rest):
@@ -122,9 +122,10 @@ def _time(found: Found) -> time | None:
     part = found.spoken
     if found.point is None:
         return time(PARTS[part]) if part else None
-    told = (found.point["point"] or found.point["bare"]).casefold()
+    told = (found.point["point"] or found.point["bare"] or found.point["alone"]).casefold()
     if told in POINTS:
         return time(POINTS[told])
+    told = _with_digits(told)
     hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", told)] + [0, 0])[:3]
     late = part in _LATE or re.search(r"p\.?m", told)
     if told.startswith(("half past", "quarter past", "viertel nach")):
@@ -147,12 +148,23 @@ def _time(found: Found) -> time | None:
         raise UsageError(f"no clock shows {told}: write a time like 3pm or 15:00") from error
 
 
+def _with_digits(words: str) -> str:
+    return re.sub(rf"\b(?:{'|'.join(HOURS)})\b", lambda match: str(HOURS[match[0]]), words)
+
+
+def _and_a_half(match: re.Match[str]) -> str:
+    return f"{1 if match[1].startswith('a') else match[1]}.5 {match[2]}"
+
+
 def _lasting(match: re.Match[str], at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """Hours and minutes from now are true ones; of days and longer the date is reckoned, and the time is told or nine.
 
     A part of an hour is written so that dateparser knows it."""
     words = re.sub(r"half\s+an?\s+hour|einer\s+halben\s+stunde", "30 minutes", match[0].casefold())
     words = re.sub(r"half\s+a\s+day", "12 hours", re.sub(r"(?:a\s+)?couple\s+of", "2", words))
+    words = _with_digits(re.sub(r"anderthalb|eineinhalb|\b(?:an?|one)\s+and\s+a\s+half", "1.5", words))
+    words = re.sub(r"\b(\d+)\s+and\s+a\s+half", r"\1.5", words)
+    words = re.sub(r"\b(an?|\d+)\s+([a-z]+)\s+and\s+a\s+half", _and_a_half, words)
     words = re.sub(r"\s+from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
     words = words if words.startswith("in ") else f"in {words}"
     exact = re.match(r"s|mi|h", (match["unit"] or match["unit3"]).casefold()) or "minutes" in words
@@ -191,6 +203,8 @@ def _rest_of_today(today: datetime, rules: tzinfo, now: datetime) -> datetime:
 
 def _day(match: re.Match[str], today: datetime) -> datetime:
     told = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    if "past" in told:
+        raise UsageError(f"{match[0]} is past: name a time that is still to come")
     if "today" in told or "this" in told:
         return today
     if "tomorrow" in told or "after" in told:
