@@ -132,9 +132,9 @@ class House:
             return caller
 
     def still(self, db: Database, caller: Caller) -> bool:
-        """Whether it is still let in, to the same memory."""
+        """Whether it is still let in, with the same token to the same memory."""
         now = callers.get(db, caller.name)
-        return now.revoked_at is None and now.owner == caller.owner
+        return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
 
     def _with_file(self, work: Callable[[Database], T]) -> T:
         with self.pool.lent() as db:
