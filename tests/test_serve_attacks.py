@@ -14,7 +14,7 @@ from agent_cli.memory import callers, forget, forgotten, provenance
 from agent_cli.serve import looking
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, heard, listening, opened, served
+from tests.serving import FREE, heard, listening, opened, served, wait_until
 
 
 @pytest.fixture
@@ -90,6 +90,25 @@ def test_locked_file_keeps_no_caller_from_reading(house):
     assert "Windrose" in told[1].text
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database")
     assert "memory.db" not in refused.text
+
+
+def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
+    go_on, got = threading.Event(), []
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, each=2)) as house:
+        bot = house.caller("bot")
+
+        def ask():
+            got.append(bot.chat("hi", headers={"Idempotency-Key": "abc"}).status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len(got) == 3)
+        go_on.set()
+        for thread in threads:
+            thread.join()
+    assert sorted(got) == [200, 200, 200, 503, 503, 503]
 
 
 @contextmanager
