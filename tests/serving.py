@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from agent_cli.app import App, open_app
 from agent_cli.memory import callers
-from agent_cli.serve import http
+from agent_cli.serve import connections, http
 from agent_cli.serve.house import House
 from agent_cli.serve.limits import Limits
 from tests.ollama_server import script
@@ -100,7 +100,8 @@ def events(response: httpx.Response) -> list[dict]:
 def listening(app: App, limits: Limits = FREE, *, jobs: bool = False):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
     house = House(app, limits, jobs=jobs)
-    settings = uvicorn.Config(http.guarded(house), log_config=None, access_log=False, ws="none", lifespan="on")
+    settings = uvicorn.Config(http.guarded(house), log_config=None, access_log=False, ws="none", lifespan="on",
+                              http=connections.within(limits))  # fmt: skip
     server = uvicorn.Server(settings)
     sock = http.bound("127.0.0.1", 0, beyond=False)
     thread = threading.Thread(target=server.run, args=([sock],), daemon=True)

@@ -71,7 +71,7 @@ def propose(
     """Queue a claim for review; None when it is known, waits already, was rejected or forgotten."""
     claim = _safe(claim, time())
     with db.write():
-        if forgotten.knows(db, claim.statement):
+        if forgotten.knows(db, claim.statement, scope.owner):
             return None
         for each in _same(db, scope, claim):
             if each.state == REJECTED:

@@ -18,7 +18,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-_COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at"
+_COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # that a caller came is written down so often at most
 _SAID, _NAMED = "said ", "named "  # begin the keys of sessions; a key that a caller makes up has no blank
 _PLACE = "http:"  # begins the place of what a caller says
@@ -34,6 +34,7 @@ class Caller:
     utc_offset: int
     seen_at: str | None
     revoked_at: str | None
+    hash: str  # of its token: another one is another who comes
 
     @property
     def writes(self) -> bool:
@@ -123,9 +124,9 @@ def bearing(db: Database, token: str) -> Caller | None:
     from hmac import compare_digest  # 3 ms, and only a server needs it
 
     told, found = _hash(token), None
-    for hash, *row in db.rows(f"select hash, {_COLUMNS} from caller where revoked_at is null"):
-        if compare_digest(hash, told):
-            found = Caller(*row)
+    for row in db.rows(f"select {_COLUMNS} from caller where revoked_at is null"):
+        if compare_digest((caller := Caller(*row)).hash, told):
+            found = caller
     return found
 
 

@@ -41,7 +41,7 @@ def read(
                 try:
                     with db.write():  # a line whole or not at all
                         claim = _claim(db, scope, line, source, time())
-                        if forgotten.knows(db, claim.statement):
+                        if forgotten.knows(db, claim.statement, scope.owner):
                             complain(f"line {number} was skipped: you had it forgotten")
                             continue
                         new += _take_in(db, scope, claim, time, accepted, single, batch)

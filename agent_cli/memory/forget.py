@@ -165,7 +165,9 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         _refuse_unfinished(db, walk)
         if db.version() != version:
             repeated = _repeated(db, plan)  # with what came meanwhile
-        forgotten.remember(db, _hashed(db, walk), time())
+        forgotten.remember(db, _hashed(db, walk), time(), plan.names.owner)
+        files = document_forgotten.hashed(db, walk.belongings.sections, walk.belongings.documents)
+        forgotten.remember(db, files, time())  # whoever's folder it is in: by its path, which all share
         torn = _delete(db, walk, repeated, time)
         index.tidy(db)
         _rebuild(db, walk, plan.names, time)
@@ -322,7 +324,6 @@ def _hashed(db: Database, walk: Walk) -> Iterable[str]:
         (f"select was ->> 'text' from skill_version where id {at}", walk.skills.rows),
     ):
         yield from (text for (text,) in db.rows(sql, (_json(rows),)))
-    yield from document_forgotten.hashed(db, walk.belongings.sections, walk.belongings.documents)
 
 
 def _json(rows: Sequence[Any]) -> str:

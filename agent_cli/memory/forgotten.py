@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from agent_cli import clock
+from agent_cli.memory.scope import PERSON
 from agent_cli.store import keyed
 from agent_cli.store.db import Database
 
@@ -14,9 +15,9 @@ _ROUNDS = "forgotten rounds"
 JOB = "forget"  # empties the journal of what was erased
 
 
-def remember(db: Database, texts: Iterable[str], now: datetime) -> None:
+def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
     """Runs in the caller's transaction."""
-    hashes = set(keyed.digests(db, (_plain(text) for text in texts if text.strip())))
+    hashes = set(keyed.digests(db, (_of(owner, text) for text in texts if text.strip())))
     db.many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
 
 
@@ -25,9 +26,10 @@ def anything(db: Database) -> bool:
     return bool(db.value("select 1 from forgotten limit 1"))
 
 
-def knows(db: Database, text: str) -> bool:
-    """Whether just this was erased."""
-    return anything(db) and bool(db.value("select 1 from forgotten where hash = ?", (keyed.digest(db, _plain(text)),)))
+def knows(db: Database, text: str, owner: str = PERSON) -> bool:
+    """Whether just this was erased by its owner. Nobody finds out by asking what another had erased."""
+    hash = keyed.digest(db, _of(owner, text)) if anything(db) else ""
+    return bool(hash) and bool(db.value("select 1 from forgotten where hash = ?", (hash,)))
 
 
 def known(db: Database, texts: Iterable[str]) -> set[str]:
@@ -54,6 +56,10 @@ def rounds(db: Database) -> int:
 def count_round(db: Database) -> None:
     """Runs in the caller's transaction."""
     db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_ROUNDS,))
+
+
+def _of(owner: str, text: str) -> str:
+    return _plain(text) if owner == PERSON else f"{owner}\n{_plain(text)}"  # a plain text has no line breaks
 
 
 def _plain(text: str) -> str:

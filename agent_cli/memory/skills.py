@@ -150,7 +150,7 @@ def propose(
     told = skill_file.read(secrets.mask(text) if origin == "model" else text)
     actor = "model" if origin == "model" else "person"
     with db.write():
-        if forgotten.knows(db, told.text) or _told_before(db, owner, told.text, origin):
+        if forgotten.knows(db, told.text, owner) or _told_before(db, owner, told.text, origin):
             return None
         known = _of_name(db, owner, told.name)
         if origin == "model":

@@ -194,7 +194,7 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str, now: dat
     known = sessions.known(db, scope.owner, source, line.id)
     there = set(log.outer_ids(db, known).values()) if known else set()
     fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
-    kept = [said for said in fresh if not _was_forgotten(db, said)] if forgotten.anything(db) else fresh
+    kept = [said for said in fresh if not _was_forgotten(db, said, scope.owner)] if forgotten.anything(db) else fresh
     if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
         return 0, 0
     session = known or sessions.take_in(
@@ -207,8 +207,8 @@ def _read_session(db: Database, scope: Scope, line: _Line, source: str, now: dat
     return int(not known), len(kept)
 
 
-def _was_forgotten(db: Database, said: _Said) -> bool:
-    return forgotten.knows(db, forgotten.said(clock.utc(said.at), said.entry.message.text))
+def _was_forgotten(db: Database, said: _Said, owner: str) -> bool:
+    return forgotten.knows(db, forgotten.said(clock.utc(said.at), said.entry.message.text), owner)
 
 
 def exported(db: Database, session: sessions.Session) -> dict[str, Any]:

@@ -17,7 +17,8 @@ class Asked:
     """One turn as a request has it. One that stays (`key`) is not cut when its caller goes: it will come again."""
 
     def __init__(self, house: House, request: Request, asking: Asking, line: Hashable | None, key: str = ""):
-        self.turn = house.turns.begin(answering.work(house, asking), line, asking.caller.id)
+        owned = (asking.caller.owner, line) if line else None  # or the wait would tell when another is answered
+        self.turn = house.turns.begin(answering.work(house, asking), owned, asking.caller.id)
         self._request, self._stays = request, bool(key)
         place = (asking.caller.id, key)
         if key:

@@ -21,7 +21,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import callers, log, recollections, sessions
 from agent_cli.memory.callers import Answered, Caller
 from agent_cli.messages import Part
-from agent_cli.serve import streaming
+from agent_cli.serve import refusals, streaming
 from agent_cli.serve.answering import Asking, Begin
 from agent_cli.serve.asking import Asked
 from agent_cli.serve.house import House
@@ -114,6 +114,8 @@ async def _once(house: House, request: Request, question: Question, key: str) ->
     """The answer to this key: the one that is kept, or being made, or a new one."""
     caller: Caller = request.state.caller
     text = json.dumps([question.message, question.session])
+    if (waiting := house.keys.many((caller.id, key))) >= house.limits.each:
+        raise refusals.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
     async with house.keys.of((caller.id, key)):
         if making := house.keyed.get((caller.id, key)):
             ended = asyncio.ensure_future(making.ended.wait())

@@ -15,7 +15,7 @@ from agent_cli import clock
 from agent_cli.agent.desk import Desk
 from agent_cli.agent.worker import IdleWorker
 from agent_cli.app import App
-from agent_cli.errors import AgentError
+from agent_cli.errors import AgentError, StoreError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import callers, closing
 from agent_cli.memory.callers import Caller
@@ -128,13 +128,14 @@ class House:
         with self.pool.lent() as db:
             caller = callers.bearing(db, token)
             if caller and caller.writes:
-                callers.seen(db, caller, self.app.time)
+                with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
+                    callers.seen(db, caller, self.app.time)
             return caller
 
     def still(self, db: Database, caller: Caller) -> bool:
-        """Whether it is still let in, to the same memory."""
+        """Whether it is still let in, with the same token to the same memory."""
         now = callers.get(db, caller.name)
-        return now.revoked_at is None and now.owner == caller.owner
+        return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
 
     def _with_file(self, work: Callable[[Database], T]) -> T:
         with self.pool.lent() as db:

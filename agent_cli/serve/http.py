@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from agent_cli import __version__
 from agent_cli.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.serve import chat, completions, looking, page, refusals, todo
+from agent_cli.serve import chat, completions, connections, looking, page, refusals, todo
 from agent_cli.serve.chat import Failure
 from agent_cli.serve.gate import Asgi, Gate
 from agent_cli.serve.house import House
@@ -98,7 +98,7 @@ def serve(
     settings = uvicorn.Config(
         guarded(house, (host, *names), beyond=beyond), log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=round(2 * limits.grace + 5), lifespan="on", ws="none",
-        h11_max_incomplete_event_size=65536, proxy_headers=False,
+        h11_max_incomplete_event_size=65536, proxy_headers=False, http=connections.within(limits), log_level="error",
     )  # fmt: skip
     server = _Server(settings, house)
     address, number = listening.getsockname()[:2]

@@ -16,6 +16,7 @@ class Limits:
     waiting: int = 100  # that wait for their turn
     each: int = 50  # and of these of one caller
     seconds: float = 600.0  # of a turn, its waiting included
+    connections: int = 500  # that are open at once, with a token or without
     streams: int = 4  # of events, of one caller
     grace: float = 10.0  # seconds that running turns have when the server ends
 

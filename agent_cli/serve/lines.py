@@ -9,6 +9,10 @@ class Lines:
     def __init__(self) -> None:
         self._lines: dict[Hashable, _Line] = {}
 
+    def many(self, name: Hashable) -> int:
+        """How many wait in this line, with the one whose turn it is."""
+        return self._lines[name].many if name in self._lines else 0
+
     @asynccontextmanager
     async def of(self, name: Hashable | None) -> AsyncIterator[None]:
         """None waits for nobody."""

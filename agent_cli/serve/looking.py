@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -13,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock
+from agent_cli.app import App
+from agent_cli.errors import StoreError
 from agent_cli.memory import audit, recall
 from agent_cli.memory.callers import Caller
 from agent_cli.memory.candidates import Filter
@@ -72,7 +75,7 @@ def router(house: House) -> APIRouter:
             until=_ago(now, asked.min_days_ago),
         )  # fmt: skip
         with house.pool.lent() as db:
-            meaning = app.ready_to_search(db) if caller.writes else app.meaning.question(db, choose=False)
+            meaning = _ready(app, caller, db)
             found = recall.find(db, asked.q, allowed, now, asked.limit, meaning)
         return Search(query=clean(asked.q), verdict=found.verdict, hits=[_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
@@ -135,6 +138,14 @@ async def _log(house: House, caller: Caller, since: int | None) -> AsyncGenerato
 
 def _look(house: House, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
     return *audit.after(db, caller.owner, at), house.still(db, caller)
+
+
+def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
+    """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
+    if caller.writes:
+        with suppress(StoreError):
+            return app.ready_to_search(db)
+    return app.meaning.question(db, choose=False)
 
 
 def _ago(now: datetime, days: int) -> float | None:

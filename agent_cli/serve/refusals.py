@@ -45,7 +45,10 @@ def of(error: AgentError) -> Refused:
     """What an error of ours means to a client."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 502)
     headers = {"Retry-After": str(_AGAIN)} if status == 503 else {}
-    return Refused(status, error.code, clean(str(error)), headers)
+    told = str(error)
+    if isinstance(error, StoreError):
+        told = told.partition(": ")[2] or told  # where the file lies is nobody's business
+    return Refused(status, error.code, clean(told), headers)
 
 
 def body(status: int, code: str, sentence: str) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""Connections: so many at once, and none for which no request comes.
+
+What opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be
+opened: so one that says nothing, or says it a letter at a time, is closed.
+"""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agent_cli.serve.limits import Limits
+
+
+def within(limits: Limits) -> type[asyncio.Protocol]:
+    """The protocol of a server that keeps to these limits."""
+
+    class Limited(_Connection):
+        def __init__(self, *told: Any, **named: Any):
+            super().__init__(*told, **named)
+            self.limits = limits
+
+    return Limited
+
+
+class _Connection(H11Protocol):
+    """HTTP, where the head of a request must come in time; its body is for the gate."""
+
+    limits: Limits
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            transport.abort()
+        else:
+            self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _wait(self) -> None:
+        """Wait for the head of a request, from its first letter on; while one is answered there is nothing to wait for.
+
+        Between two requests the library has a time of its own.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.limits.reading, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
