@@ -48,6 +48,7 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
         yield Finding("server", False, f"not looked for: {error}")
     else:
         yield from _server(loaded.config)
+        yield from _named(loaded.config)
     yield from _database(app)
     yield from _command()
     yield from _terminal()
@@ -90,6 +91,24 @@ def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:
         return
     there = loaded.file if loaded.file.exists() else f"{loaded.file} (none, all defaults)"
     yield Finding("settings", True, str(there))
+
+
+def _named(settings: Config) -> Iterator[Finding]:
+    """What the settings name and this machine does not have. No server of tools is started for it."""
+    for folder in settings.folders:
+        if not Path(folder).expanduser().is_dir():
+            yield Finding("folders", False, f"{folder} is no folder", "make it, or take it out: agent config edit")
+    for name, told in settings.feeds.items():
+        local = not told.startswith(("http://", "https://"))
+        if local and not Path(told.removeprefix("file://")).expanduser().is_file():
+            yield Finding(
+                "feeds", False, f"{name}: {told} is no file", "put it there, or correct it: agent config edit"
+            )
+    for name, server_ in settings.mcp.items():
+        command = server_.get("command")
+        if command is not None and not shutil.which(os.path.expanduser(command)):
+            fix = f"install it, or give its whole path in [mcp.{name}]: agent config edit"
+            yield Finding("mcp", False, f"{name}: there is no command {command}", fix)
 
 
 def _server(settings: Config) -> Iterator[Finding]:
@@ -226,7 +245,7 @@ def _waiting(app: App) -> Iterator[Finding]:
     listed = jobs.listing(app.db, 1000)
     parked = sum(job["state"] == "parked" for job in listed)
     if parked:
-        yield Finding("jobs", False, f"{parked} given up after five tries", "agent jobs list, then agent jobs retry")
+        yield Finding("jobs", False, f"{parked} given up", "agent jobs list says why; then agent jobs retry ID")
     else:
         ready = sum(job["state"] == "ready" for job in listed)
         yield Finding("jobs", True, f"{ready} queued, none given up")

@@ -10,7 +10,9 @@ from contextlib import suppress
 
 import pytest
 
+from agent_cli import checks
 from agent_cli.cli.usage import COMMANDS
+from agent_cli.config import Config
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.store.schema import VERSION
@@ -223,6 +225,33 @@ def test_doctor_says_what_is_wrong_and_what_to_do(program, server):
     assert "→ agent config set num_ctx 40960" in ran.out
     ran = program("doctor", "--json", env={"AGENT_NUM_CTX": "many"})
     assert [row["id"] for row in ran.json if not row["ok"]] == ["settings", "server", "database"]
+
+
+def test_doctor_names_what_the_settings_name_and_is_not_there():
+    told = Config(
+        folders=["/no/folder", "/"], feeds={"news": "https://example.org/rss", "diary": "/no/diary.ics"},
+        mcp={"engram": {"command": "no-such-engram"}, "shell": {"command": "sh"}, "far": {"url": "http://127.0.0.1:9"}},
+    )  # fmt: skip
+    assert [(each.ok, each.id, each.found, each.fix) for each in checks._named(told)] == [
+        (False, "folders", "/no/folder is no folder", "make it, or take it out: agent config edit"),
+        (False, "feeds", "diary: /no/diary.ics is no file", "put it there, or correct it: agent config edit"),
+        (False, "mcp", "engram: there is no command no-such-engram",
+         "install it, or give its whole path in [mcp.engram]: agent config edit"),
+    ]  # fmt: skip
+
+
+def test_doctor_does_not_count_the_tries_of_jobs_that_were_given_up(program):
+    program("notes", "add", "milk")
+    database = Database(program.db)
+    jobs.add(database, "summary", "s1", NOON)
+    with database.write():
+        database.execute("update job set state = 'parked', attempts = 1")
+    database.close()
+    found = {row["id"]: row for row in program("doctor", "--json").json}["jobs"]
+    assert found == {
+        "id": "jobs", "ok": False, "found": "1 given up",
+        "fix": "agent jobs list says why; then agent jobs retry ID",
+    }  # fmt: skip
 
 
 def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):

@@ -75,8 +75,17 @@ def test_what_cannot_be_meant_is_said(program):
     assert program("log", "--calls", "--kind", "call").err == (
         "agent: --kind is about events, and --calls shows none: leave one of them out\n"
     )
-    ran = program("log", "--since", "soon")
-    assert (ran.code, ran.err) == (2, "agent: 'soon' is no day: write it like 2026-11-20\n")
+    ran = program("log", "--since", "1 hour")
+    assert (ran.code, ran.err) == (2, "agent: '1 hour' is no time: write it like 2026-11-20, 2h or 3d\n")
+
+
+def test_a_kind_that_there_is_not_is_named_with_those_there_are(program):
+    program("notes", "add", "milk")
+    ran = program("log", "--kind", "bogus")
+    assert (ran.code, ran.out, ran.err) == (
+        0, "", "agent: there is no event of a kind that begins with 'bogus'; there are note written\n",
+    )  # fmt: skip
+    assert program("log", "--kind", "note", "--since", "2999-01-01").err == ""
 
 
 def test_events_are_found_by_kind_time_and_number(db):

@@ -389,6 +389,12 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     assert program("schedule", "list").err == f"agent: {NOBODY}\n"
 
 
+def test_a_line_for_cron_is_shown_where_there_is_no_crontab(program):
+    shown = program("schedule", "install", "--print", "--by", "crontab", env={"PATH": str(program.home / "nothing")})
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("crontab:\n  * * * * * ")
+
+
 def test_a_timer_of_systemd_is_written_and_started(program):
     calls = program.home / "calls"
     command(program, "systemctl", f'echo "$@" >> {calls}')

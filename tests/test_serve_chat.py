@@ -278,3 +278,17 @@ def dump(db):
         name for (name,) in db.rows("select name from sqlite_schema where type = 'table' and sql like '%strict%'")
     ]
     return {name: db.rows(f"select * from {name}") for name in sorted(tables)}
+
+
+def test_what_is_sent_wrongly_is_told_in_sentences_that_say_what_to_do(bot):
+    plain = bot.client.post("/chat", content=b'{"message": "hi"}', headers=bot.headers)
+    broken = bot.post("/chat", None, headers={"Content-Type": "application/json"})
+    answers = [plain, broken, bot.chat(" "), bot.post("/chat", {"msg": "hi"}), bot.get("/nowhere"), bot.get("/chat")]
+    assert [(each.status_code, each.json()["error"]["message"]) for each in answers] == [
+        (422, "the body must be a JSON object, sent with Content-Type: application/json"),
+        (422, "the body must be a JSON object, sent with Content-Type: application/json"),
+        (422, "body.message: it says nothing"),
+        (422, "body.message: it is needed; body.msg: there is no such field: GET /docs lists them"),
+        (404, "there is no such route: GET /docs lists them"),
+        (405, "this route takes another method: see GET /docs"),
+    ]

@@ -18,6 +18,7 @@ from agent_cli import clock, text
 from agent_cli.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import moment
+from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.memory import calls as tool_calls
 from agent_cli.store import events, ids
@@ -77,8 +78,18 @@ def log(
     for row in _wanted(told, limit):
         _put(told, row, as_json=as_json)
         last = max(last or 0, told.number(row))
+    if kind and last == told.start and not follow:
+        _miss(context.obj, app_, kind)
     if follow:
         _follow(app_, told, told.latest() if last is None else last, as_json=as_json)
+
+
+def _miss(run: Run, app_: App, wanted: list[str]) -> None:
+    """Say of a kind that nothing was ever of, which there are."""
+    there = events.kinds(app_.db)
+    for each in wanted:
+        if there and not any(kind.startswith(each) for kind in there):
+            run.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(there)}")
 
 
 def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
@@ -162,7 +173,10 @@ def _session(row: Row) -> str:
 def _since(told: str, now: datetime) -> datetime:
     ago = _AGO.fullmatch(told.strip())
     if ago is None:
-        return moment(told, now)
+        try:
+            return moment(told, now)
+        except UsageError as error:
+            raise UsageError(f"{told!r} is no time: write it like 2026-11-20, 2h or 3d") from error
     try:
         return max(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
     except OverflowError as error:

@@ -58,7 +58,7 @@ def install(
     By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
     """
     app_: App = context.obj.app()
-    plan = planned(app_, by or keeper(), os.environ)
+    plan = planned(app_, by or keeper(), os.environ, shown=print_)
     for line in plan.told():
         output.say(line)
     if print_:
@@ -101,9 +101,11 @@ def keeper() -> Keeper:
     )
 
 
-def planned(app: App, by: Keeper, environ: Mapping[str, str]) -> Plan:
-    """What is to be written so that this very program runs what is due in this very file."""
+def planned(app: App, by: Keeper, environ: Mapping[str, str], *, shown: bool = False) -> Plan:
+    """What is to be written so that this very program runs what is due in this very file. `shown`: and no more."""
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
+    if by == "crontab" and shown:
+        return _crontab(command, _told(app, environ), ())  # other lines are not shown, and cron may be elsewhere
     return _PLANS[by](command, _told(app, environ), environ)
 
 
@@ -156,16 +158,20 @@ def _launchd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[s
     return Plan("launchd", {file: plistlib.dumps(agent).decode()}, commands)
 
 
-def _crontab(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+def _into_crontab(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+    return _crontab(command, told, _other_lines())
+
+
+def _crontab(command: Sequence[str], told: Mapping[str, str], others: Sequence[str]) -> Plan:
     if any("\n" in word for word in (*command, *told.values())):
         raise UsageError("a path with a line's end in it fits no crontab; keep the file elsewhere, with --db")
     words = [*(["env", *(f"{name}={value}" for name, value in told.items())] if told else []), *command]
     line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
-    return Plan("crontab", {}, [], "".join(f"{each}\n" for each in (*_other_lines(), f"{line} {_MARK}")))
+    return Plan("crontab", {}, [], "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}")))
 
 
 _PLANS: Mapping[Keeper, Callable[[Sequence[str], Mapping[str, str], Mapping[str, str]], Plan]] = {
-    "systemd": _systemd, "launchd": _launchd, "crontab": _crontab,
+    "systemd": _systemd, "launchd": _launchd, "crontab": _into_crontab,
 }  # fmt: skip
 
 

@@ -193,10 +193,26 @@ async def _broken(request: Request, error: Exception) -> Response:
 
 async def _wrong(request: Request, error: RequestValidationError) -> Response:
     """What is wrong and where; never what was sent, which may hold anything."""
-    told = [f"{'.'.join(str(each) for each in row['loc'])}: {row['msg']}" for row in error.errors()[:5]]
+    told = [_fault(row) for row in error.errors()[:5]]
     return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(told)), 1000)), 422)
 
 
+def _fault(row: dict[str, Any]) -> str:
+    """One of the faults that are met most in words of their own, the others in those of the library."""
+    kind, where = row["type"], ".".join(str(each) for each in row["loc"])
+    if kind == "json_invalid":
+        return "the body is no JSON"
+    if row["loc"] == ("body",) and kind in ("missing", "model_attributes_type", "dict_type"):
+        return "the body must be a JSON object, sent with Content-Type: application/json"
+    if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
+        return f"{where}: it says nothing"
+    own = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
+    return f"{where}: {own.get(kind, row['msg'])}"
+
+
 async def _other(request: Request, error: HTTPException) -> Response:
-    told = refusals.body(error.status_code, f"http_{error.status_code}", clean(str(error.detail)))
+    own = {404: "there is no such route: GET /docs lists them", 405: "this route takes another method: see GET /docs"}
+    told = refusals.body(
+        error.status_code, f"http_{error.status_code}", own.get(error.status_code, clean(str(error.detail)))
+    )
     return JSONResponse(told, error.status_code, error.headers)

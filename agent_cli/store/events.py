@@ -54,6 +54,11 @@ def listing(
     return found[::-1] if after is None else found
 
 
+def kinds(db: Database) -> list[str]:
+    """Those of which there is an event."""
+    return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]
+
+
 def before(db: Database, since: datetime) -> int:
     """The number before the first event since then: identifiers sort by time, and have an index."""
     found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.earliest(since),))
