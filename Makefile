@@ -9,6 +9,7 @@ run: $(READY)  ## start the assistant (a short demonstration when there is no ke
 	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
 
 test: $(READY)  ## the whole suite
+	@$(BIN)/python -m compileall -q agent_cli  # it starts hundreds of processes, also where Python may leave no bytecode
 	$(BIN)/python -m pytest -n 3
 
 check: $(READY)  ## style and types
