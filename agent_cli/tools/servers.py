@@ -32,6 +32,7 @@ _START = 10.0  # seconds until a server must have introduced itself
 _LEAVE = 3.0  # seconds that all have to end
 _PAGES = 20  # of a list of tools
 _TAIL = 20  # lines of what a server last said on its standard error
+_HERE, _CATCH_UP = b"\0", 0.5  # ends what has been said so far; seconds to wait until that has been read
 
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
@@ -177,10 +178,17 @@ class _Tail:
         read, write = os.pipe()
         self.file = os.fdopen(write, "w")
         self._lines: deque[bytes] = deque(maxlen=_TAIL)
+        self._reached = threading.Event()  # all that was written before `read` was called
         self._thread = threading.Thread(target=self._take, args=(read,), name="server's errors", daemon=True)
         self._thread.start()
 
     def read(self) -> str:
+        self._reached.clear()
+        try:
+            os.write(self.file.fileno(), _HERE)
+            self._reached.wait(_CATCH_UP)
+        except (OSError, ValueError):  # closed, so the thread comes to an end
+            self._thread.join(_CATCH_UP)
         told = b"".join(self._lines).decode("utf-8", "replace")
         return "\n".join(one_line(line, 200) for line in clean(told).splitlines()[-_TAIL:])
 
@@ -191,7 +199,9 @@ class _Tail:
     def _take(self, read: int) -> None:
         with suppress(OSError):
             while piece := os.read(read, 4096):
-                self._lines.append(piece)
+                self._lines.append(piece.replace(_HERE, b""))
+                if _HERE in piece:
+                    self._reached.set()
         os.close(read)
 
 
