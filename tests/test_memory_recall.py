@@ -502,3 +502,21 @@ def test_a_fact_of_another_place_is_found_when_clearly_meant_or_asked_for_and_la
     assert found("How are the tests of the whole project deployed?", here="/home/someone") == []
     assert found("How are the tests of the whole project deployed?", here="/home/other") == [(known.handle, "")]
     assert found("tests of the whole project", here="/home/someone", place="/home/other") == [(known.handle, label)]
+
+
+@pytest.mark.parametrize("files", [False, True])
+def test_how_long_passages_are_is_read_off_the_newest_of_them_and_no_others(db, files):
+    """By steps of SQLite's machine: time would say it only in a large file."""
+    sign = -1 if files else 1
+    with db.write():
+        db.execute("insert into area values (1, 'person', '/')")
+        db.execute("insert into day values (1, '')")
+        db.many(
+            "insert into passage (id, kind, row, length, area, at, day) values (?, 'n', ?, 7, 1, 0, 1)",
+            [(sign * number, number) for number in range(1, 20_001)],
+        )
+    steps = []
+    db._connection.set_progress_handler(lambda: bool(steps.append(1)), 1000)
+    assert recall._average(db, files) == 7
+    db._connection.set_progress_handler(None)
+    assert len(steps) < 20
