@@ -32,9 +32,10 @@ def server():
 
 @pytest.fixture
 def nowhere():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    return f"127.0.0.1:{port}"
+    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(server):

@@ -30,9 +30,10 @@ def auto(*models, profile="modern", **settings):
 
 @pytest.fixture
 def nowhere():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    return f"127.0.0.1:{port}"
+    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_only_model_is_used_without_a_word():
