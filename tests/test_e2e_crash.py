@@ -31,7 +31,7 @@ def roles(program):
     return program.rows("select role, finish, failed from message where id > 1 order by id")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_nothing_acknowledged_is_lost_when_the_program_is_killed(tmp_path, seed):
     outcome = crash.kill_rounds(tmp_path, 10, seed)
     assert (outcome.rounds, outcome.lost, outcome.broken) == (10, [], [])
