@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 
 class Pattern:
@@ -67,6 +68,19 @@ _WORD = Pattern(r"\w+")
 def clean(text: str) -> str:
     """Without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def cleaned(value: Any) -> Any:
+    """A value as JSON has them, all its texts clean."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(str(key)): cleaned(item) for key, item in value.items()}
+        case list() | tuple():
+            return [cleaned(item) for item in value]
+        case _:
+            return value
 
 
 def visible(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from agent_cli.errors import AgentError
-from agent_cli.text import clean
+from agent_cli.text import clean, cleaned
 
 
 def say(text: str = "") -> None:
@@ -33,12 +33,12 @@ def write(text: str) -> None:
 
 def put(value: Any) -> None:
     """A value as JSON, its texts cleaned."""
-    sys.stdout.write(json.dumps(_cleaned(value), ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(cleaned(value), ensure_ascii=False, indent=2) + "\n")
 
 
 def put_line(value: Any) -> None:
     """A value as one line of JSON, its texts cleaned, for whoever waits for it."""
-    sys.stdout.write(json.dumps(_cleaned(value), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(cleaned(value), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
@@ -73,15 +73,3 @@ def as_json() -> bool:
     """Whether an error is read by a program. What stands behind `--` is a word."""
     options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
     return "--json" in options or "--stream-json" in options
-
-
-def _cleaned(value: Any) -> Any:
-    match value:
-        case str():
-            return clean(value)
-        case dict():
-            return {clean(key): _cleaned(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_cleaned(item) for item in value]
-        case _:
-            return value

@@ -19,7 +19,7 @@ from agent_cli.agent.events import (
 )
 from agent_cli.memory import log, recollections
 from agent_cli.store import ids
-from agent_cli.text import clean
+from agent_cli.text import clean, cleaned
 from agent_cli.tools.tool import ToolContext
 
 Told = dict[str, Any]
@@ -74,7 +74,7 @@ class Wire:
                 yield from self._used()
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
-                told = {"arguments": _cleaned(call.arguments), "result": clean(result.text), "failed": result.failed}
+                told = {"arguments": cleaned(call.arguments), "result": clean(result.text), "failed": result.failed}
                 yield {"type": "tool", "name": clean(call.name), **told, "receipt": clean(result.receipt)}
             case TurnEnded():
                 yield from self._used()
@@ -105,15 +105,3 @@ class Wire:
         said = log.history(self._here.db, self._here.session, after=self.turn) if self.turn else []
         told = [entry.usage for entry in said]
         return {"tokens_in": sum(u.tokens_in for u in told), "tokens_out": sum(u.tokens_out for u in told)}
-
-
-def _cleaned(value: Any) -> Any:
-    match value:
-        case str():
-            return clean(value)
-        case dict():
-            return {clean(str(key)): _cleaned(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_cleaned(item) for item in value]
-        case _:
-            return value
