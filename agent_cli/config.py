@@ -150,7 +150,7 @@ class Config:
     options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, _options)
     rules: dict[str, str] = setting(
         'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
-        'a source, "read_file path=~/work/*" a tool with such an argument; the closest counts', {}, _rules,
+        'a source, "read_file path=~/notes/*" a tool with such an argument; the closest counts', {}, _rules,
     )  # fmt: skip
     predicates: dict[str, str] = setting(
         'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'

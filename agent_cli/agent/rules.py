@@ -3,7 +3,7 @@
     [rules]
     save_note = "allow"                      # a tool
     "source:files" = "ask"                   # all tools of a source: built-in, files, feeds, mcp.NAME
-    "read_file path=~/work/*" = "allow"      # a tool whose arguments fit: ARG=GLOB, all that follow each other
+    "read_file path=~/notes/*" = "allow"     # a tool whose arguments fit: ARG=GLOB, all that follow each other
 
 A glob is read over the whole value as text: * is any characters, / too, ? is one, [ab] one of these. One that begins
 with / or ~ is a path, and its folder counts as what it leads to. A tool of an MCP server is named SERVER__TOOL, for a
@@ -86,7 +86,7 @@ def _no_tool(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
     if rule.tool in sources or rule.tool.startswith("mcp."):
         return f'all tools of a source are meant by "{_SOURCE}{rule.tool}"; a tool of a server by SERVER__TOOL'
     if " " in rule.tool:
-        return "behind the name of a tool stands ARGUMENT=GLOB, as in read_file path=~/work/*"
+        return "behind the name of a tool stands ARGUMENT=GLOB, as in read_file path=~/notes/*"
     return f"there is no such tool; there are {', '.join(tools)}"
 
 
