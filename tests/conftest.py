@@ -202,3 +202,19 @@ def abyss(tmp_path, monkeypatch):
     yield top
     folder = top.rename(tmp_path / "a")  # the names of all in it are too long to be deleted by
     subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+@pytest.fixture
+def house(tmp_path, server):
+    """A server over HTTP whose model says what it has heard."""
+    from tests import serving  # the libraries of the server: few tests need them
+
+    server.answer = serving.heard
+    with serving.served(serving.opened(tmp_path, server.host, CHAT.name)) as running:
+        yield running
+
+
+@pytest.fixture
+def bot(house):
+    """A caller of it."""
+    return house.caller("bot")

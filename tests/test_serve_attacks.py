@@ -14,14 +14,7 @@ from agent_cli.memory import callers, forget, forgotten, provenance
 from agent_cli.serve import looking
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, heard, listening, opened, served, wait_until
-
-
-@pytest.fixture
-def house(tmp_path, server):
-    server.answer = heard
-    with served(opened(tmp_path, server.host, CHAT.name)) as running:
-        yield running
+from tests.serving import FREE, listening, opened, served, wait_until
 
 
 def test_stream_of_an_old_token_ends_when_its_caller_is_given_a_new_one(house):

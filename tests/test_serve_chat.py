@@ -4,25 +4,12 @@ import re
 import threading
 from dataclasses import replace
 
-import pytest
 from starlette.testclient import TestClient
 
 from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import FREE, events, heard, opened, served, wait_until
-
-
-@pytest.fixture
-def house(tmp_path, server):
-    server.answer = heard
-    with served(opened(tmp_path, server.host, CHAT.name)) as running:
-        yield running
-
-
-@pytest.fixture
-def bot(house):
-    return house.caller("bot")
 
 
 def rows(house, sql):

@@ -3,23 +3,10 @@
 import openai
 import pytest
 
-from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import events, heard, opened, said, served
+from tests.serving import events, heard, said
 
 WHERE = "/v1/chat/completions"
-
-
-@pytest.fixture
-def house(tmp_path, server):
-    server.answer = heard
-    with served(opened(tmp_path, server.host, CHAT.name)) as running:
-        yield running
-
-
-@pytest.fixture
-def bot(house):
-    return house.caller("bot")
 
 
 def message(words, role="user"):

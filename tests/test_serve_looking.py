@@ -18,18 +18,6 @@ from tests.ollama_server import script
 from tests.serving import heard, opened, served
 
 
-@pytest.fixture
-def house(tmp_path, server):
-    server.answer = heard
-    with served(opened(tmp_path, server.host, CHAT.name)) as running:
-        yield running
-
-
-@pytest.fixture
-def bot(house):
-    return house.caller("bot")
-
-
 def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
     server.answer = None
     server.play(script.reply("A fine name."))
