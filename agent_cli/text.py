@@ -55,6 +55,7 @@ _UNSEEN = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|\\Z)|(?<=[\ufe0e\ufe0f\u200c\u200d])[\ufe0e\ufe0f]"
 )
+_FENCE = re.compile(r"([\[\]])(?=\1)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
@@ -86,6 +87,11 @@ def cleaned(value: Any) -> Any:
 def visible(text: str) -> str:
     """Clean, and without characters that take no room: what is approved must be what is seen."""
     return _UNSEEN.sub("", clean(text))
+
+
+def unfenced(text: str) -> str:
+    """Clean, and such that it cannot end the fence it is put in for a model, nor begin one."""
+    return _FENCE.sub(r"\1 ", clean(text))
 
 
 def whole(text: str) -> str:

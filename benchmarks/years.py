@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from agent_cli.agent import fence, worker
+from agent_cli.agent import estimate, worker
 from agent_cli.app import App, open_app
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import closing, log, periods, retention, sessions
@@ -120,7 +120,7 @@ def _next_start(program: Program, server: OllamaServer) -> Iterator[tuple[str, A
     request = server.requests[-1]
     (opening,) = program.rows("select opening from session order by id desc limit 1")[0]
     budget = (request.num_ctx or 0) // 4
-    yield "carried over, tokens", fence.tokens(opening), f"≤ {budget}", 0 < fence.tokens(opening) <= budget
+    yield "carried over, tokens", estimate.tokens(opening), f"≤ {budget}", 0 < estimate.tokens(opening) <= budget
     yield (
         "the first request, tokens",
         request.prompt_tokens,

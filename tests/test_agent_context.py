@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli.agent import fence, loop, prompt, recollect
+from agent_cli.agent import estimate, loop, prompt, recollect
 from agent_cli.agent.context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
@@ -268,13 +268,13 @@ def test_the_sizes_add_up_to_what_is_sent(context):
     assert min(shown.sizes.values()) > 10
     words = "".join(message.content for message in shown.messages)
     tools = json.dumps(loop.offered(hired, here))
-    assert abs(sum(shown.sizes.values()) - fence.tokens(words) - fence.tokens(tools)) < 20
+    assert abs(sum(shown.sizes.values()) - estimate.tokens(words) - estimate.tokens(tools)) < 20
     assert shown.room == 8192 - 1024
 
 
 @pytest.mark.parametrize(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])
 def test_tokens_are_estimated_on_the_safe_side(words, tokens):
-    assert fence.tokens(words) == tokens
+    assert estimate.tokens(words) == tokens
 
 
 def test_what_was_told_long_ago_in_a_session_is_still_shown_when_it_is_asked_for(context):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_cli.agent import fence, recollect, worker
+from agent_cli.agent import estimate, recollect, worker
 from agent_cli.agent.desk import INDEX
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import Cancelled
@@ -55,8 +55,8 @@ def test_files_take_no_place_of_what_was_said_and_no_more_than_their_share(conte
     assert set(shown) <= set(said)
     files = [each for each in recollections.of(context.db, after) if each.kind == "section"]
     assert 1 <= len(files) <= recollect.FILES
-    assert sum(fence.tokens(each.text) for each in files) <= 400
-    assert fence.tokens(block) <= recollect.TOKENS + 40
+    assert sum(estimate.tokens(each.text) for each in files) <= 400
+    assert estimate.tokens(block) <= recollect.TOKENS + 40
 
 
 def test_where_something_is_known_a_file_that_may_have_to_do_with_it_is_left_out(context, folder):  # noqa: F811

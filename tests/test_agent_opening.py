@@ -1,6 +1,6 @@
 """What a session is told of earlier ones, and how much of it."""
 
-from agent_cli.agent import fence, loop, opening
+from agent_cli.agent import estimate, loop, opening
 from agent_cli.agent.opening import Opening
 from agent_cli.memory import closing, log, sessions
 from agent_cli.memory.scope import Scope
@@ -101,11 +101,11 @@ def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summar
     here = giant(context, 6)
     whole = carried(here)
     assert (len(whole.summaries), len(whole.messages)) == (5, 20)
-    assert fence.tokens(whole.text) > 9000
+    assert estimate.tokens(whole.text) > 9000
 
     def counted(num_ctx):
         shown = opening.within(whole, num_ctx)
-        assert fence.tokens(shown.text) <= num_ctx // 4
+        assert estimate.tokens(shown.text) <= num_ctx // 4
         assert whole.summaries[len(whole.summaries) - len(shown.summaries) :] == shown.summaries
         assert whole.messages[len(whole.messages) - len(shown.messages) :] == shown.messages
         return len(shown.summaries), len(shown.messages)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_cli.agent import fence, recollect
+from agent_cli.agent import estimate, recollect
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory import adoption, recollections, skill_file, skills, vectors
 from tests.conftest import HERE, noon
@@ -48,7 +48,7 @@ def test_at_most_five_items_and_1200_tokens(context):
         note(context.db, f"Beaver {number}: " + f"beaver {number} dam {number} 水 " * 200)
     message, block = recalled(context, "What of the beaver dam?")
     assert 1 <= len(recollections.of(context.db, message)) <= 5
-    assert fence.tokens(block) <= 1200 + 30
+    assert estimate.tokens(block) <= 1200 + 30
 
 
 def test_what_the_model_sees_anyway_is_not_recalled(context):

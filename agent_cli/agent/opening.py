@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_cli import clock, text
-from agent_cli.agent import fence
+from agent_cli.agent import estimate
 from agent_cli.memory import details, log, sessions, summaries
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.sessions import Session
@@ -70,7 +70,7 @@ def read(kept: str) -> Opening:
 
 def within(opening: Opening, num_ctx: int) -> Opening:
     """What of it a model with this context is shown."""
-    while fence.tokens(opening.text) > num_ctx // SHARE:
+    while estimate.tokens(opening.text) > num_ctx // SHARE:
         opening = shorter(opening)
     return opening
 
@@ -91,12 +91,12 @@ def _line(summary: Summary) -> str:
     lifted = [each for each in details.parts(summary.details) if each not in words]
     kept = details.carried(["; ".join(lifted)], _DETAILS)
     told = f"{words} Word for word: {text.one_line(kept, _DETAILS)}" if kept else words
-    return f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): {fence.unfenced(told)}"
+    return f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(told)}"
 
 
 def _said(entries: Sequence[log.Entry], unanswered: bool) -> list[str]:
     """What was said in turn; a crash may have left the last question without an answer, or with half of one."""
-    lines = [f"{_who(entry)}: {fence.unfenced(text.one_line(entry.message.text, _LONGEST))}" for entry in entries]
+    lines = [f"{_who(entry)}: {text.unfenced(text.one_line(entry.message.text, _LONGEST))}" for entry in entries]
     if unanswered:
         lines[-1] += " [got no answer]"
     elif entries and entries[-1].finish in (None, "interrupted"):
@@ -111,7 +111,7 @@ def _answered(entries: Sequence[log.Entry]) -> bool:
 
 
 def _who(entry: log.Entry) -> str:
-    return fence.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
+    return text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
 
 
 def _day(stored: str, offset: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_cli import clock, text
-from agent_cli.agent import fence
+from agent_cli.agent import estimate
 from agent_cli.memory import forgotten, recall, recollections, skill_matching
 from agent_cli.memory.candidates import Filter
 from agent_cli.memory.index import KINDS
@@ -101,7 +101,7 @@ def _fitting(found: recall.Found, room: int) -> list[tuple[Hit, str]]:
     used: list[tuple[Hit, str]] = []
     for hit in found.hits[: {"known": ITEMS, "maybe": UNSURE}.get(found.verdict, 0)]:
         line = _line(hit)
-        room -= fence.tokens(line)
+        room -= estimate.tokens(line)
         if room < 0:
             break
         used.append((hit, line))
@@ -112,7 +112,7 @@ def _of_files(found: recall.Found, room: int, said: str) -> list[tuple[Hit, str]
     """What stands in files; where something that was said is known, only what is known too."""
     used: list[tuple[Hit, str]] = []
     for hit in found.hits if found.verdict == "known" or (found.verdict, said) in _UNSURE else ():
-        line = f"- {hit.handle}, {fence.unfenced(text.one_line(hit.file, 80))}: {fence.unfenced(_words(hit))}"
+        line = f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(_words(hit))}"
         if _size([*used, (hit, line)]) > room:
             break
         used.append((hit, line))
@@ -120,7 +120,7 @@ def _of_files(found: recall.Found, room: int, said: str) -> list[tuple[Hit, str]
 
 
 def _size(lines: Sequence[tuple[Hit, str]]) -> int:
-    return sum(fence.tokens(line) for _, line in lines)
+    return sum(estimate.tokens(line) for _, line in lines)
 
 
 def _words(hit: Hit) -> str:
@@ -131,11 +131,11 @@ def _words(hit: Hit) -> str:
 def _line(hit: Hit) -> str:
     day = clock.at(hit.at)
     label = f" {hit.label}" if hit.label else ""
-    return f"- {hit.handle}, {day:%d %B %Y}{fence.unfenced(label)}: {fence.unfenced(_words(hit))}"
+    return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(label)}: {text.unfenced(_words(hit))}"
 
 
 def _offer(skill: Match) -> str:
-    return f"- {skill.name}: {fence.unfenced(text.one_line(skill.description, _DESCRIBED))}"
+    return f"- {skill.name}: {text.unfenced(text.one_line(skill.description, _DESCRIBED))}"
 
 
 def _hit(skill: Match, here: ToolContext) -> Hit:

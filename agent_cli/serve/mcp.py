@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli import __version__
-from agent_cli.agent import fence, opening
+from agent_cli.agent import opening
 from agent_cli.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory import adoption, claims, facts, index, notes, receipts, summaries
@@ -20,7 +20,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import ToolCall
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
-from agent_cli.text import whole
+from agent_cli.text import unfenced, whole
 from agent_cli.tools import memory, tool
 from agent_cli.tools.tool import Tool
 
@@ -118,7 +118,7 @@ def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str
     result = tool.run(wanted, ToolCall("", wanted.name, arguments), app.here(db, 0))
     if result.failed:
         raise UsageError(result.text)
-    return fence.unfenced(result.text)
+    return unfenced(result.text)
 
 
 def _whole(app: App, db: Database, handle: str) -> str:
@@ -146,7 +146,7 @@ def _context(app: App, db: Database) -> str:
     carried, _ = opening.compose(db, app.scope)
     told = [f"What is known ({len(lines)}):", *lines] if lines else []
     shown = opening.within(carried, app.config.num_ctx).text
-    return "\n".join([*map(fence.unfenced, told), *([shown] if shown else [])]) or "nothing is known yet"
+    return "\n".join([*map(unfenced, told), *([shown] if shown else [])]) or "nothing is known yet"
 
 
 def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from agent_cli.messages import ToolResult
 from agent_cli.store import keyed
 from agent_cli.store.db import Database
-from agent_cli.text import clean, one_line
+from agent_cli.text import one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
@@ -27,7 +27,6 @@ _NAMED, _KIND = 128, 10  # characters of the name of a tool or an argument, and 
 _TOGETHER = 16_000  # characters of what is told of the tools of all servers
 _KEPT = ("type", "enum", "items", "properties", "required")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_FENCE = re.compile(r"([\[\]])(?=\1)")
 
 Known = list[dict[str, Any]]
 """What a server said of its tools: [{name, description, parameters}, …]."""
@@ -159,7 +158,7 @@ def _type(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said(words: str, most: int) -> str:
     """Words of a server as they are shown to a model: they can neither end a fence nor begin one."""
-    return _FENCE.sub(r"\1 ", one_line(clean(words), most))
+    return unfenced(one_line(words, most))
 
 
 def _settings(db: Database, told: Mapping[str, Any]) -> str:
