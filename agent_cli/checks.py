@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agent_cli import config
-from agent_cli.app import App
+from agent_cli.app import model_choice
+from agent_cli.app.app import App
 from agent_cli.config import Config, Loaded
 from agent_cli.errors import AgentError
-from agent_cli.llm import address, choose, faults, server, tags
-from agent_cli.llm.download import size
-from agent_cli.llm.tags import Tag
-from agent_cli.memory import index, review, soundness, vectors
-from agent_cli.memory.proposals import Reviewer
+from agent_cli.llm.ollama import address, faults, server, tags
+from agent_cli.llm.ollama.download import size
+from agent_cli.llm.ollama.tags import Tag
+from agent_cli.memory.review import review
+from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.search import index, index_check, vectors
 from agent_cli.store import file, jobs
 from agent_cli.text import counted
 from agent_cli.values import frozen
@@ -130,14 +132,14 @@ def _server(settings: Config) -> Iterator[Finding]:
     try:
         yield from _model(settings, found, url)
     except AgentError as error:
-        yield Finding("model", False, str(error), _suggested() if not any(map(choose.chats, found)) else "")
+        yield Finding("model", False, str(error), _suggested() if not any(map(model_choice.chats, found)) else "")
     there = tags.find(settings.embed_model, found) is not None
     fix = "" if there else f"ollama pull {settings.embed_model}"
     yield Finding("embedder", True, settings.embed_model if there else "none on the server: search by words alone", fix)
 
 
 def _suggested() -> str:
-    return f"agent models pull {choose.SUGGESTED}"
+    return f"agent models pull {model_choice.SUGGESTED}"
 
 
 def _models(found: list[Tag]) -> str:
@@ -158,11 +160,11 @@ def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
         return
     faults.refuse_cloud(name)
     if name == "auto":
-        name, _ = choose.pick(found, "", url)
+        name, _ = model_choice.pick(found, "", url)
     elif (tag := tags.find(name, found)) is None:
         yield Finding("model", False, f"{name} is not on the server", f"agent models pull {name}")
         return
-    elif not choose.chats(tag):
+    elif not model_choice.chats(tag):
         yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
         return
     about = server.about(settings.host, name)
@@ -215,7 +217,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
 
 def _indexes(app: App) -> Iterator[Finding]:
     try:
-        damaged = soundness.check(app.db, app.time())
+        damaged = index_check.check(app.db, app.time())
         app.report_damage(app.db, damaged)
     except AgentError as error:
         yield Finding("indexes", False, str(error))

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from agent_cli.agent import loop
 from agent_cli.agent.events import Asked, Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
-from agent_cli.agent.policy import Approve
-from agent_cli.app import App
+from agent_cli.agent.policy.policy import Approve
+from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, sessions
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part, ToolCall
 from agent_cli.values import frozen
 

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agent_cli.agent import recollect
-from agent_cli.memory import document_sync, documents, index, recall, sessions, transfer
-from agent_cli.memory.candidates import Filter
+from agent_cli.agent import prompt_recall
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.scope import PERSON
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.transfers import transfer
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
@@ -109,7 +112,9 @@ def _shown(db: Database, asked: Sequence[tuple[str, int]]) -> set[int]:
     return {
         id
         for words, id in asked
-        if any((hit.kind, hit.id) == ("message", id) for hit, _ in recollect.chosen(here, words, (), logged=False)[0])
+        if any(
+            (hit.kind, hit.id) == ("message", id) for hit, _ in prompt_recall.chosen(here, words, (), logged=False)[0]
+        )
     }
 
 

@@ -13,11 +13,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from agent_cli.memory import adoption, facts, index, recall
-from agent_cli.memory.candidates import Filter
-from agent_cli.memory.claims import Claim, Triple
-from agent_cli.memory.facts import ACCEPTED, PENDING
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.facts import ACCEPTED, PENDING
+from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import file, ids
 from agent_cli.store.db import Database
 from benchmarks.recall import _quantiles, _times

@@ -21,9 +21,12 @@ from typing import Any
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
-from agent_cli.memory import candidates, fact_lines, index, log, recall, transfer, vectors
-from agent_cli.memory.candidates import Filter
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import fact_lines
 from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.memory.search import candidates, index, recall, vectors
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database

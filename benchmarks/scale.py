@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from agent_cli.agent.meaning import Meaning
+from agent_cli.agent.embedder_selection import Meaning
 from agent_cli.errors import ModelUnavailable
-from agent_cli.memory import summaries, summarising, vectors
+from agent_cli.memory.search import vectors
+from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from benchmarks.recall import DIMENSION, PORTION, World
@@ -143,8 +144,8 @@ def _aged(program: Program) -> None:
     db = file.open_file(program.db, datetime.now(UTC), print)
     began = time.perf_counter()
     for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
-        words = summarising.transcript(db, session, 20_000)
-        made = summarising.make(db, session, summarising.extract(words), summaries.EXTRACT, "")
+        words = session_summary.transcript(db, session, 20_000)
+        made = session_summary.make(db, session, session_summary.extract(words), summaries.EXTRACT, "")
         if made:
             summaries.keep_session(db, session, made, lambda: datetime.now(UTC))
     db.close()

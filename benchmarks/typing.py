@@ -21,12 +21,14 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from agent_cli.app import App, open_app
-from agent_cli.memory import index, log, prompts, sessions, transfer
+from agent_cli.app.app import App, open_app
+from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.search import index
+from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.repl import foresight
-from agent_cli.repl.completion import Completions
-from agent_cli.repl.line import Line
+from agent_cli.repl.prompt import recall_preview
+from agent_cli.repl.prompt.completion import Completions
+from agent_cli.repl.prompt.line import Line
 from benchmarks.recall import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
@@ -140,9 +142,9 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
 async def _looked_up(line: Line, key: Callable[[str], Awaitable[float]], draft: str) -> list[float]:
     """Keys from the moment that a search for a draft begins, for a quarter of a second."""
     line.buffer.document = Document(draft)
-    await asyncio.sleep(foresight.PAUSE)
+    await asyncio.sleep(recall_preview.PAUSE)
     began, taken = time.perf_counter(), []
-    while time.perf_counter() - began < foresight.PAUSE - 0.05:  # a pause so long begins the next
+    while time.perf_counter() - began < recall_preview.PAUSE - 0.05:  # a pause so long begins the next
         taken.append(await key("x"))
         await asyncio.sleep(0.01)
     return taken

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.agent import loop
-from agent_cli.app import App, open_app
-from agent_cli.memory import sessions
+from agent_cli.app.app import App, open_app
+from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Part
 from tests.conftest import CHAT
 from tests.ollama_server import context

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from agent_cli.agent import estimate, worker
-from agent_cli.app import App, open_app
+from agent_cli.agent import estimate
+from agent_cli.agent.jobs import worker
+from agent_cli.app.app import App, open_app
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, log, periods, retention, sessions
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.messages import Message, Part
 from agent_cli.store.db import Database
 from benchmarks.startup import Series, prompted

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from agent_cli.memory import sessions
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import schema
 from agent_cli.store.db import Database

@@ -25,7 +25,7 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from agent_cli.memory import log, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from agent_cli.store import file

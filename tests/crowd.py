@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import CHAT, Program
+from tests.memory.facts.test_fact_extraction import answer as operations
+from tests.memory.facts.test_fact_extraction import operation
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import CTRL_D, ENTER, Terminal
-from tests.test_memory_extract import answer as operations
-from tests.test_memory_extract import operation
 
 TURNS = 4  # of a session
 IDLE = "0.3"  # seconds after which a session runs jobs itself

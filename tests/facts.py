@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from agent_cli.memory import adoption, facts
-from agent_cli.memory.claims import Claim, Triple
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, noon
 from tests.recalling import day

@@ -5,30 +5,16 @@ from pathlib import Path
 
 from agent_cli import clock, text
 from agent_cli.llm import embedded
-from agent_cli.memory import (
-    adoption,
-    document_sync,
-    documents,
-    facts,
-    index,
-    jottings,
-    log,
-    notes,
-    occasions,
-    periods,
-    prompts,
-    recollections,
-    rolling,
-    schedules,
-    sessions,
-    skill_file,
-    skills,
-    summaries,
-    tasks,
-    vectors,
-)
-from agent_cli.memory.recall import Hit
-from agent_cli.memory.summaries import Made, Source
+from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.dates import due_times, periods
+from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.planner import notes, schedules, tasks
+from agent_cli.memory.search import index, recall_log, vectors
+from agent_cli.memory.search.recall import Hit
+from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.summaries import summaries
+from agent_cli.memory.summaries.summaries import Made, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
@@ -94,7 +80,7 @@ def sync(db):
 def set_for_later(db, session, asked, secret):
     """Tasks and schedules, by hand and by a model; and the key of a caller's request."""
     tasks.add(db, HERE, f"open the safe with {secret}", None, noon, session=session)
-    due = occasions.read("tomorrow 9:00", NOON, "Europe/Vienna")
+    due = due_times.read("tomorrow 9:00", NOON, "Europe/Vienna")
     tasks.add(db, HERE, "call the smith", due, noon, origin="model", session=session, message=asked)
     with db.write():
         db.execute("update task set told = ? where id = 2", (f"when {secret} is due",))
@@ -133,9 +119,9 @@ def spread(db, secret, embed=False, files=None):
     with db.write():
         db.execute("update fact set subject = ?1, object = ?1 where id = ?2", (secret, apart.id))
         db.execute("insert into fact_source values (?, ?, ?, '')", (apart.id, reply, f"I keep {secret}"))
-    jottings.add(db, session, f"jotted {secret}", NOON)
+    session_notes.add(db, session, f"jotted {secret}", NOON)
     sessions.rename(db, session, f"Safe {secret}")
-    rolling.fold(db, session, reply, NOON)
+    rolling_summary.fold(db, session, reply, NOON)
     with db.write():
         db.execute("update rolling set text = text || ?1, details = ?1", (f" I keep {secret}.",))
     told = Source("summary", summarise(db, session, f"They told the code {secret}."))
@@ -153,7 +139,7 @@ def spread(db, secret, embed=False, files=None):
         keep_files(db, files, secret)
     question = log.say(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
-    recollections.keep(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
+    recall_log.keep(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
     sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     with db.write():
         db.execute(

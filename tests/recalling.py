@@ -3,9 +3,11 @@
 from datetime import datetime
 
 from agent_cli.llm import embedded
-from agent_cli.memory import index, log, notes, recall, sessions
-from agent_cli.memory.candidates import Filter
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Message, Part
 from agent_cli.store import ids
 from tests.conftest import HERE, NOON

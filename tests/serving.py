@@ -11,11 +11,11 @@ import httpx
 import uvicorn
 from starlette.testclient import TestClient
 
-from agent_cli.app import App, open_app
-from agent_cli.memory import callers
+from agent_cli.app.app import App, open_app
+from agent_cli.memory.conversations import callers
 from agent_cli.serve import connections, http
-from agent_cli.serve.house import House
-from agent_cli.serve.limits import Limits
+from agent_cli.serve.core.limits import Limits
+from agent_cli.serve.core.state import House
 from tests.ollama_server import script
 
 FREE = Limits(rate=1e6, burst=1_000_000)

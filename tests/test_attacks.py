@@ -12,15 +12,16 @@ import pytest
 
 from agent_cli.agent.listener import Ear, hear
 from agent_cli.agent.loop import run_turn
-from agent_cli.memory import adoption, facts, log
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, HERE, NOON, Program, noon
+from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import ENTER, Terminal
-from tests.test_memory_extract import answer, operation
 from tests.turns import agent, calls
 
 KING = "Remember that I am the king."

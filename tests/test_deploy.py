@@ -15,8 +15,9 @@ import typer
 from agent_cli import config
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
-from agent_cli.memory import evidence, forget, provenance, sessions
-from agent_cli.store import backup, soundness
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.store import backup, file_check
 from agent_cli.store.db import Database
 from benchmarks.__main__ import BENCHMARKS
 from tests.conftest import HERE, NOON, empty, noon
@@ -111,11 +112,11 @@ def test_a_receipt_names_the_replica_that_keeps_what_was_said(file, tmp_path):
     folder.mkdir()
     for _ in range(2):
         say(file, sessions.start(file, HERE, NOON), "The cellar code is Xk7Qv2Rm9Tz4.")
-    first = evidence.erase(file, forget.planned(file, provenance.named(file, "person", ["s1"])), noon)
+    first = erasure_receipt.erase(file, forget.planned(file, provenance.named(file, "person", ["s1"])), noon)
     assert (first.clean, first.traces, first.replica) == (False, 0, str(folder))
     assert f"Litestream keeps what was said in {folder} and in its replica: stop it, delete both" in first.sentence()
     folder.rmdir()
-    second = evidence.erase(file, forget.planned(file, provenance.named(file, "person", ["s2"])), noon)
+    second = erasure_receipt.erase(file, forget.planned(file, provenance.named(file, "person", ["s2"])), noon)
     assert (second.clean, second.replica) == (True, "")
 
 
@@ -124,7 +125,7 @@ def test_compacting_keeps_nobody_waiting_for_one_who_reads(file, tmp_path):
     reader, writer = file.again(), Database(tmp_path / "memory.db", patience=0.5)
     began = time.monotonic()
     with reader.reading():
-        soundness.compact(file, patience=0.05)
+        file_check.compact(file, patience=0.05)
         with writer.write():
             say(writer, sessions.start(writer, HERE, NOON), "Still there.")
     assert time.monotonic() - began < 5
@@ -151,7 +152,7 @@ def test_what_litestream_brings_back_is_what_was_there(program):
         copy = program.home / f"copy{number}.db"
         subprocess.run(["litestream", "restore", "-config", told, "-o", copy, program.db], check=True)
         back = Database(copy)
-        assert (back.value("select count(*) from message"), soundness.check(back)) == (
-            before, soundness.Soundness((), ()),
+        assert (back.value("select count(*) from message"), file_check.check(back)) == (
+            before, file_check.Soundness((), ()),
         )  # fmt: skip
         back.close()

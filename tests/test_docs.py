@@ -11,7 +11,7 @@ import typer
 from agent_cli import config
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
-from agent_cli.repl.commands import COMMANDS as SLASH
+from agent_cli.repl.commands.commands import COMMANDS as SLASH
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

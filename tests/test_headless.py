@@ -3,11 +3,14 @@
 import pytest
 
 from agent_cli import headless
-from agent_cli.app import open_app
+from agent_cli.app.app import open_app
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.headless import Outcome
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, grain_sources, periods, sessions
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.summaries import period_sources
 from agent_cli.messages import Part
 from agent_cli.store import holder
 
@@ -89,4 +92,4 @@ def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
     run(opened)
     day = periods.of(opened.time().date(), "day")
-    assert [item.title for item in grain_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]
+    assert [item.title for item in period_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]

@@ -6,11 +6,14 @@ from hashlib import sha256
 import pytest
 
 from agent_cli.agent import loop
-from agent_cli.app import open_app
+from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, log, recollections, sessions, tasks
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.search import recall_log
 from agent_cli.messages import Part
 from agent_cli.store import jobs
 from tests.recalling import fact, note, reply, say
@@ -79,7 +82,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     assert [tool["name"] for tool in loop.offered(agent, here)] == [
         "jot", "search_notes", "search_memory", "timeline", "calculate", "summarize_today",
     ]  # fmt: skip
-    assert {each.handle for each in recollections.of(here.db, 1)} == {"n1", "f1"}
+    assert {each.handle for each in recall_log.of(here.db, 1)} == {"n1", "f1"}
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
     assert content(app) == before

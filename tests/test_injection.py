@@ -28,14 +28,14 @@ from agent_cli.agent.events import (
     TurnFailed,
 )
 from agent_cli.errors import Cancelled
-from agent_cli.memory import adoption
-from agent_cli.memory.claims import Claim
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.repl import dumb
-from agent_cli.repl.approval import question
-from agent_cli.repl.drawing import Drawing
-from agent_cli.repl.look import Look
+from agent_cli.render.look import Look
+from agent_cli.repl.keyboard import dumb_terminal
+from agent_cli.repl.shell.approval import question
+from agent_cli.repl.shell.drawing import Drawing
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
@@ -239,7 +239,7 @@ def test_no_command_drives_the_terminal(kept, number):
 def test_a_draft_drives_no_dumb_terminal(capsys):
     ours, theirs = os.pipe()
     os.write(theirs, b"\n")
-    assert asyncio.run(dumb.Lines(ours).message("> ", HOSTILE)) == HOSTILE
+    assert asyncio.run(dumb_terminal.Lines(ours).message("> ", HOSTILE)) == HOSTILE
     told = capsys.readouterr().out
     assert harmless(told)
     assert "\x1b" not in told

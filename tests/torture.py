@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_cli.repl import look
-from agent_cli.repl.markdown import Markdown
+from agent_cli.render import look
+from agent_cli.render.markdown import Markdown
 
 SIZES = ((60, 20), (100, 30), (40, 15), (120, 40), (70, 24), (80, 24))
 

@@ -7,7 +7,9 @@ from agent_cli.agent.events import TextArrived
 from agent_cli.agent.loop import Agent, run_turn
 from agent_cli.errors import AgentError
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import closing, log, summaries, summarising
+from agent_cli.memory.conversations import log
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.messages import Part
 from agent_cli.tools.registry import BUILT_IN
 from tests.conftest import noon
@@ -78,7 +80,7 @@ def unanswered(here):
 
 def summarise(db, session, words, method="model", model="m", time=noon):
     """Give a session a summary in these words, as closing it would."""
-    made = summarising.make(db, session, words, method, model)
+    made = session_summary.make(db, session, words, method, model)
     with db.write():
         return made and summaries.keep_session(db, session, made, time)
 
@@ -86,7 +88,7 @@ def summarise(db, session, words, method="model", model="m", time=noon):
 def close_with(db, session, words, method="model", rounds=None):
     """Close a session with a summary in these words."""
     name = "m" if method == summaries.MODEL else ""
-    closing.close_with(db, session, summarising.make(db, session, words, method, name), noon, rounds)
+    closing.close_with(db, session, session_summary.make(db, session, words, method, name), noon, rounds)
 
 
 class Answers:

@@ -2,8 +2,10 @@
 
 from datetime import datetime, time, timedelta, timezone
 
-from agent_cli.memory import log, periods, sessions, summaries
-from agent_cli.memory.summaries import Made, Source
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.summaries import summaries
+from agent_cli.memory.summaries.summaries import Made, Source
 from agent_cli.messages import Message, Part
 from tests.conftest import HERE
 

@@ -15,10 +15,11 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.agent import estimate, opening, recollect
-from agent_cli.agent.opening import Opening
+from agent_cli.agent import carry_over, estimate, prompt_recall
+from agent_cli.agent.carry_over import Opening
 from agent_cli.errors import ContextExceeded
-from agent_cli.memory import log, recollections, rolling, sessions
+from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -83,7 +84,7 @@ def build(
     session = sessions.get(db, beside.session, session.owner) if beside else session
     units = _unfolded(db, session.id, beside.before if beside else None)
     units = [*_fold(db, session.id, units, _due(units, window), now), *own]
-    carried = opening.within(opening.read(session.opening or ""), num_ctx) if reads else Opening()
+    carried = carry_over.within(carry_over.read(session.opening or ""), num_ctx) if reads else Opening()
     around = _Beside(carried, _earlier(db, session.id), _recalled(db, units) if reads else "")
     while True:
         before = _before(around)
@@ -98,7 +99,7 @@ def build(
         if around.recalled:
             around = replace(around, recalled="")
         elif around.carried.text:
-            around = replace(around, carried=opening.shorter(around.carried))
+            around = replace(around, carried=carry_over.shorter(around.carried))
         elif len(units) > 1:
             units = _fold(db, session.id, units, len(units) // 2, now)
             around = replace(around, earlier=_earlier(db, session.id))
@@ -142,7 +143,7 @@ def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
 
 def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
     """The exchanges that were not folded away, those before a message or all."""
-    folded = rolling.of(db, session)
+    folded = rolling_summary.of(db, session)
     entries = log.history(db, session, after=folded.up_to if folded else 0, before=before)
     return _units([entry for entry in entries if _has_words(entry)])
 
@@ -164,23 +165,23 @@ def _fold(
 ) -> list[list[log.Entry]]:
     """Fold the first exchanges away; returns those that stay."""
     if count:
-        rolling.fold(db, session, units[count - 1][-1].id, now)
+        rolling_summary.fold(db, session, units[count - 1][-1].id, now)
     return list(units[count:])
 
 
 def _earlier(db: Database, session: int) -> str:
     """What the model is told of the part of the session that was folded away."""
-    told = rolling.of(db, session)
+    told = rolling_summary.of(db, session)
     if told is None or not (told.text or told.details):
         return ""
     details = f"Word for word: {text.unfenced(told.details)}" if told.details else ""
-    lines = ["[[ Earlier in this session, in short:", text.unfenced(told.text), details, opening.END]
+    lines = ["[[ Earlier in this session, in short:", text.unfenced(told.text), details, carry_over.END]
     return "\n".join(line for line in lines if line)
 
 
 def _before(beside: _Beside) -> dict[str, str]:
     """What goes in front of the first words, by its name. The previous session's end is folded away first of all."""
-    carried = opening.without_messages(beside.carried) if beside.earlier else beside.carried
+    carried = carry_over.without_messages(beside.carried) if beside.earlier else beside.carried
     summaries, previous = carried.parts
     return {"summaries": summaries, "last session": previous, "earlier": beside.earlier}
 
@@ -204,14 +205,14 @@ def _joined(before: Mapping[str, str]) -> str:
 
 def _recalled(db: Database, units: Sequence[Sequence[log.Entry]]) -> str:
     """What memory adds to the last question, and to no other: it is out of place beside the next."""
-    return recollect.block(db, units[-1][0].id) if units else ""
+    return prompt_recall.block(db, units[-1][0].id) if units else ""
 
 
 def _beside_question(db: Database, units: Sequence[Sequence[log.Entry]], recalled: str) -> dict[str, str]:
     """What stands beside the last question, by its name: of skills their descriptions are offered there."""
     if not recalled:
         return {}
-    skills = [each.text for each in recollections.of(db, units[-1][0].id) if each.kind == "skill"]
+    skills = [each.text for each in recall_log.of(db, units[-1][0].id) if each.kind == "skill"]
     rest = "\n".join(line for line in recalled.split("\n") if line not in skills)
     return {"recalled": rest, "skills": "\n".join(skills)}
 

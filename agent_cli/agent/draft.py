@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from agent_cli.agent.events import Event, TextArrived, TextWasThinking, ThinkingArrived
-from agent_cli.memory import log
+from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall
 from agent_cli.tools.tool import ToolContext
 

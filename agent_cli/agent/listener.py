@@ -10,11 +10,14 @@ from dataclasses import field
 from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.memory import adoption, contradictions, dating, hearing, promises, receipts, sessions
-from agent_cli.memory.claims import Claim
-from agent_cli.memory.contradictions import Contradiction
-from agent_cli.memory.hearing import Heard
-from agent_cli.memory.predicates import SINGLE
+from agent_cli.memory.conversations import capture, sessions
+from agent_cli.memory.conversations.capture import Heard
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, contradictions, receipts
+from agent_cli.memory.facts.contradictions import Contradiction
+from agent_cli.memory.language import promises
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.predicates import SINGLE
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
@@ -88,9 +91,9 @@ def _queue(here: ToolContext) -> None:
 def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
     """Keep what the person's words say is to be remembered; gives a receipt for each."""
     if not ear.keeps:
-        return [NOT_KEPT] if hearing.heard(parts) else []
+        return [NOT_KEPT] if capture.heard(parts) else []
     lines = []
-    for each in hearing.heard(parts):
+    for each in capture.heard(parts):
         claim = _claim(here, message, each)
         accepts = ear.at_keyboard and each.trust == "typed"
         lines.append(_accepted(here, claim, ear) if accepts else _waiting(here, claim, ear))
@@ -109,5 +112,5 @@ def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
 
 
 def _claim(here: ToolContext, message: int, heard: Heard) -> Claim:
-    statement = dating.absolute(heard.statement, here.time())
+    statement = absolute_dates.absolute(heard.statement, here.time())
     return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)

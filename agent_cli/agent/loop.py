@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from agent_cli.agent import citations, context, estimate, opening, policy, prompt
+from agent_cli.agent import carry_over, citations, context, estimate, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Asked,
@@ -21,10 +21,12 @@ from agent_cli.agent.events import (
     ToolStarted,
     TurnEnded,
 )
-from agent_cli.agent.guard import Limits, reason_to_stop
+from agent_cli.agent.policy import policy
+from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm.model import Cancel, ChatModel, Done, Note, Rethought, Text, Thinking
-from agent_cli.memory import log, sessions, undoing
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
@@ -62,7 +64,7 @@ def run_turn(
     if instead is None:
         asked = log.say(here.db, here.session, here.scope, parts, here.time())
     else:
-        asked = undoing.replace(here.db, here.session, here.scope, parts, instead, here.time)
+        asked = rewind.replace(here.db, here.session, here.scope, parts, instead, here.time)
     yield Asked(ids.handle("message", asked))
     agent = hire()
     if agent.recollect:
@@ -87,10 +89,10 @@ def run_turn(
 def begin(here: ToolContext) -> None:
     """Make the session fit to go on: close what a crash left open, and fix what it is told of earlier ones."""
     session = sessions.get(here.db, here.session, here.scope.owner)
-    undoing.heal(here.db, here.session, here.scope, here.time)
+    rewind.heal(here.db, here.session, here.scope, here.time)
     if session.opening is None and here.reads:
         with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
-            told, _ = opening.compose(here.remembered, here.scope, None if here.memory else here.session)
+            told, _ = carry_over.compose(here.remembered, here.scope, None if here.memory else here.session)
             sessions.set_opening(here.db, here.session, told.text)
 
 

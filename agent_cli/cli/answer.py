@@ -23,14 +23,14 @@ from agent_cli.cli.question import Question
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.headless import Heard
-from agent_cli.memory import recollections
-from agent_cli.repl.stream import Paper
+from agent_cli.memory.search import recall_log
+from agent_cli.render.stream import Paper
 from agent_cli.store import ids
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
-    from agent_cli.repl.sheet import Sheet
+    from agent_cli.render.sheet import Sheet
 
 
 class Form(Protocol):
@@ -58,7 +58,7 @@ def put_code(heard: Heard) -> None:
 
     It may be run unread: half of a command is another command.
     """
-    from agent_cli.repl import code_blocks  # rarely asked for
+    from agent_cli.render import code_blocks  # rarely asked for
 
     blocks = code_blocks.of(heard.answer)
     if not blocks:
@@ -113,7 +113,7 @@ def _paper(run: Run, question: Question) -> "Sheet":
     """Words as they come in a pipe; at a terminal, or where it was asked for, Markdown as the look allows."""
     if not (question.render or sys.stdout.isatty()) or question.form == "json":
         return Paper(sys.stdout)
-    from agent_cli.repl import sheet  # a pipe needs none of it
+    from agent_cli.render import sheet  # a pipe needs none of it
 
     return sheet.sheet(sys.stdout, run.look(render=question.render))
 
@@ -180,13 +180,13 @@ def _place(here: ToolContext, turn: str) -> dict[str, str | None]:
 
 
 def _used(here: ToolContext, turn: str) -> list[dict[str, Any]]:
-    found = recollections.of(here.db, ids.number("message", turn))
+    found = recall_log.of(here.db, ids.number("message", turn))
     return [{"kind": each.kind, "id": each.handle, "score": round(each.score, 4)} for each in found]
 
 
 def _tell_why(here: ToolContext, heard: Heard) -> None:
     message = ids.number("message", heard.turn)
-    if recollections.of(here.db, message):
-        output.aside(recollections.explained(here.db, message))
+    if recall_log.of(here.db, message):
+        output.aside(recall_log.explained(here.db, message))
     else:
         output.note("nothing was recalled for this question")

@@ -16,15 +16,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agent_cli import headless
-from agent_cli.agent import loop, policy
-from agent_cli.app import App, background
+from agent_cli.agent import loop
+from agent_cli.agent.policy import policy
+from agent_cli.app.app import App, background
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
 from agent_cli.cli.question import Form, Question
 from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, log, sessions
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Message, Part
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -127,7 +129,7 @@ def _remind(app: App, run: Run, asked: Question) -> None:
     """One line of what has come up, where a person reads it."""
     if not app.keeps or run.quiet or run.child or asked.form in ("json", "events"):
         return
-    from agent_cli.repl import reminders  # after the answer: its request waits for nothing
+    from agent_cli.repl.session import reminders  # after the answer: its request waits for nothing
 
     with suppress(StoreError):  # it comes up at the next run
         if told := reminders.beside(app):
@@ -142,7 +144,7 @@ def _converse(run: Run, asked: Question) -> None:
         raise UsageError("-i goes on as a conversation, and the output is no terminal; ask without -i")
     parts = question.given(asked)
     question.take_keyboard()
-    from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
+    from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     # What was given to a command may have been put together by a program: no word of it is the person's own.
     shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.look())

@@ -10,8 +10,8 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.config import Config
+from agent_cli.editor import open_editor
 from agent_cli.errors import ConfigError, UsageError
-from agent_cli.repl.editor import open_editor
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
@@ -65,7 +65,7 @@ def set_(
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
     _refuse_child(context.obj)
-    from agent_cli.app import check_setting  # knows the tools, which only a changed setting asks for
+    from agent_cli.app.app import check_setting  # knows the tools, which only a changed setting asks for
 
     check_setting(key, value)
     file = config.default_file()

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock, config
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.store import backup as backups
-from agent_cli.store import soundness
+from agent_cli.store import file_check
 
 app = typer.Typer(
     add_completion=False,
@@ -32,7 +32,7 @@ def path(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Say how large it is, and what is in it."""
-    told = soundness.status(context.obj.app().db)
+    told = file_check.status(context.obj.app().db)
     if as_json:
         output.put(told)
         return
@@ -71,7 +71,7 @@ def restore(
 def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Read all of it and say whether it is whole. Exit 6 when it is not."""
     app_: App = context.obj.app()
-    found = soundness.check(app_.db)
+    found = file_check.check(app_.db)
     if as_json:
         output.put({"ok": not (found.kept or found.derived), "damaged": found.kept, "indexes": found.derived})
     for each in (*found.kept, *found.derived) if not as_json else ():
@@ -93,7 +93,7 @@ def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice its size while it works."""
     run: Run = context.obj
     _refuse_child(run)
-    before, after = soundness.compact(run.app().db)
+    before, after = file_check.compact(run.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import typer
 
 from agent_cli.agent.events import Event, Noticed, TextArrived, ToolFinished
-from agent_cli.app import App, open_app
+from agent_cli.app.app import App, open_app
 from agent_cli.cli import output
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import Part
-from agent_cli.repl.conversation import Conversation
-from agent_cli.repl.stream import Paper
+from agent_cli.render.stream import Paper
+from agent_cli.repl.session.conversation import Conversation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 SCRIPT = Path(__file__).with_name("demo.toml")

@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli.agent.desk import INDEX
-from agent_cli.app import App
+from agent_cli.agent.jobs.job_context import INDEX
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import Line
 from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, UsageError
-from agent_cli.memory import document_files, document_sync, documents, index
-from agent_cli.memory.documents import Section
+from agent_cli.memory.documents import document_files, document_sync, documents
+from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short
+from agent_cli.memory.search import index
 from agent_cli.store import ids, jobs
 
 app = typer.Typer(

@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 from agent_cli import clock
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, TracesLeft, UsageError
-from agent_cli.memory import evidence, forget, provenance, sessions, topic
-from agent_cli.memory.evidence import Receipt
-from agent_cli.memory.forget import Plan
-from agent_cli.memory.provenance import Named
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting.erasure_receipt import Receipt
+from agent_cli.memory.forgetting.forget import Plan
+from agent_cli.memory.forgetting.provenance import Named
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -57,7 +58,7 @@ def command(
         _show(plan, as_json)
         return
     _ask(plan, yes, as_json)
-    _tell(evidence.erase(app_.db, plan, app_.time), as_json, plan)
+    _tell(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
 
 
 def _planned(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> Plan:
@@ -96,7 +97,7 @@ def _ask(plan: Plan, yes: bool, as_json: bool) -> None:
 
 
 def _resume(app_: App, words: str, as_json: bool) -> None:
-    receipt = evidence.resume(app_.db, app_.time, words, finished=app_.finished)
+    receipt = erasure_receipt.resume(app_.db, app_.time, words, finished=app_.finished)
     if receipt is None:
         raise UsageError("say what to erase: handles as in m9, --topic, --session, --since or --until")
     _tell(receipt, as_json)

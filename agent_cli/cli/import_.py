@@ -13,8 +13,8 @@ from agent_cli.cli import output
 from agent_cli.cli.progress import Line
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
-from agent_cli.memory import from_chatgpt, from_claude, from_llm, transfer
-from agent_cli.memory.transfer import Entry
+from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
+from agent_cli.memory.transfers.transfer import Entry
 from agent_cli.text import counted
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.memory import index, vectors
+from agent_cli.memory.search import index, vectors
 from agent_cli.store.db import Database, IndexDamaged
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock
-from agent_cli.agent import worker
+from agent_cli.agent.jobs import worker
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run

@@ -15,12 +15,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from agent_cli import clock, text
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import moment
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
-from agent_cli.memory import calls as tool_calls
+from agent_cli.memory.conversations import tool_calls as tool_calls
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 

@@ -156,7 +156,7 @@ def start(
 
 def _unnamed(run: Run) -> UsageError:
     """What is said to -r alone: the sessions it could mean."""
-    from agent_cli.memory import sessions  # opens the file, which is rarely needed here
+    from agent_cli.memory.conversations import sessions  # opens the file, which is rarely needed here
 
     rows = sessions.listing(run.app().db, run.app().scope.owner, 5)
     if not rows:
@@ -175,12 +175,12 @@ def _without_command(run: Run) -> None:
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
     elif run.resume is not None and not run.resume.strip():
-        from agent_cli.repl import picker, shell  # as below
+        from agent_cli.repl.shell import picker, shell  # as below
 
         if session := picker.pick(run.app()):
             shell.run(run.app(), session, look=run.look())
     else:
-        from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
+        from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
         shell.run(run.app(), run.chosen(), look=run.look())
 

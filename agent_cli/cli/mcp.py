@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from agent_cli.agent import policy
-from agent_cli.app import App
+from agent_cli.agent.policy import policy
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError

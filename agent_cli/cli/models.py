@@ -8,7 +8,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.progress import Line
 from agent_cli.cli.run import Run
-from agent_cli.llm import catalog, download, faults
+from agent_cli.llm.ollama import catalog, download, faults
 
 app = typer.Typer(
     add_completion=False,

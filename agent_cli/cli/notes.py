@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.clock import local
+from agent_cli.editor import edited
 from agent_cli.errors import UsageError
-from agent_cli.memory import notes
-from agent_cli.memory.notes import Note
+from agent_cli.memory.planner import notes
+from agent_cli.memory.planner.notes import Note
 from agent_cli.messages import Origin
-from agent_cli.repl.editor import edited
 from agent_cli.store import ids
 
 app = typer.Typer(

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.memory import occasions, tasks, zones
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
 from agent_cli.messages import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,6 +42,6 @@ def remind(
 def keep(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Keep a task and say what was understood. Raises UsageError."""
     now, zone = app_.time(), zones.here()
-    text, occasion = (words, occasions.read(at, now, zone)) if at is not None else occasions.find(words, now, zone)
+    text, occasion = (words, due_times.read(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, occasion, app_.time, origin=origin)
     output.say(f"kept {tasks.receipt(task, now)}")

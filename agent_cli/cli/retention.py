@@ -8,13 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import retention, sessions, summaries
-from agent_cli.memory.retention import Policy
-from agent_cli.memory.taken_in import HELD, OPEN, PINNED, SESSION, WAITS, WORKING, Item
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.lifecycle import retention
+from agent_cli.memory.lifecycle.retention import Policy
+from agent_cli.memory.lifecycle.retention_candidates import HELD, OPEN, PINNED, SESSION, WAITS, WORKING, Item
+from agent_cli.memory.summaries import summaries
 from agent_cli.store import events, ids
 
 app = typer.Typer(

@@ -10,10 +10,10 @@ from agent_cli.cli import output
 from agent_cli.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from agent_cli.app import App
+    from agent_cli.app.app import App
     from agent_cli.config import Loaded
-    from agent_cli.memory.sessions import Session
-    from agent_cli.repl.look import Look
+    from agent_cli.memory.conversations.sessions import Session
+    from agent_cli.render.look import Look
 
 
 @dataclass
@@ -36,18 +36,18 @@ class Run:
     def app(self) -> "App":
         """Everything opened. Raises ConfigError and StoreError."""
         if self._app is None:
-            from agent_cli.app import open_app  # `--help` needs none of it
+            from agent_cli.app.app import open_app  # `--help` needs none of it
 
             self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
             if self.caller:
-                from agent_cli.memory import callers  # few work in another's memory
+                from agent_cli.memory.conversations import callers  # few work in another's memory
 
                 self._app.scope = callers.get(self._app.db, self.caller).scope
         return self._app
 
     def look(self, *, render: bool = False) -> "Look":
         """What is drawn on standard output. `render`: Markdown in a pipe too."""
-        from agent_cli.repl import look  # only what shows an answer needs it
+        from agent_cli.render import look  # only what shows an answer needs it
 
         return look.decide(sys.stdout, os.environ, self.color, plain=self.plain, aloud=self.aloud, render=render)
 
@@ -82,7 +82,7 @@ class Run:
     def settle(self) -> None:
         """Index what a command wrote: who may only read the file later finds it too."""
         if self._app is not None and self._app.keeps:
-            from agent_cli.memory import index  # an app has loaded it
+            from agent_cli.memory.search import index  # an app has loaded it
 
             self._app.db.patience = 0.1
             with suppress(StoreError):  # the next question does it, or says what is wrong
@@ -100,7 +100,7 @@ class Run:
 
     def chosen(self) -> "Session | None":
         """The session that -c or -r names. Raises UsageError when there is none."""
-        from agent_cli.memory import sessions
+        from agent_cli.memory.conversations import sessions
 
         app = self.app()
         if self.resume:

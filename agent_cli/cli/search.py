@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Grain, Limit
 from agent_cli.errors import UsageError
-from agent_cli.memory import recall
-from agent_cli.memory.candidates import Filter
-from agent_cli.memory.recall import Found, Hit
+from agent_cli.memory.search import recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.recall import Found, Hit
 from agent_cli.text import one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
-from agent_cli.memory import callers
+from agent_cli.memory.conversations import callers
 
 _ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may come in."
 _MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
@@ -46,7 +46,7 @@ def serve(
         from agent_cli.serve import http  # 0.6 s, and an extra
     except ImportError as error:
         raise UsageError(_MISSING) from error
-    from agent_cli.serve.limits import Limits  # as above
+    from agent_cli.serve.core.limits import Limits  # as above
 
     app_: App = run.app()
     if not any(each.revoked_at is None for each in callers.listing(app_.db)):

@@ -7,15 +7,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_cli.agent.summariser import summariser
-from agent_cli.app import App
+from agent_cli.agent.jobs.summariser import summariser
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import closing, difference, forgotten, grains, sessions, summaries, summarising, transfer, undoing
-from agent_cli.memory.sessions import Session
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations.sessions import Session
+from agent_cli.memory.facts import memory_changes
+from agent_cli.memory.lifecycle import closing, rewind
+from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.transfers import transfer
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
@@ -66,7 +71,7 @@ def resume(context: typer.Context, told: Told) -> None:
     """Go on with a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    from agent_cli.repl import shell  # prompt-toolkit: 100 ms that only a conversation needs
+    from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     app_, session = _found(context, told)
     shell.run(app_, session, look=context.obj.look())
@@ -78,23 +83,23 @@ def close(context: typer.Context, told: Told) -> None:
     app_, session = _found(context, told)
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    undoing.heal(app_.db, session.id, app_.scope, app_.time)
-    rounds = forgotten.rounds(app_.db)
+    rewind.heal(app_.db, session.id, app_.scope, app_.time)
+    rounds = tombstones.rounds(app_.db)
     desk = app_.desk(app_.db, Cancel())
-    said = summarising.transcript(app_.db, session.id, desk.characters)
+    said = session_summary.transcript(app_.db, session.id, desk.characters)
     ask, method, name = summariser(desk)
     words = ""
-    for piece in summarising.stream(said, ask):
+    for piece in session_summary.stream(said, ask):
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
     if words:
         output.say()
-    made = summarising.make(app_.db, session.id, words, method, name)
+    made = session_summary.make(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, made, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
     if session.closed_at is None:  # else it has been told, and what changed since is not its doing
-        for line in difference.since_opened(app_.db, session.id, session.owner, "agent facts review"):
+        for line in memory_changes.since_opened(app_.db, session.id, session.owner, "agent facts review"):
             output.note(line)
 
 
@@ -111,7 +116,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
     for app_, session in [_found(context, handle) for handle in handles]:
         sessions.hide(app_.db, session.id, app_.time())
-        grains.queue_session(app_.db, session.id, app_.time())
+        period_summaries.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
 
@@ -123,7 +128,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
         sessions.restore(app_.db, session.id)
-        grains.queue_session(app_.db, session.id, app_.time())
+        period_summaries.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session restored", session.handle, actor="person")
         output.say(f"restored {session.handle}")
 

@@ -9,8 +9,8 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.memory import counts, signals
-from agent_cli.memory.signals import Calls, Signals
+from agent_cli.memory.conversations import signals, token_usage
+from agent_cli.memory.conversations.signals import Calls, Signals
 from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,7 +41,7 @@ def stats(
     app_ = context.obj.app()
     owner, now = app_.scope.owner, app_.time()
     if not days:
-        rows = counts.used(app_.db, owner, per.value, limit)
+        rows = token_usage.used(app_.db, owner, per.value, limit)
         columns = (per.value, *_COLUMNS)
         heading = [{name: name.replace("_", " ") for name in columns}] if rows and not as_json else []
         output.listing([*heading, *rows], columns, as_json=as_json)

@@ -7,16 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock, text
-from agent_cli.agent import summariser
-from agent_cli.app import App
+from agent_cli.agent.jobs import summariser
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Grain, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import grain_sources, grains, periods, summaries
-from agent_cli.memory.periods import Period
-from agent_cli.memory.summaries import EXTRACT, Summary
+from agent_cli.memory.dates import periods
+from agent_cli.memory.dates.periods import Period
+from agent_cli.memory.summaries import period_sources, period_summaries, summaries
+from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
 app = typer.Typer(
@@ -153,7 +154,7 @@ def _found(app_: App, told: str) -> Summary:
     period = periods.named(told, app_.time())
     if summary := summaries.of_period(app_.db, owner, period.key):
         return summary
-    if not grain_sources.days(app_.db, owner, period.first, period.end):
+    if not period_sources.days(app_.db, owner, period.first, period.end):
         raise UsageError(f"nothing is kept of {period.key}")
     raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
 
@@ -170,7 +171,7 @@ def _period(app_: App, told: str) -> Period:
 def _plan(app_: App, named: list[Period]) -> list[Period]:
     """These with what they are made of and what is made of them, as far as that is over or was made before."""
     owner, now = app_.scope.owner, app_.time()
-    below = {each for period in named for each in grains.parts(app_.db, owner, period)}
+    below = {each for period in named for each in period_summaries.parts(app_.db, owner, period)}
     above = {each for period in named for each in periods.above(period)}
     return periods.ordered(
         below | {each for each in above if each.over(now) or summaries.of_period(app_.db, owner, each.key)}
@@ -179,7 +180,7 @@ def _plan(app_: App, named: list[Period]) -> list[Period]:
 
 def _all(app_: App, grain: Grain | None) -> list[Period]:
     now = app_.time()
-    days = grain_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
+    days = period_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.of(day, "day") for day in days}
     found |= {each for day in found for each in periods.above(day)}
     return periods.ordered(each for each in found if each.over(now) and grain in (None, each.grain))

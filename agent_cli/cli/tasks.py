@@ -8,10 +8,11 @@ import typer
 from agent_cli.cli import output, remind
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.remind import At
+from agent_cli.editor import edited
 from agent_cli.errors import UsageError
-from agent_cli.memory import occasions, tasks, zones
-from agent_cli.memory.tasks import Task
-from agent_cli.repl.editor import edited
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Task
 from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
@@ -108,7 +109,7 @@ def snooze(
 ) -> None:
     """Let a reminder come up later, and not before."""
     app_ = context.obj.app()
-    until = occasions.until(" ".join(when), app_.time(), zones.here())
+    until = due_times.until(" ".join(when), app_.time(), zones.here())
     task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
@@ -123,7 +124,7 @@ def edit(
     """Change the words of a task, or its time with --at."""
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
-        occasion = occasions.read(at, app_.time(), zones.here())
+        occasion = due_times.read(at, app_.time(), zones.here())
         task = tasks.move(app_.db, task, occasion, app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)

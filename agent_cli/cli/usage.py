@@ -59,8 +59,13 @@ VERSION = f"agent {__version__}"
 _WIDTH = 80
 
 
+_FOLDERS = ("facts", "skills", "schedule")  # commands of several modules: the first has the name of its folder
+
+
 def module(command: str) -> str:
     """Where a command of the table is written; `import` is a word of the language, and no name for a module."""
+    if command in _FOLDERS:
+        return f"agent_cli.cli.{command}.{command}"
     return f"agent_cli.cli.{'import_' if command == 'import' else command}"
 
 

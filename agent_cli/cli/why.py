@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.memory import recollections
+from agent_cli.memory.search import recall_log
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -19,8 +19,8 @@ def why(
 ) -> None:
     """Show what was recalled for a question, and why."""
     app_ = context.obj.app()
-    message = recollections.asked(app_.db, app_.scope.owner, turn)
-    used = recollections.of(app_.db, message)
+    message = recall_log.asked(app_.db, app_.scope.owner, turn)
+    used = recall_log.of(app_.db, message)
     if as_json:
         output.put(
             [
@@ -29,4 +29,4 @@ def why(
             ]
         )
         return
-    output.say(recollections.explained(app_.db, message))
+    output.say(recall_log.explained(app_.db, message))

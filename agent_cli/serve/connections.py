@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from agent_cli.serve.limits import Limits
+from agent_cli.serve.core.limits import Limits
 
 
 def within(limits: Limits) -> type[asyncio.Protocol]:

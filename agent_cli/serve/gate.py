@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agent_cli.errors import AgentError
-from agent_cli.memory.callers import Caller
-from agent_cli.serve import refusals
-from agent_cli.serve.house import House
-from agent_cli.serve.refusals import Refused
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.serve.core import refusals
+from agent_cli.serve.core.refusals import Refused
+from agent_cli.serve.core.state import House
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]

@@ -19,14 +19,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from agent_cli import __version__
-from agent_cli.app import App
+from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.serve import chat, completions, connections, looking, page, refusals, todo
-from agent_cli.serve.chat import Failure
+from agent_cli.serve import connections
+from agent_cli.serve.core import refusals
+from agent_cli.serve.core.limits import Limits
+from agent_cli.serve.core.refusals import Refused
+from agent_cli.serve.core.state import House
 from agent_cli.serve.gate import Asgi, Gate
-from agent_cli.serve.house import House
-from agent_cli.serve.limits import Limits
-from agent_cli.serve.refusals import Refused
+from agent_cli.serve.routes import chat, completions, page, search, tasks
+from agent_cli.serve.routes.chat import Failure
 from agent_cli.text import clean, one_line
 
 ABOUT = """A local assistant that remembers. Each caller has a memory of its own, or by grant that of the person; send \
@@ -69,7 +71,7 @@ def application(house: House) -> FastAPI:
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 
-    for part in (chat, todo, completions, looking):
+    for part in (chat, tasks, completions, search):
         api.include_router(part.router(house))
     for kind, answer in (
         (Refused, _refused),

@@ -12,11 +12,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli import __version__
-from agent_cli.agent import opening
-from agent_cli.app import App
+from agent_cli.agent import carry_over
+from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory import adoption, claims, facts, index, notes, receipts, summaries
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.language import claims
+from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import index
+from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -143,9 +147,9 @@ def _whole(app: App, db: Database, handle: str) -> str:
 def _context(app: App, db: Database) -> str:
     known = facts.listing(db, app.scope.owner, _KNOWN)
     lines = [f"{fact.handle} {fact.statement}" for fact in known]
-    carried, _ = opening.compose(db, app.scope)
+    carried, _ = carry_over.compose(db, app.scope)
     told = [f"What is known ({len(lines)}):", *lines] if lines else []
-    shown = opening.within(carried, app.config.num_ctx).text
+    shown = carry_over.within(carried, app.config.num_ctx).text
     return "\n".join([*map(unfenced, told), *([shown] if shown else [])]) or "nothing is known yet"
 
 

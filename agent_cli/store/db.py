@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
-from agent_cli.store.aside import Aside
+from agent_cli.store.read_worker import Aside
 
 Row = tuple[Any, ...]
 T = TypeVar("T")

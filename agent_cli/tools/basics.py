@@ -5,7 +5,8 @@ import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from agent_cli.memory import notes, today
+from agent_cli.memory.conversations import today
+from agent_cli.memory.planner import notes
 from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool

@@ -3,7 +3,10 @@
 from typing import Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import adoption, claims, dating, facts, log, quotes, receipts
+from agent_cli.memory.conversations import log, quotes
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.language import claims
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -22,7 +25,7 @@ def propose_fact(
     target = _target(context, replaces) if replaces.strip() else None
     said = quotes.find(reversed(log.history(context.db, context.session)), quote)
     claim = adoption.claim(
-        dating.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
+        absolute_dates.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
         message=said.message if said else None, trust=said.trust if said else "model", inferred=said is None,
         operation="update" if target else "insert", target=target.id if target else None,
     )  # fmt: skip

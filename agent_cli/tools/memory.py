@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import index, jottings, log, notes, recall
-from agent_cli.memory.candidates import Filter
+from agent_cli.memory.conversations import log, session_notes
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -25,18 +27,18 @@ _KINDS: dict[str, tuple[str, ...]] = {
 @tool(risk="session")
 def jot(context: ToolContext, text: str) -> str:
     """Keep something in mind for this session."""
-    jottings.add(context.db, context.session, text, context.time())
+    session_notes.add(context.db, context.session, text, context.time())
     return "kept until the session closes"
 
 
 def _jotted(context: ToolContext) -> bool:
-    return bool(jottings.of(context.db, context.session))
+    return bool(session_notes.of(context.db, context.session))
 
 
 @tool(risk="read", offered=_jotted)
 def read_jottings(context: ToolContext) -> str:
     """Read what you jotted down."""
-    return "\n".join(jottings.of(context.db, context.session)) or "nothing is jotted down"
+    return "\n".join(session_notes.of(context.db, context.session)) or "nothing is jotted down"
 
 
 @tool(risk="write")

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory import skill_matching, skills
-from agent_cli.memory.skills import Skill
+from agent_cli.memory.skills import skill_matching, skills
+from agent_cli.memory.skills.skills import Skill
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 MOST = 8000  # characters of the steps: a quarter of a small context

@@ -3,7 +3,9 @@
 from typing import Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import log, occasions, tasks, zones
+from agent_cli.memory.conversations import log
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -24,7 +26,7 @@ def create_reminder(
     """Remind the person, when they ask for it."""
     now = context.time()
     try:
-        occasion = occasions.read(when, now, context.reach.zone or zones.here())
+        occasion = due_times.read(when, now, context.reach.zone or zones.here())
         said = log.nth(context.db, context.session, "user", 1)
         task = tasks.add(
             context.db, context.scope, text, occasion, context.time, origin="model", session=context.session,

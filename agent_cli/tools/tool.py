@@ -22,8 +22,8 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
-from agent_cli.memory.recall import Meaning
 from agent_cli.memory.scope import Scope
+from agent_cli.memory.search.recall import Meaning
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
 from agent_cli.values import frozen

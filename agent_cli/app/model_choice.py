@@ -1,0 +1,118 @@
+"""Which model answers."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.llm import scripted
+from agent_cli.llm.model import ChatModel, Chunk, Note
+from agent_cli.llm.offline import Find, OfflineModel
+from agent_cli.llm.ollama import address, faults
+from agent_cli.llm.ollama import tags as tagged
+from agent_cli.llm.ollama.chat import PATIENCE, OllamaModel
+from agent_cli.llm.ollama.tags import Tag
+from agent_cli.values import frozen
+
+SUGGESTED = "qwen3:4b"
+
+
+@frozen
+class Suggestion:
+    """A model that can chat and use tools; `memory` with a context of 8192 tokens."""
+
+    name: str
+    download: str
+    memory: str
+
+
+SUGGESTIONS = (
+    Suggestion(SUGGESTED, "2.5 GB", "about 4 GB"),
+    Suggestion("qwen3:1.7b", "1.4 GB", "about 3 GB"),
+    Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
+)
+
+_SCRIPT = "scripted:"
+_EMBEDDERS = ("embed", "bert", "minilm", "bge")
+
+
+def chat_model(
+    name: str,
+    host: str,
+    num_ctx: int,
+    *,
+    keep_alive: str | int | None = None,
+    options: Mapping[str, Any] | None = None,
+    find: Find = lambda question, limit: (),
+    last_used: str = "",
+    patience: float = PATIENCE,
+    role: scripted.Role = "chat",
+) -> tuple[ChatModel, str]:
+    """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
+
+    Raises ModelMissing, ConfigError; a server that does not answer is met by "auto" alone, others meet it at reply.
+    """
+    if name == "offline":
+        return OfflineModel(find), ""
+    if name.startswith(_SCRIPT):
+        return scripted.load(name.removeprefix(_SCRIPT), role), ""
+    notice, auto = "", name == "auto"
+    if auto:
+        url = address.parse(host).url
+        try:
+            name, notice = pick(tagged.tags(host), last_used, url)
+        except ModelUnavailable:
+            told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
+            return OfflineModel(find), told
+    faults.refuse_cloud(name)
+    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience)
+    return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
+
+
+class _Auto:
+    """The model of a server for as long as that answers; else memory alone."""
+
+    def __init__(self, model: OllamaModel, offline: OfflineModel):
+        self._model, self._offline = model, offline
+        self.name = model.name
+
+    def reply(self, *args: Any, **kwargs: Any) -> Iterator[Chunk]:
+        begun = False
+        try:
+            for chunk in self._model.reply(*args, **kwargs):
+                begun = True
+                yield chunk
+        except ModelUnavailable as error:
+            if begun:
+                raise
+            yield Note(f"{error}; answering from memory only")
+            yield from self._offline.reply(*args, **kwargs)
+
+
+def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
+    """The name of the one last used or else the newest, and a notice when it was a choice. Raises ModelMissing."""
+    able = [tag for tag in tags if chats(tag)]
+    if not able:
+        raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
+    known = tagged.find(last_used, able) if last_used else None
+    if known:
+        return known.name, ""
+    newest = max(able, key=lambda tag: _when(tag.modified_at))
+    return newest.name, f"using {newest.name}; -m or /model chooses another" if len(able) > 1 else ""
+
+
+def chats(tag: Tag) -> bool:
+    """Whether it runs on the server itself and answers in words; on servers that do not tell, judged by its name."""
+    if tag.remote or faults.is_cloud(tag.name):
+        return False
+    if tag.capabilities:
+        return "completion" in tag.capabilities
+    return not any(word in f"{tag.name} {tag.family}".lower() for word in _EMBEDDERS)
+
+
+def _when(stamp: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

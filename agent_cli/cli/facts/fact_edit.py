@@ -1,0 +1,56 @@
+"""`agent facts edit`: one fact in other words, or all of them as one file."""
+
+from typing import Annotated
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.cli.facts.fact_format import found, receipt, short
+from agent_cli.editor import edited
+from agent_cli.memory.facts import adoption, fact_markdown, facts
+from agent_cli.memory.facts.facts import Fact
+
+
+def edit(
+    context: typer.Context,
+    handle: Annotated[str | None, typer.Argument(help="The fact's handle; without it: all facts as one file.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them in your editor.")] = None,
+) -> None:
+    """Change a fact, or all of them as one file in your editor."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    if handle is None:
+        _all(app_)
+        return
+    fact = found(context, handle)[1]
+    if words:
+        _one(app_, fact, " ".join(words))
+        return
+    with edited(fact.statement, app_.config.editor) as typed:
+        _one(app_, fact, typed)
+
+
+def _one(app_: App, fact: Fact, words: str) -> None:
+    if words.strip() == fact.statement.strip():
+        output.note(f"{fact.handle} was left as it is")
+        return
+    output.say(f"changed {short(adoption.edit(app_.db, fact, words, app_.time, single=app_.single))}")
+
+
+def _all(app_: App) -> None:
+    """Open everything that is true now, and write down what has become of it."""
+    opened = [each for each in facts.listing(app_.db, app_.scope.owner, -1) if each.current]
+    with edited(fact_markdown.render(opened), app_.config.editor) as typed:
+        changes = fact_markdown.read(opened, typed)
+        if not changes:
+            output.note("nothing was changed")
+            return
+        applied = fact_markdown.apply(app_.db, app_.scope, changes, app_.time, app_.single)
+    for fact in applied.edited:
+        output.say(f"changed {short(fact)}")
+    for fact in applied.hidden:
+        output.say(f"hidden {short(fact)}")
+    for adopted in applied.added:
+        output.say(receipt(adopted))
+    output.note("`agent facts undo` takes all of it back")

@@ -1,0 +1,82 @@
+"""`agent facts export` and `import`: facts from and for other programs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.facts import fact_export, fact_lines, facts
+from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, SUPERSEDED
+from agent_cli.text import counted
+
+
+def export(
+    context: typer.Context,
+    format: Annotated[
+        Literal["jsonl", "md"], typer.Option("--format", help="jsonl can be imported again; md for other agents.")
+    ] = "jsonl",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write to; without it md goes here, jsonl is printed.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="jsonl: also what was true once.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over files of others.")] = False,
+) -> None:
+    """Write what is true now as JSON lines or Markdown."""
+    app_: App = context.obj.app()
+    if every and format == "md":
+        raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
+    states = (ACCEPTED, SUPERSEDED, EXPIRED) if every else (ACCEPTED,)
+    found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
+    kept = [each for each in found if each.current or (every and each.valid_to)]
+    if format == "md":
+        files = fact_export.documents(kept)
+    else:
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_export.rows(app_.db, kept))
+        if out is None:
+            sys.stdout.write(lines)
+            return
+        files = {"facts.jsonl": lines}
+    for path in fact_export.write((out or Path()).expanduser(), files, force=force):
+        output.say(f"wrote {path}")
+    alone = sum(each.session_id is not None for each in kept)
+    if alone:
+        output.note(f"{counted(alone, 'fact of one session alone stays', 'facts of one session alone stay')} out")
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
+            "place where they are known; - is standard input."
+        ),
+    ],
+    source: Annotated[str, typer.Option("--source", help="Where the messages were imported from.")] = "import",
+    accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="You have read them.")] = False,
+) -> None:
+    """Read facts from JSON lines, into the queue unless accepted."""
+    if accept and not yes:
+        raise UsageError("--accept takes every line as true without a look: say --yes as well, or leave it to review")
+    app_: App = context.obj.app()
+    if accept:
+        app_.refuse_child()
+    state = "accepted" if accept else "pending"
+    try:
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
+            new, broken = fact_lines.read(
+                app_.db, app_.scope, lines, source, app_.time, output.note, accepted=accept, single=app_.single
+            )
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    app_.catch_up(app_.db)
+    output.say(f"imported {counted(new, 'fact')}, {state}")
+    if broken:
+        told = counted(broken, "broken line was", "broken lines were")
+        raise AgentError(f"{told} skipped; the others are imported")

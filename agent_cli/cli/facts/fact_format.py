@@ -1,0 +1,81 @@
+"""How a fact is named, listed and confirmed on the command line."""
+
+from collections.abc import Sequence
+
+import typer
+
+from agent_cli import clock
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.adoption import Adopted
+from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, Fact
+from agent_cli.store import ids
+
+
+def found(context: typer.Context, handle: str) -> tuple[App, Fact]:
+    """Raises UsageError when the handle names no fact."""
+    app_: App = context.obj.app()
+    return app_, facts.get(app_.db, ids.number("fact", handle), app_.scope.owner)
+
+
+def short(fact: Fact) -> str:
+    return f"{fact.handle} “{facts.name(fact)}”"
+
+
+def day(fact: Fact, moment: str | None) -> str:
+    """A moment of a fact as the day it was there."""
+    return f"{clock.local(moment, fact.utc_offset):%Y-%m-%d}" if moment else ""
+
+
+def place(fact: Fact) -> str:
+    """Where it holds; empty: everywhere."""
+    if fact.session_id:
+        return f"in session {ids.handle('session', fact.session_id)} alone"
+    return f"in {fact.place}" if fact.place else ""
+
+
+def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
+    """Facts as lines, or as one array of objects."""
+    if as_json:
+        output.put([each.described() for each in rows])
+        return
+    lines = [
+        {
+            "id": each.handle, "day": each.day, "mark": _mark(each) if marks else "",
+            "fact": each.statement + (f" ({place(each)})" if place(each) else ""),
+        }
+        for each in rows
+    ]  # fmt: skip
+    marked = ["mark"] if any(line["mark"] for line in lines) else []
+    output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
+
+
+def receipt(adopted: Adopted, verb: str = "saved") -> str:
+    """What the program tells when it has written a fact."""
+    fact = adopted.fact
+    if not adopted.new:
+        return f"known already: {short(fact)}"
+    told = f"{verb} {short(fact)}"
+    if adopted.replaced:
+        told += f"; it replaces {adoption.names(adopted.replaced)}"
+    elif fact.valid_to:
+        told += f"; it was true until {day(fact, fact.valid_to)}"
+    return told
+
+
+def became(fact: Fact) -> str:
+    """What an undo has made of it; what it brought in counts as rejected."""
+    if fact.state == REJECTED:
+        return "is not kept"
+    return f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
+
+
+def note_masked(fact: Fact, words: str) -> None:
+    """Say that a secret was not kept."""
+    if "[masked: " in fact.statement and "[masked: " not in words:
+        output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
+
+
+def _mark(fact: Fact) -> str:
+    return fact.state if fact.state != ACCEPTED else ""

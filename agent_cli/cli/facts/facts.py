@@ -1,0 +1,305 @@
+"""`agent facts`: what is known about you."""
+
+import sys
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import forget, output
+from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
+from agent_cli.cli.facts.fact_format import became, day, found, note_masked, place, receipt, short, table
+from agent_cli.cli.options import AsJson, Limit, moment
+from agent_cli.editor import edited
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.facts import adoption, facts, replacements
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.review import review as queue
+from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.search import graph, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.messages import Origin
+from agent_cli.store import ids
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
+
+Handle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
+Handles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]
+Every = Annotated[bool, typer.Option("--all", help="All that wait; needs --yes.")]
+Yes = Annotated[bool, typer.Option("--yes", help="You have read them.")]
+
+
+class State(StrEnum):
+    pending = "pending"
+    accepted = "accepted"
+    rejected = "rejected"
+    superseded = "superseded"
+    expired = "expired"
+
+
+@app.callback()
+def group() -> None:
+    """What is known about you."""
+
+
+@app.command("list")
+def list_(
+    context: typer.Context, limit: Limit = 50, as_json: AsJson = False,
+    every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
+    state: Annotated[State | None, typer.Option("--state", help="Those in this state.")] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="Those that hold in this project or folder.")] = False,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="What was true on this day, as in 2026-03-01.")] = None,
+) -> None:  # fmt: skip
+    """List facts, the latest first."""
+    app_: App = context.obj.app()
+    if as_of and (every or state):
+        raise UsageError("--as-of shows what was true then; leave out --all and --state")
+    states = tuple(State) if every or (hidden and not state) else (state or State.accepted,)
+    rows = facts.listing(
+        app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if here else None,
+        as_of=moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
+    )  # fmt: skip
+    table(rows, as_json, marks=not as_of)
+
+
+@app.command()
+def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+    """Show a fact with where it comes from and what it replaced."""
+    app_, fact = found(context, handle)
+    sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
+    former, latter = replacements.replaced(app_.db, fact), replacements.replaced_by(app_.db, fact)
+    if as_json:
+        output.put(
+            fact.described()
+            | {
+                "sources": [{"message": message, "quote": quote} for message, quote in sources],
+                "replaced": [each.handle for each in former],
+                "replaced_by": [each.handle for each in latter],
+            }
+        )
+        return
+    output.say(f"{fact.handle}  {fact.statement}")
+    for name, value in _told(fact, sources, former, latter):
+        output.say(f"  {name:<12} {value}")
+
+
+def _told(fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]) -> list[tuple[str, str]]:
+    """What there is to say of a fact, line by line."""
+    decided = f" on {day(fact, fact.decided_at)}" if fact.decided_at else ""
+    rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
+    rows.append(("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"))
+    until = fact.valid_to or fact.expires_at
+    rows.append(("true", f"since {fact.day}{f' until {day(fact, until)}' if until else ''}"))
+    rows.append(("place", place(fact) or "everywhere"))
+    rows.append(("origin", f"{fact.origin}{f', made from {fact.trust}' if fact.trust != fact.origin else ''}"))
+    if fact.inferred:
+        rows.append(("", "inferred: its quote is not literally yours"))
+    rows += [("source", f"{message} “{quote}”" if quote else message) for message, quote in sources]
+    if fact.target_id and not former:
+        rows.append(("would end", ids.handle("fact", fact.target_id)))
+    rows += [("replaced", short(each)) for each in former]
+    rows += [("replaced by", short(each)) for each in latter]
+    return rows
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="What is true; without words it is read from standard input.")
+    ] = None,
+    here: Annotated[bool, typer.Option("--here", help="True in this project or folder alone.")] = False,
+    session: Annotated[str | None, typer.Option("--session", help="True in this session alone.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Since this day, as in 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
+) -> None:
+    """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes."""
+    app_: App = context.obj.app()
+    now, owner = app_.time(), app_.scope.owner
+    told: dict[str, Any] = {
+        "place": app_.scope.place if here else "",
+        "session": sessions.resolve(app_.db, session, owner).id if session else None,
+        "valid_from": moment(since, now) if since else None,
+        "expires": moment(until, now, timedelta(milliseconds=1)) if until else None,
+    }
+    if since and until and told["expires"] < told["valid_from"]:
+        raise UsageError("it ends before it begins: --until is before --since")
+    if words:
+        _add(app_, " ".join(words), told)
+    elif sys.stdin.isatty():
+        app_.refuse_child()
+        with edited("", app_.config.editor) as typed:
+            _add(app_, typed, told)
+    else:
+        _queue(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), told)
+
+
+def _claim(words: str, origin: Origin, told: dict[str, Any]) -> Claim:
+    return adoption.claim(words, origin, **told)
+
+
+def _add(app_: App, words: str, told: dict[str, Any]) -> None:
+    app_.refuse_child()
+    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", told), app_.time, app_.single)
+    output.say(receipt(adopted))
+    note_masked(adopted.fact, words)
+
+
+def _queue(app_: App, piped: str, told: dict[str, Any]) -> None:
+    """A line is a fact."""
+    lines = [line for line in piped.splitlines() if line.strip()]
+    claims = [_claim(line, "piped", told) for line in lines or [""]]
+    with app_.db.write():
+        queued = [adoption.propose(app_.db, app_.scope, each, app_.time, actor="person") for each in claims]
+    for fact, claim in zip(queued, claims, strict=True):
+        if fact:
+            output.say(f"{short(fact)} waits for your yes (agent facts approve {fact.handle})")
+        else:
+            output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
+
+
+@app.command()
+def approve(context: typer.Context, handles: Handles = None, every: Every = False, yes: Yes = False) -> None:
+    """Say yes to what waits. What it contradicts by its date ends with it."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
+    with app_.db.write():
+        done = [adoption.accept(app_.db, each, app_.time, single=app_.single, batch=batch) for each in waiting]
+    for adopted in done:
+        output.say(receipt(adopted, "accepted"))
+
+
+@app.command()
+def reject(context: typer.Context, handles: Handles = None, every: Every = False, yes: Yes = False) -> None:
+    """Say no to what waits: it is not proposed again."""
+    app_: App = context.obj.app()
+    waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
+    with app_.db.write():
+        done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
+    for fact in done:
+        output.say(f"rejected {short(fact)}")
+
+
+def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes: bool) -> list[Fact]:
+    app_: App = context.obj.app()
+    if every and not yes:
+        raise UsageError("--all decides on everything without a look: say --yes as well, or name handles")
+    if every == bool(handles):
+        raise UsageError("name facts by their handles, as in f12, or say --all --yes")
+    if every:
+        return facts.pending(app_.db, app_.scope.owner)
+    return [found(context, handle)[1] for handle in dict.fromkeys(handles or ())]
+
+
+@app.command()
+def rm(context: typer.Context, handles: list[str]) -> None:
+    """Hide facts; `restore` brings them back, `agent forget` erases."""
+    app_: App = context.obj.app()
+    chosen, batch = [found(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    for fact in chosen:
+        if fact.hidden_at:
+            raise UsageError(f"{fact.handle} is hidden already")
+    with app_.db.write():
+        for fact in chosen:
+            adoption.hide(app_.db, fact, app_.time, batch=batch)
+    for fact in chosen:
+        output.say(f"hidden {short(fact)} (agent facts restore {fact.handle})")
+
+
+@app.command()
+def restore(context: typer.Context, handles: list[str]) -> None:
+    """Bring hidden facts back."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    chosen, batch = [found(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    for fact in chosen:
+        if fact.hidden_at is None:
+            raise UsageError(f"{fact.handle} is not hidden")
+    with app_.db.write():
+        back = [adoption.restore(app_.db, each, app_.time, single=app_.single, batch=batch) for each in chosen]
+    for fact in back:
+        ended = f"; it was true until {day(fact, fact.valid_to)}" if fact.valid_to else ""
+        output.say(f"restored {short(fact)}{ended}")
+
+
+@app.command()
+def history(context: typer.Context, handle: Handle, limit: Limit = 50, as_json: AsJson = False) -> None:
+    """Show what was done to a fact, the latest first."""
+    app_, fact = found(context, handle)
+    versions = facts.history(app_.db, fact)[::-1][:limit]
+    rows = [
+        {
+            "at": each.at, "day": f"{day(fact, each.at)}", "change": each.change + (" (undone)" * each.undone),
+            "actor": each.actor, "was": f"“{each.statement}”, {each.state}" if each.statement else "",
+        }
+        for each in versions
+    ]  # fmt: skip
+    if as_json:
+        plain = ("change", "statement", "state", "actor", "undone", "at")
+        output.put([{name: getattr(each, name) for name in plain} for each in versions])
+        return
+    output.listing(rows, ("day", "change", "actor", "was"), as_json=False)
+    output.say(f"now: {short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    handle: Annotated[str | None, typer.Argument(help="A fact's handle; without it: what was changed last.")] = None,
+) -> None:
+    """Take back what you did last, with all that came with it."""
+    app_: App = context.obj.app()
+    app_.refuse_child()
+    fact = found(context, handle)[1] if handle else None
+    if fact is None and (told := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
+        for line in told:
+            output.say(f"taken back: {line}")
+        return
+    undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # how each ends up
+    for each in undone.values():
+        output.say(f"taken back: {short(each)} {became(each)}")
+
+
+@app.command()
+def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
+    """Find facts by their words and meaning, the best first."""
+    app_: App = context.obj.app()
+    meaning = app_.ready_to_search(app_.db)
+    owner = app_.scope.owner
+    hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, meaning)
+    app_.report_damage(app_.db, hits.damaged)
+    table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
+
+
+@app.command("graph")
+def graph_(
+    context: typer.Context,
+    entity: Annotated[list[str] | None, typer.Argument(help="A name; without it: you.")] = None,
+    depth: Annotated[int, typer.Option("--depth", min=1, max=9, help="Steps from it.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Show who has to do with whom, as a tree."""
+    app_: App = context.obj.app()
+    name = " ".join(entity) if entity else None
+    lines = graph.tree(app_.db, app_.scope.owner, name, depth)
+    if as_json:
+        output.put([{"depth": level, "line": line} for level, line in lines])
+        return
+    for level, line in lines:
+        output.say("  " * level + line)
+    if not lines:
+        output.note(f"nothing is known of {name}" if name else "no fact tells yet who has to do with whom")
+
+
+app.command()(review.review)
+app.command("forget")(forget.command)
+app.command()(fact_edit.edit)
+app.command()(fact_files.export)
+app.command("import")(fact_files.import_)
+app.add_typer(fact_tests.app, name="test")

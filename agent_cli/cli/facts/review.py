@@ -1,0 +1,89 @@
+"""`agent facts review`: look at what waits for your yes, and decide.
+
+Only a person at a terminal decides. Where input or output is none, the queue is printed and nothing else is done,
+whatever is piped in.
+"""
+
+import errno
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.cli.options import AsJson
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.review import review as queue
+from agent_cli.memory.review.proposals import Proposal, Reviewer
+
+
+def review(
+    context: typer.Context,
+    session: Annotated[str, typer.Option("--session", help="Only what was said or learned in this session.")] = "",
+    check: Annotated[bool, typer.Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
+    as_json: AsJson = False,
+    screen_reader: Annotated[
+        bool, typer.Option("--screen-reader", envvar="ACCESSIBLE", help="Sentences and numbers instead of keys.")
+    ] = False,
+) -> None:
+    """Decide on what waits for your yes; without a terminal, print it."""
+    app = context.obj.app()
+    reviewer = Reviewer(app.db, app.scope, app.time, app.single)
+    among = sessions.resolve(app.db, session, app.scope.owner).id if session else None
+    if expired := queue.expired(reviewer):
+        output.note(expired)
+    waiting = queue.waiting(reviewer, among)
+    if check:
+        output.say(str(len(waiting)))
+        raise typer.Exit(1 if waiting else 0)
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        read = (queue.read(reviewer, ticket) for ticket in waiting)
+        _print([proposal for proposal in read if proposal], app, as_json)
+        return
+    app.refuse_child()
+    _decide(app, reviewer, among, screen_reader)
+
+
+def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
+    if as_json:
+        output.put([proposal.described() for proposal in proposals])
+        return
+    from agent_cli.repl.review import review_page  # only what prints needs it
+
+    for number, proposal in enumerate(proposals, 1):
+        for line in review_page.item(proposal, (number, len(proposals)), app.time(), None):
+            output.say(line)
+
+
+def _decide(app: App, reviewer: Reviewer, session: int | None, aloud: bool) -> None:
+    import asyncio
+
+    from agent_cli.repl.keyboard import dumb_terminal
+    from agent_cli.repl.review.review import Review  # prompt-toolkit: 100 ms that only a person's decisions need
+
+    async def decide() -> int:
+        if dumb_terminal.Lines.wanted():  # elsewhere Ctrl-C is a key
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, dumb_terminal.Lines.interrupt)
+        return await Review(reviewer, app.config.editor, aloud=aloud, session=session).run()
+
+    try:
+        decided = asyncio.run(decide())
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise typer.Exit(129) from error
+    finally:
+        _drop_what_nobody_reads()
+    if decided:
+        app.after_turn(app.db)
+
+
+def _drop_what_nobody_reads() -> None:
+    """Where the terminal has gone, what is left for it would turn the exit code into another."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,278 @@
+"""`agent schedule install`: has the machine run what is due, every minute, by what it has for that.
+
+That is a timer of systemd, an agent of launchd or a line for cron, each of them the person's own and none of root.
+All of it is shown before it is written, and `uninstall` takes the same out again.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.values import frozen
+
+Keeper = Literal["systemd", "launchd", "crontab"]
+
+_NAME = "agent-cli-schedules"
+_MARK = "# agent-cli schedules"  # at the end of the line for cron, by which it is found again
+_CARRIED = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # what the program would be told in this shell
+
+
+@frozen
+class Plan:
+    """What is written, and which commands make it count."""
+
+    keeper: Keeper
+    files: Mapping[Path, str]
+    commands: Sequence[Sequence[str]]
+    crontab: str | None = None  # the whole of it afterwards; None: it is not touched
+    hint: str = ""
+
+    def told(self) -> list[str]:
+        lines = []
+        for path, text in self.files.items():
+            lines += [f"{path}:", *(f"  {line}" for line in text.splitlines())]
+        if self.crontab is not None:
+            lines += ["crontab:", *(f"  {line}" for line in self.crontab.splitlines() if line.endswith(_MARK))]
+        return lines + [f"run: {shlex.join(command)}" for command in self.commands]
+
+
+def install(
+    context: typer.Context,
+    by: Annotated[Keeper | None, typer.Option("--by", help="What is to run them; else what the machine has.")] = None,
+    print_: Annotated[bool, typer.Option("--print", help="Print what would be written, and write nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Have the machine run schedules.
+
+    By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
+    """
+    app_: App = context.obj.app()
+    plan = planned(app_, by or keeper(), os.environ, shown=print_)
+    for line in plan.told():
+        output.say(line)
+    if print_:
+        return
+    app_.refuse_child()
+    _ask("install this?", yes)
+    carry_out(plan)
+    output.say(f"installed: schedules run by {plan.keeper} (agent schedule uninstall takes it out)")
+    if plan.hint:
+        output.note(plan.hint)
+
+
+def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Take out what `install` has written."""
+    app_: App = context.obj.app()
+    found = installed(os.environ)
+    if not found:
+        output.note("nothing is installed that runs schedules")
+        return
+    app_.refuse_child()
+    for each in found:
+        output.say(f"{each}: {_where(each, os.environ)}")
+    _ask("take this out?", yes)
+    for each in found:
+        take_out(each, os.environ)
+    output.say("taken out: schedules run only while `agent schedule run` does")
+
+
+def keeper() -> Keeper:
+    """What this machine has to run something by the clock. Raises UsageError where it has nothing."""
+    if sys.platform == "darwin" and shutil.which("launchctl"):
+        return "launchd"
+    if shutil.which("systemctl") and _runs(["systemctl", "--user", "show-environment"]):
+        return "systemd"
+    if shutil.which("crontab"):
+        return "crontab"
+    raise UsageError(
+        "this machine has no systemd of yours, no launchd and no crontab: keep `agent schedule run` running, or have "
+        "something else run `agent schedule run --due`"
+    )
+
+
+def planned(app: App, by: Keeper, environ: Mapping[str, str], *, shown: bool = False) -> Plan:
+    """What is to be written so that this very program runs what is due in this very file. `shown`: and no more."""
+    command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
+    if by == "crontab" and shown:
+        return _crontab(command, _told(app, environ), ())  # other lines are not shown, and cron may be elsewhere
+    return _PLANS[by](command, _told(app, environ), environ)
+
+
+def _told(app: App, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the program heeds here and would not find there."""
+    names = {origin.removeprefix("environment ") for origin in app.loaded.origins.values()}
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if value and (name in _CARRIED or (name in names and name != "AGENT_DB"))
+    }
+
+
+def _systemd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+    variables = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in told.items())
+    words = " ".join(_quoted(word).replace("$", "$$") for word in command)
+    service = (
+        f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{variables}ExecStart={words}\n"
+        "KillMode=process\nNice=10\n"  # what it leaves behind for queued work goes on
+    )
+    timer = (
+        "[Unit]\nDescription=Schedules of agent, every minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=5s\n"
+        "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
+    )
+    folder = _units(environ)
+    return Plan(
+        "systemd",
+        {folder / f"{_NAME}.service": service, folder / f"{_NAME}.timer": timer},
+        [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", f"{_NAME}.timer"]],
+        hint="it runs while you are logged in; `loginctl enable-linger` lets it run when you are not",
+    )
+
+
+def _quoted(word: str) -> str:
+    """A word as systemd reads it; a line's end in a path is refused by it anyway."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _launchd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+    import plistlib
+
+    agent = {
+        "Label": _NAME, "ProgramArguments": list(command), "EnvironmentVariables": dict(told), "StartInterval": 60,
+        "RunAtLoad": True, "ProcessType": "Background", "AbandonProcessGroup": True,
+    }  # fmt: skip
+    file = _agents(environ) / f"{_NAME}.plist"
+    domain = f"gui/{os.getuid()}"
+    commands = [["launchctl", "bootout", f"{domain}/{_NAME}"], ["launchctl", "bootstrap", domain, str(file)]]
+    return Plan("launchd", {file: plistlib.dumps(agent).decode()}, commands)
+
+
+def _into_crontab(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+    return _crontab(command, told, _other_lines())
+
+
+def _crontab(command: Sequence[str], told: Mapping[str, str], others: Sequence[str]) -> Plan:
+    if any("\n" in word for word in (*command, *told.values())):
+        raise UsageError("a path with a line's end in it fits no crontab; keep the file elsewhere, with --db")
+    words = [*(["env", *(f"{name}={value}" for name, value in told.items())] if told else []), *command]
+    line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
+    return Plan("crontab", {}, [], "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}")))
+
+
+_PLANS: Mapping[Keeper, Callable[[Sequence[str], Mapping[str, str], Mapping[str, str]], Plan]] = {
+    "systemd": _systemd, "launchd": _launchd, "crontab": _into_crontab,
+}  # fmt: skip
+
+
+def carry_out(plan: Plan) -> None:
+    """Write it and make it count; the same again changes nothing. Raises AgentError."""
+    for path, text in plan.files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AgentError(f"{path} cannot be written: {error.strerror}") from error
+    if plan.crontab is not None:
+        _write_crontab(plan.crontab)
+    for command in plan.commands:
+        _run(command, may_fail="bootout" in command)
+
+
+def installed(environ: Mapping[str, str]) -> list[Keeper]:
+    """What has been written to run schedules."""
+    keepers: tuple[Keeper, ...] = ("systemd", "launchd")
+    found = [each for each in keepers if _where(each, environ).exists()]
+    with suppress(AgentError):  # no crontab to be read: then none of ours is in it
+        if any(line.endswith(_MARK) for line in _lines()):
+            found.append("crontab")
+    return found
+
+
+def take_out(by: Keeper, environ: Mapping[str, str]) -> None:
+    """Undo what `carry_out` did. Raises AgentError."""
+    match by:
+        case "systemd":
+            _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)
+            for suffix in ("timer", "service"):
+                (_units(environ) / f"{_NAME}.{suffix}").unlink(missing_ok=True)
+            _run(["systemctl", "--user", "daemon-reload"], may_fail=True)
+        case "launchd":
+            _run(["launchctl", "bootout", f"gui/{os.getuid()}/{_NAME}"], may_fail=True)
+            (_agents(environ) / f"{_NAME}.plist").unlink(missing_ok=True)
+        case "crontab":
+            _write_crontab("".join(f"{line}\n" for line in _other_lines()))
+
+
+def _where(by: Keeper, environ: Mapping[str, str]) -> Path:
+    places = {"systemd": _units(environ) / f"{_NAME}.timer", "launchd": _agents(environ) / f"{_NAME}.plist"}
+    return places.get(by, Path("a line of your crontab"))
+
+
+def _units(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+
+
+def _agents(environ: Mapping[str, str]) -> Path:
+    return Path.home() / "Library" / "LaunchAgents"
+
+
+def _lines() -> list[str]:
+    """The person's crontab as it is. Raises AgentError where it cannot be read: it must not be written over."""
+    ran = _called(["crontab", "-l"])
+    if ran.returncode and "no crontab" not in ran.stderr.lower():
+        raise AgentError(f"your crontab cannot be read: {ran.stderr.strip() or 'crontab -l failed'}")
+    return ran.stdout.splitlines() if not ran.returncode else []
+
+
+def _other_lines() -> list[str]:
+    return [line for line in _lines() if not line.endswith(_MARK)]
+
+
+def _write_crontab(text: str) -> None:
+    ran = _called(["crontab", "-"], text)
+    if ran.returncode:
+        raise AgentError(f"your crontab was not changed: {ran.stderr.strip() or 'crontab failed'}")
+
+
+def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
+    ran = _called(command)
+    if ran.returncode and not may_fail:
+        raise AgentError(f"`{shlex.join(command)}` failed: {ran.stderr.strip() or f'it ended with {ran.returncode}'}")
+
+
+def _called(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
+    """Raises AgentError when there is no such command."""
+    try:
+        return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
+
+
+def _runs(command: Sequence[str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=5).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _ask(question: str, yes: bool) -> None:
+    """Go on only with a yes. Raises AgentError."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("nothing was changed: look at it with --print, then say --yes, or run it at a terminal")
+    sys.stdout.write(f"{question} type yes: ")
+    sys.stdout.flush()
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise AgentError("nothing was changed")

@@ -1,0 +1,239 @@
+"""`agent schedule run`: what is due by the clock is run, each time once, whoever else looks for it too.
+
+A run stays due until its answer has landed. So one that is stopped or killed is made up, and a note is written in the
+transaction that says it is done: never twice. A command may get the answer again, where its process was killed between.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from agent_cli import headless, text
+from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
+from agent_cli.app.app import App, background
+from agent_cli.cli.run import Run
+from agent_cli.cli.schedule import schedule_targets as targets
+from agent_cli.errors import AgentError, Cancelled, StoreBusy, TimedOut, UsageError
+from agent_cli.headless import Outcome
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.planner import schedules
+from agent_cli.memory.planner.schedules import Schedule
+from agent_cli.memory.skills import skills
+from agent_cli.messages import Part
+from agent_cli.repl.session import reminders
+from agent_cli.store import ids
+from agent_cli.tools.skills import steps
+
+_PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
+_ELSEWHERE = 5.0  # and while another process runs what is due
+_REST = 20.0  # seconds without a schedule that runs, after which queued jobs go on
+_CARRY_OUT = "Carry out the skill {name} now."
+_STEPS = (
+    "The skill {name}; answer with what it gives and nothing else, and ask nothing, since nobody is there:\n\n{steps}"
+)
+
+
+def run(
+    context: typer.Context,
+    due: Annotated[bool, typer.Option("--due", help="Run what is due, and end.")] = False,
+    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="Run this one at once, and end.")] = None,
+) -> None:
+    """Run schedules as they fall due, until it is stopped.
+
+    Queued jobs run between them.
+    """
+    run: Run = context.obj
+    app_ = run.app()
+    app_.refuse_child()
+    if due and now:
+        raise UsageError("--due and --now exclude each other: run what is due, or one at once")
+    with _stopped_in_order() as stop:
+        if now:
+            _one(app_, run, now, stop)
+        elif due:
+            _end(run, look(app_, run, stop))
+            background(app_)
+        else:
+            _stay(app_, run, stop)
+
+
+def look(app: App, run: Run, stop: Cancel) -> list[bool]:
+    """Run all that is due; for each whether it went well. Raises Cancelled."""
+    owner, went_well = app.scope.owner, []
+    schedules.look(app.db, app.time())
+    schedules.move_to(app.db, owner, schedules.machine_zone(), app.time())
+    if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
+        reminders.come_up(app)
+    while claimed := schedules.claim(app.db, owner, app.time()):
+        error = _carried_out(app, run, claimed, stop)
+        if error:
+            run.note(f"{_short(claimed)} failed: {error}")
+        went_well.append(error is None)
+    return went_well
+
+
+def _one(app: App, run: Run, handle: str, stop: Cancel) -> None:
+    """Raises AgentError when it does not go well."""
+    wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
+    if wanted.hidden_at:
+        raise UsageError(f"{wanted.handle} is hidden; `agent schedule restore {wanted.handle}` brings it back")
+    claimed = schedules.claim(app.db, app.scope.owner, app.time(), wanted.id)
+    if claimed is None:
+        raise UsageError(f"{wanted.handle} is running already, in another process")
+    error = _carried_out(app, run, claimed, stop)
+    background(app)
+    if error:
+        raise error
+
+
+def _end(run: Run, went_well: list[bool]) -> None:
+    """Raises AgentError when one did not go well: a timer shows that its command failed."""
+    failed = went_well.count(False)
+    if failed:
+        raise AgentError(f"{failed} of {len(went_well)} did not go well; `agent schedule list` says why")
+    if not went_well:
+        run.note("nothing is due")
+
+
+def _stay(app: App, run: Run, stop: Cancel) -> None:
+    """Look again and again until it is stopped."""
+    run.note("running schedules as they fall due; Ctrl-C ends it")
+    jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), _REST)
+    try:
+        while True:
+            due = schedules.next_due(app.db, app.scope.owner)
+            waits = due is not None and due <= app.time()
+            if waits:
+                jobs.touch(busy=True)
+            try:
+                look(app, run, stop)
+            except StoreBusy as error:  # what was due still is
+                run.note(str(error))
+            if waits:
+                jobs.touch(busy=False)
+            due = schedules.next_due(app.db, app.scope.owner)
+            ahead = (due - app.time()).total_seconds() if due else _PAUSE
+            stop.wait(min(_PAUSE, ahead) if ahead > 0 else _ELSEWHERE)
+    finally:
+        jobs.end(5.0)
+
+
+def _carried_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentError | None:
+    """Run one that was claimed, tell how it went, and keep that; what went wrong, if anything. Raises Cancelled."""
+    own = replace(app, scope=replace(app.scope, place=schedule.place), learns=False)
+    said, error, where = Outcome(0), None, ""
+    try:
+        try:
+            said = _said(own, schedule, stop)
+            if said.error:
+                raise said.error
+            where = "" if schedule.target == "note" else _sent(own, schedule, said.answer, stop)
+        except Cancelled:
+            raise
+        except AgentError as failed:
+            error = failed
+        with app.db.write():
+            problem = str(error) if error else _problem(said)
+            schedules.finish(app.db, schedule, app.time, session=said.session or None, error=problem)
+            where = where or ("" if error else targets.keep(own, schedule, said.answer, said.session))
+    except schedules.Lost:
+        run.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
+        return None
+    except BaseException:  # stopped: it stays due
+        schedules.put_back(app.db, schedule, app.time)
+        run.note(f"{_short(schedule)} was stopped; it is made up at the next run")
+        raise
+    if not error:
+        run.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
+    return error
+
+
+def _short(schedule: Schedule) -> str:
+    return f"{schedule.handle} {text.one_line(schedule.name, 40)}"
+
+
+def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
+    """Its turn, within the time that a run may take. Raises AgentError."""
+    words, extra = _words(app, schedule)
+    if schedule.model:
+        app.use_model(schedule.model)
+    cancel, late = Cancel(), threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        cancel()
+
+    timer = threading.Timer(LONGEST, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        with stop.stopping(cancel):
+            title = f"scheduled: {schedule.name}"
+            return headless.run(app, [Part(words, "schedule")], "schedule", cancel, title=title, extra=extra)
+    except Cancelled:
+        if late.is_set():
+            raise TimedOut(f"no whole answer within {LONGEST // 60} minutes; what arrived is kept") from None
+        raise
+    finally:
+        timer.cancel()
+
+
+def _words(app: App, schedule: Schedule) -> tuple[str, str]:
+    """What the model is asked, and further instructions. Raises UsageError when the skill is there no more.
+
+    The steps of a skill are instructions and no words of the log: they would be found there again for every day.
+    """
+    if not schedule.skill:
+        return schedule.prompt, ""
+    try:
+        skill = skills.named(app.db, app.scope.owner, schedule.skill)
+    except UsageError:
+        skill = None
+    if skill is None or not skill.current:
+        raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
+    return _CARRY_OUT.format(name=skill.name), _STEPS.format(name=skill.name, steps=steps(skill))
+
+
+def _sent(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
+    """Raises AgentError, and Lost when another process has run it meanwhile."""
+    if not schedules.held(app.db, schedule):
+        raise schedules.Lost
+    return targets.send(schedule, answer, app.time(), stop)
+
+
+def _problem(said: Outcome) -> str:
+    """What the person should know of a run that gave an answer; empty when it went as it should."""
+    told = []
+    if said.model == "offline" and said.notices:
+        told.append(said.notices[0])
+    if said.refused:
+        allow = "; ".join(f"agent config set rules.{name} allow" for name in said.refused)
+        told.append(f"refused, as nobody can be asked: {', '.join(said.refused)} (to allow it: {allow})")
+    if said.stopped_by:
+        told.append(f"the turn was ended: {said.stopped_by}")
+    return "; ".join(told)
+
+
+@contextmanager
+def _stopped_in_order() -> Iterator[Cancel]:
+    """Ctrl-C, a hang-up and `kill` end what runs, so that it is put back; a second Ctrl-C does not wait."""
+    stop, by = Cancel(), list[int]()
+
+    def end(number: int, _: object) -> None:
+        by.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Thread(target=stop).start()  # what the handler interrupts may hold the locks that this needs
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    try:
+        yield stop
+    except Cancelled:
+        if by and by[0] != signal.SIGINT:
+            raise SystemExit(128 + by[0]) from None
+        raise

@@ -1,0 +1,122 @@
+"""Where the answer of a schedule goes: a note, a file, or a command's standard input.
+
+A command is a list of words and is run without a shell, so that nothing in an answer or a name is ever taken for one.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.planner import notes
+from agent_cli.memory.planner.schedules import Schedule, Target
+from agent_cli.text import one_line
+
+SECONDS = 120.0  # that a command may take
+_TOLD = 2000  # bytes of what a command complains of
+
+
+def chosen(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:
+    """The target that was asked for, and its place as it is kept. Raises UsageError."""
+    if bool(file) + bool(command) + to_note > 1:
+        raise UsageError("say one of --to-note, --to-file and --to-command")
+    if file:
+        return "file", _pattern(file)
+    return ("command", _command(command)) if command else ("note", "")
+
+
+def _pattern(told: str) -> str:
+    """A path, absolute or from home, in which dates may stand as in %Y-%m-%d."""
+    if told.startswith("~") or os.path.isabs(told):
+        pattern = told
+    else:
+        pattern = os.path.join(os.getcwd().replace("%", "%%"), told)
+    if "\0" in pattern or pattern.endswith("/") or os.path.isdir(path(pattern, datetime(2026, 1, 1))):
+        raise UsageError(f"{told!r} is no file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
+    return pattern
+
+
+def _command(words: Sequence[str]) -> str:
+    """Its words as JSON, the first one with the whole path: a timer knows fewer folders than a shell."""
+    found = shutil.which(os.path.expanduser(words[0]))
+    if found is None:
+        raise UsageError(f"there is no command {words[0]!r}: name one that your shell finds, or its whole path")
+    return json.dumps([os.path.abspath(found), *words[1:]], ensure_ascii=False)
+
+
+def path(pattern: str, now: datetime) -> Path:
+    """The file that a pattern names on that day; of a link, where it leads."""
+    return Path(os.path.realpath(os.path.expanduser(now.strftime(pattern))))
+
+
+def keep(app: App, schedule: Schedule, answer: str, session: int) -> str:
+    """Write the answer as a note; its handle. Runs in the caller's transaction."""
+    title = f"{schedule.name}, {app.time():%Y-%m-%d}"
+    note = notes.add(app.db, app.scope, answer, app.time, title=title, origin="schedule", session=session)
+    return note.handle
+
+
+def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
+    """Write the answer to the file or give it to the command; where it went. Raises AgentError."""
+    if schedule.target == "file":
+        return write(path(schedule.target_path, now), answer)
+    return give(schedule.command, answer, stop)
+
+
+def write(file: Path, answer: str) -> str:
+    """Replace a file by the answer, all of it or nothing. Raises AgentError."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.touch(0o600)
+        part.write_text(f"{answer}\n", encoding="utf-8")
+        os.replace(part, file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise AgentError(f"{file} cannot be written: {error.strerror}") from error
+    return str(file)
+
+
+def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SECONDS) -> str:
+    """Run a command with the answer on its standard input. Raises AgentError, and Cancelled with the command ended."""
+    import subprocess
+    import tempfile  # what it complains of may be gigabytes, and only their beginning is read
+
+    name = os.path.basename(command[0])
+    with tempfile.TemporaryFile() as complaint:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaint, start_new_session=True
+            )
+        except OSError as error:
+            raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
+        try:
+            with stop.stopping(lambda: _end(process.pid)):
+                process.communicate(f"{answer}\n".encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise AgentError(f"{name} took longer than {seconds:g} seconds, and was ended") from None
+        finally:
+            if process.poll() is None:
+                _end(process.pid)
+                process.wait()
+        if process.returncode:
+            stop.check()
+            complaint.seek(0)
+            said = one_line(complaint.read(_TOLD).decode("utf-8", "replace"), 500) or "it said nothing of why"
+            raise AgentError(f"{name} ended with {process.returncode}: {said}")
+    return name
+
+
+def _end(pid: int) -> None:
+    """End a process with all that it started: it leads a group of its own."""
+    import signal
+
+    with suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)

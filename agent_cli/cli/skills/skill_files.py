@@ -1,0 +1,107 @@
+"""`agent skills export` and `import`: SKILL.md files from and for other programs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.cli.skills.skill_format import found, note_unseen, short
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.skills import skill_file, skill_folders, skills
+from agent_cli.memory.skills.skills import PENDING, Skill
+from agent_cli.store import ids
+from agent_cli.text import counted, one_line
+
+_NAMED = 3  # files beside a skill that are named
+_PATH = 300  # characters of a path that are shown
+
+
+def export(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over other files.")] = False,
+) -> None:
+    """Print a skill as its SKILL.md, or write several to a folder."""
+    app_: App = context.obj.app()
+    chosen = list(dict.fromkeys(found(app_, name) for name in names or ()))
+    if to is None:
+        if len(chosen) != 1:
+            raise UsageError("name the one skill to print, or say with --to where to write them all")
+        _print(chosen[0].text)
+        return
+    chosen = chosen if names else skills.listing(app_.db, app_.scope.owner)
+    if not chosen:
+        output.note("there are no skills yet; `agent skills add NAME` writes one")
+    if len({each.name for each in chosen}) < len(chosen):
+        raise UsageError("two of these have one name, and so one file: export them one by one")
+    for written in skill_folders.write(to, chosen, force=force):
+        output.say(f"{'wrote' if written.new else 'the same already:'} {written.path}")
+
+
+def _print(text: str) -> None:
+    """Byte by byte into a pipe or a file; to a terminal without what could drive it."""
+    if sys.stdout.isatty():
+        output.say(text.rstrip("\r\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+def import_(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="A SKILL.md, a folder with one, or a folder of such folders."),
+    ],
+    accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="You have read them.")] = False,
+) -> None:
+    """Read SKILL.md files, into the queue unless accepted."""
+    if accept and not yes:
+        raise UsageError("--accept takes every file as right without a look: say --yes as well, or leave it to review")
+    app_: App = context.obj.app()
+    if accept:
+        app_.refuse_child()
+    files = list(dict.fromkeys(file for path in paths for file in skill_folders.files(path)))
+    batch = ids.new(app_.time())
+    new = broken = 0
+    for file in files:
+        try:
+            new += _take_in(app_, file, accept, batch)
+        except UsageError as error:
+            broken += 1
+            output.note(f"{one_line(str(file), _PATH)} was skipped: {error}")
+    waits = "" if accept or not new else " (agent skills review)"
+    output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
+    if broken:
+        told = counted(broken, "broken file was", "broken files were")
+        raise AgentError(f"{told} skipped; the others are imported")
+
+
+def _accepted(skill: Skill) -> str:
+    return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
+
+
+def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
+    """Whether it was new. Raises UsageError when it is no skill."""
+    text = skill_folders.text(file)
+    skill = skill_folders.take_in(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
+    if skill is None:
+        name = skill_file.read(text).name
+        told = f"{name} is known, waits already, or was rejected, hidden or forgotten"
+        output.note(f"nothing new in {one_line(str(file), _PATH)}: {told}")
+        return False
+    target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
+    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _accepted(skill)}")
+    note_unseen(skill.name, text)
+    left = skill_folders.beside(file)
+    if left:
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        names = ", ".join(one_line(each) for each in left[:_NAMED])
+        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
+    return True

@@ -1,0 +1,77 @@
+"""How a skill is found, named and listed on the command line."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from agent_cli import clock, text
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.errors import UsageError
+from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills.skills import ACCEPTED, Skill
+from agent_cli.store import ids
+from agent_cli.tools.skills import MOST
+
+
+def found(app_: App, told: str, *, hidden: bool = False) -> Skill:
+    """By name or handle; by name what is accepted comes first, or what is hidden, and last what waits.
+
+    Raises UsageError when there is none.
+    """
+    owner = app_.scope.owner
+    try:
+        return skills.named(app_.db, owner, told, hidden=hidden)
+    except UsageError:
+        rest = skills.listing(app_.db, owner, hidden=not hidden)
+        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == told.strip()]
+        if not others:
+            raise
+        return others[-1]
+
+
+def short(skill: Skill) -> str:
+    return f"{skill.handle} “{skill.name}”"
+
+
+def day(skill: Skill, moment: str | None) -> str:
+    """A moment of a skill as the day it was there."""
+    return f"{clock.local(moment, skill.utc_offset):%Y-%m-%d}" if moment else ""
+
+
+def table(rows: Sequence[Skill], as_json: bool) -> None:
+    """Skills as lines, or as one array of objects."""
+    if as_json:
+        output.put([each.described() for each in rows])
+        return
+    lines = [
+        {"id": each.handle, "mark": _mark(each), "name": each.name, "what": text.one_line(each.description, 160)}
+        for each in rows
+    ]
+    marked = ["mark"] if any(line["mark"] for line in lines) else []
+    output.listing(lines, ["id", *marked, "name", "what"], as_json=False)
+
+
+def difference(before: str, after: str) -> Iterator[str]:
+    """What changed, as lines with + and - and a little of what stands around them."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")
+    return (line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def note_unseen(name: str, words: str) -> None:
+    """Say what of a skill the model will not be given."""
+    told = skill_file.read(words)
+    if told.unseen:
+        many = "a character" if told.unseen == 1 else f"{told.unseen} characters"
+        output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
+    if len(told.body) > MOST:
+        output.note(f"{name} is long: the model is given the first {MOST} characters of its steps")
+
+
+def _lines(words: str) -> list[str]:
+    return text.visible(words).splitlines()
+
+
+def _mark(skill: Skill) -> str:
+    if skill.state == ACCEPTED:
+        return ""
+    return f"{skill.state}, changes {ids.handle('skill', skill.target_id)}" if skill.target_id else skill.state

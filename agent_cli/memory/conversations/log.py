@@ -1,0 +1,357 @@
+"""The log: every message, reply, tool call and tool result, on disk before it is sent or shown.
+
+A reply is opened with its first words, grows, and is closed when it is whole; one found open was cut by a crash. The
+log keeps what came, as it came: cleaning is for the way out.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Origin, Part, Role, ToolCall, ToolResult
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_CUT = (None, "interrupted", "failed")  # how a reply ends that an error or a crash broke off
+
+
+@frozen
+class Usage:
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    duration_ms: int = 0
+
+
+@frozen
+class Entry:
+    """A logged message."""
+
+    id: int
+    at: str
+    utc_offset: int
+    message: Message
+    finish: str | None
+    failed: bool
+    author: str
+    parts: tuple[Part, ...]
+    usage: Usage
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("message", self.id)
+
+
+def say(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
+    """Log what the person said, part by part (see messages.joined), and return its number."""
+    text = "".join(part.text for part in parts)
+    return _insert(db, session, scope, now, role="user", text=text, parts=_spans(parts), finish="stop")
+
+
+def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
+    """Begin a reply that will grow."""
+    return _insert(db, session, scope, now, role="assistant", text="", model=model)
+
+
+def grow(db: Database, id: int, text: str, thinking: str) -> None:
+    """Write down all that has arrived of a reply."""
+    with db.write():
+        db.execute("update message set text = ?, thinking = ? where id = ?", (text, thinking, id))
+
+
+def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usage, now: datetime) -> None:
+    """Finish a reply with its calls. `finish`: stop, length, cancelled, interrupted, failed or refused."""
+    spans = _spans([Part(message.text, "model")] if message.text else [])
+    with db.write():
+        db.execute(
+            """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
+                      tokens_out = ?, cost = ?, duration_ms = ? where id = ?""",
+            (message.text, spans, message.thinking, finish, *astuple(usage), id),
+        )
+        _insert_calls(db, id, message.calls, now)
+
+
+def answer(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
+    """Log the result of a call, whole."""
+    return _insert(
+        db, session, scope, now, role="tool", text=result.text, parts=_spans([Part(result.text, "tool", call.name)]),
+        answers=call.id, tool=call.name, failed=int(result.failed), finish="stop",
+    )  # fmt: skip
+
+
+def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
+    """Log a message that was said elsewhere. Runs in the caller's transaction."""
+    message, usage = entry.message, entry.usage
+    id = _write(
+        db, session, scope, at, role=message.role, author=entry.author, text=message.text, parts=_spans(entry.parts),
+        thinking=message.thinking, answers=message.answers, tool=message.tool, failed=int(entry.failed),
+        finish=entry.finish, model=usage.model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out,
+        external_id=external_id,
+    )  # fmt: skip
+    _insert_calls(db, id, message.calls, at)
+
+
+def outer_ids(db: Database, session: int) -> dict[int, str]:
+    """The ids of a session's messages as other programs know them, by number."""
+    return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
+
+
+def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
+    """Mark replies a crash cut as interrupted and answer calls left open; returns how many of both.
+
+    Only for a session that no other process has open.
+    """
+    with db.write():
+        cut = db.execute(
+            "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
+        )
+        open_calls = db.rows(
+            """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
+               where m.session_id = ?1 and not exists (
+                     select 1 from message a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
+                     and a.id > m.id) order by c.id""",
+            (session,),
+        )
+        for id, name in open_calls:
+            answer(db, session, scope, ToolCall(id, name, {}), ToolResult("interrupted", failed=True), now)
+    return cut + len(open_calls)
+
+
+def history(
+    db: Database, session: int, last: int | None = None, after: int = 0, before: int | None = None
+) -> list[Entry]:  # fmt: skip
+    """The messages of a session in order, or its last ones, or those between two; what was taken back apart."""
+    rows = db.rows(
+        """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
+                  model, tokens_in, tokens_out, cost, duration_ms
+           from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?""",
+        (session, after, before, -1 if last is None else last),
+    )
+    rows.reverse()
+    calls = _calls(db, session, rows[0][0] if rows else 0)
+    return [_entry(row, calls.get(row[0], ())) for row in rows]
+
+
+def nth(db: Database, session: int, role: Role, n: int) -> Entry | None:
+    """The last message with words of the person or the assistant in a session, or the n-th last."""
+    id = db.value(
+        """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
+           order by id desc limit 1 offset ?""",
+        (session, role, n - 1),
+    )
+    return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
+
+
+def around(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
+    """A message of a person or assistant with so many before and after it in its session. Raises UsageError."""
+    session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
+    if session is None:
+        raise UsageError(f"there is no message m{id}")
+    said = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
+    at = next((n for n, entry in enumerate(said) if entry.id >= id), len(said))
+    return said[max(0, at - before) : at + after + 1]
+
+
+def is_said(entry: Entry) -> bool:
+    """Whether a person or a model said it: no tool, and not the offline model, which only quotes."""
+    return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
+
+
+def began(db: Database, session: int) -> bool:
+    """Whether anything is said in it."""
+    return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))
+
+
+def count(db: Database, session: int) -> int:
+    return int(db.value("select count(*) from said where session_id = ?", (session,)))
+
+
+def latest(db: Database, session: int) -> int:
+    """The number of its last message, taken back or not; 0 when it has none."""
+    return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
+
+
+def said(db: Database, session: int, since: int = 0) -> int:
+    """How many messages with words a person and a model have in it, from a message on."""
+    return int(
+        db.value(
+            """select count(*) from said
+               where session_id = ? and id >= ? and role in ('user', 'assistant') and text <> ''""",
+            (session, since),
+        )
+    )
+
+
+def take_back(db: Database, session: int, since: int, now: datetime, by: int | None = None) -> list[int]:
+    """Have this message and all after it in its session count no more: they stay, and nothing that was said has them.
+
+    `by`: the message that was said in their place. Runs in the caller's transaction; what was made from them is the
+    business of undoing.py. Returns their numbers.
+    """
+    which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
+    rows = db.rows(f"select id from said where {which} order by id", (session, since, by))
+    db.execute(
+        f"update message set undone_at = ?4, undone_by = ?3 where {which} and undone_at is null",
+        (session, since, by, clock.utc(now)),
+    )
+    return [id for (id,) in rows]
+
+
+def replaced_in_vain(db: Database, session: int) -> int | None:
+    """The number of what the person said last, when it took the place of something and has no answer that counts.
+
+    An answer that an error cut does not; one that the person stopped does. That of memory alone does not count in place
+    of a model's.
+    """
+    last = db.row(
+        "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
+    )
+    answered = last and last[0] == "assistant" and last[1] and last[2] not in _CUT
+    if last is None or (answered and last[3] != "offline"):
+        return None
+    asked = db.value("select max(id) from said where session_id = ? and role = 'user'", (session,))
+    replaced = db.rows("select role, model from message where session_id = ? and undone_by = ?", (session, asked))
+    by_model = any(role == "assistant" and model != "offline" for role, model in replaced)
+    return asked if replaced and (by_model or not answered) else None
+
+
+def give_back(db: Database, session: int, by: int) -> list[int]:
+    """Have count again what this message took the place of; returns their numbers. Runs in the caller's transaction."""
+    rows = db.rows("select id from message where session_id = ? and undone_by = ? order by id", (session, by))
+    db.execute(
+        "update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?", (session, by)
+    )
+    return [id for (id,) in rows]
+
+
+def last_model(db: Database, owner: str) -> str:
+    """The model that answered last, or an empty string."""
+    last = db.value(
+        """select model from message where owner = ? and model not in ('', 'offline', 'scripted')
+           order by id desc limit 1""",
+        (owner,),
+    )
+    return str(last or "")
+
+
+def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:
+    """Replace what calls of these tools and their results said in a session. Runs in the caller's transaction."""
+    for tool in tools:
+        db.execute(
+            """update tool_call set arguments = '{}'
+               where name = ? and message_id in (select id from message where session_id = ?)""",
+            (tool, session),
+        )
+        db.execute(
+            "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
+            (with_, _spans([Part(with_, "tool", tool)]), session, tool),
+        )
+
+
+def exchanges(db: Database, found: Iterable[int]) -> list[int]:
+    """These messages with all that belongs to them: from a message of the person up to the next one."""
+    rows = db.rows(
+        """with named as (
+              select m.session_id session,
+                     coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
+                               and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
+              from json_each(?) c join message m on m.id = c.value)
+           select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
+           where m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
+                                  and id > n.first), m.id + 1) order by m.id""",
+        (json.dumps(list(found)),),
+    )
+    return [id for (id,) in rows]
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete messages with their calls. Whoever refers to them is erased before. Runs in the caller's transaction."""
+    listed = (json.dumps(list(found)),)
+    db.execute("delete from tool_call where message_id in (select value from json_each(?))", listed)
+    db.execute("delete from message where id in (select value from json_each(?))", listed)
+
+
+def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
+    """Take out what tools and the offline model found, what replies thought, and what calls say.
+
+    Runs in the caller's transaction.
+    """
+    for found, origin in (("role = 'tool'", "tool"), ("model = 'offline'", "model")):
+        db.execute(
+            f"""update message set thinking = '', text = ?2, parts = ?3
+                where {found} and id in (select value from json_each(?1))""",
+            (json.dumps(list(messages)), with_, _spans([Part(with_, _origin(origin))])),
+        )
+    db.execute(
+        "update message set thinking = '' where id in (select value from json_each(?))", (json.dumps(list(messages)),)
+    )
+    db.execute(
+        "update tool_call set arguments = '{}' where id in (select value from json_each(?))", (json.dumps(list(calls)),)
+    )
+
+
+def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
+    with db.write():
+        sessions.touch(db, session, now)
+        return _write(db, session, scope, now, **values)
+
+
+def _write(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
+    began = db.value("select place from session where id = ?", (session,))
+    values |= {
+        "uid": ids.new(now), "session_id": session, "owner": scope.owner,
+        "place": "" if scope.place == began else scope.place,
+        "at": clock.utc(now), "utc_offset": clock.offset(now),
+    }  # fmt: skip
+    return db.insert(f"insert into message ({', '.join(values)}) values (:{', :'.join(values)})", values)
+
+
+def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:
+    for call in calls:
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        db.execute(
+            "insert into tool_call (uid, message_id, call_id, name, arguments) values (?, ?, ?, ?, ?)",
+            (ids.new(now), message, call.id, call.name, arguments),
+        )
+
+
+def _spans(parts: Sequence[Part]) -> str:
+    spans = [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts]
+    return json.dumps(spans, ensure_ascii=False)
+
+
+def _parts(text: str, spans: str) -> tuple[Part, ...]:
+    parts, start = [], 0
+    for origin, length, *name in json.loads(spans):
+        parts.append(Part(text[start : start + length], _origin(origin), *name))
+        start += length
+    return tuple(parts)
+
+
+def _origin(stored: str) -> Origin:
+    return stored  # type: ignore[return-value]
+
+
+def _calls(db: Database, session: int, first: int) -> dict[int, tuple[ToolCall, ...]]:
+    found: dict[int, tuple[ToolCall, ...]] = {}
+    for message, id, name, arguments in db.rows(
+        """select c.message_id, c.call_id, c.name, c.arguments from tool_call c join message m on m.id = c.message_id
+           where m.session_id = ? and m.id >= ? order by c.id""",
+        (session, first),
+    ):
+        found[message] = (*found.get(message, ()), ToolCall(id, name, json.loads(arguments)))
+    return found
+
+
+def _entry(row: tuple[Any, ...], calls: tuple[ToolCall, ...]) -> Entry:
+    id, at, offset, role, text, thinking, answers, tool, finish, failed, author, spans, *usage = row
+    message = Message(role, text, calls, answers, tool, thinking)
+    return Entry(id, at, offset, message, finish, bool(failed), author, _parts(text, spans), Usage(*usage))

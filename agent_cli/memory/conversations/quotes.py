@@ -1,0 +1,54 @@
+"""Where words stand in what a person said, and how far they can be trusted: only what was typed is the person's own."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.memory.conversations.log import Entry
+from agent_cli.messages import Origin, Part
+from agent_cli.values import frozen
+
+_TRUSTED: tuple[Origin, ...] = (
+    "typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model",
+)  # fmt: skip
+_LEAST = 4  # characters of a quote that proves something
+_LONGEST = 600
+
+
+@frozen
+class Quote:
+    message: int
+    text: str  # as it stands there
+    trust: Origin  # the least trusted of the parts it stands in
+    at: datetime  # when it was said
+
+
+def lowest(origins: Iterable[Origin]) -> Origin:
+    """The origin least trusted of these; of none, that of a model."""
+    return max(origins, key=_TRUSTED.index, default="model")
+
+
+def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
+    """The origin least trusted of the parts that hold these characters of their text."""
+    touched: list[Origin] = []
+    at = 0
+    for part in parts:
+        if part.text[max(0, start - at) : max(0, end - at)].strip():
+            touched.append(part.origin)
+        at += len(part.text)
+    return lowest(touched)
+
+
+def find(entries: Iterable[Entry], told: str) -> Quote | None:
+    """The first message of a person in which the words stand to the letter, but for blanks; None when in none."""
+    words = told.strip().strip('"“”„«»').split()
+    if not _LEAST <= len("".join(words)) <= _LONGEST:
+        return None
+    pattern = re.compile(r"\s+".join(map(re.escape, words)))
+    for entry in entries:
+        match = pattern.search(entry.message.text) if entry.message.role == "user" else None
+        if match:
+            origin = trust(entry.parts, match.start(), match.end())
+            return Quote(entry.id, match[0], origin, clock.local(entry.at, entry.utc_offset))
+    return None

@@ -1,0 +1,159 @@
+"""The rolling summary: what the model is told of the part of a session that no longer fits its window.
+
+It is made from the transcript each time, never from an older summary: at once from the sentences that say most, and
+again by the cheap model when its job has run. Numbers, paths and the like are lifted word for word beside it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from agent_cli import clock, text
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import digest, log
+from agent_cli.memory.language import details
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+from agent_cli.text import Pattern
+from agent_cli.values import frozen
+
+JOB = "fold"
+WORDS = 150
+_SENTENCE = 40  # words of one sentence
+_NEWS = 0.4  # the share of its words that must be new
+_DETAILS = 400  # characters
+_LONGEST = 1_500  # characters: not every script parts its words
+_EXTRACTED = 40_000  # characters of a transcript
+
+_QUESTION = """Below is the earlier part of a conversation that goes on. Its words are no longer shown to the assistant.
+Write down, in at most 120 words and in the language of the conversation, what the assistant must still know: durable
+facts about the person, preferences, decisions, names, numbers, what is left open. State only what is said. No heading,
+no list, no introduction.
+
+<conversation>
+{transcript}
+</conversation>"""
+
+_DURABLE = Pattern(
+    r"\b(?:I|my|we|our|ich|mein\w*|wir|unser\w*|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday"
+    r"|allerg\w+|live|work|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite)\b",
+    re.IGNORECASE,
+)
+
+
+@frozen
+class Rolling:
+    up_to: int  # the last message that was folded away
+    text: str
+    details: str
+    method: str
+
+
+def of(db: Database, session: int) -> Rolling | None:
+    row = db.row("select up_to, text, details, method from rolling where session_id = ?", (session,))
+    return Rolling(*row) if row else None
+
+
+def fold(db: Database, session: int, up_to: int, now: datetime) -> Rolling:
+    """Fold the messages up to this one away: extract what they say at once, and queue the model's own words."""
+    rounds, made = tombstones.rounds(db), _extracted(db, session, up_to)
+    with db.write():
+        if tombstones.rounds(db) != rounds:  # what was forgotten meanwhile must not be written down once more
+            made = _extracted(db, session, up_to)
+        _keep(db, session, made, now)
+        jobs.add(db, JOB, ids.handle("session", session), now)
+    return made
+
+
+def ask(db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]) -> Rolling | None:
+    """The model's version of what is folded now; None when nothing is."""
+    now = of(db, session)
+    if now is None:
+        return None
+    transcript = digest.inside(digest.lines(_folded(db, session, now.up_to), characters), "conversation")
+    words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
+    return Rolling(now.up_to, _cut(words), now.details, "model") if words else None
+
+
+def keep(db: Database, session: int, made: Rolling, now: datetime) -> bool:
+    """Take the model's version; False when more has been folded away since. Runs in the caller's transaction."""
+    present = of(db, session)
+    if present and present.up_to == made.up_to:
+        _keep(db, session, made, now)
+    return not present or present.up_to == made.up_to
+
+
+def erase(db: Database, sessions: Sequence[int]) -> None:
+    """Drop those of some sessions, until a window is folded again. Runs in the caller's transaction."""
+    db.execute(
+        "delete from rolling where session_id in (select value from json_each(?))", (json.dumps(list(sessions)),)
+    )
+
+
+def extract(entries: Sequence[log.Entry]) -> str:
+    """The sentences that say most, in their order, in at most 150 words: first what the person says of themself.
+
+    What has little that is not said by those before it is left out.
+    """
+    ranked = sorted(
+        digest.sentences(digest.lines(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
+    )
+    kept: list[digest.Sentence] = []
+    known: set[str] = set()
+    room = WORDS
+    for each in ranked:
+        words = _short(each.words)
+        size = len(words.split()) + 1
+        said = set(text.words(words))
+        if each.weight and size <= room and len(said - known) >= _NEWS * len(said):
+            room -= size
+            known |= said
+            kept.append(replace(each, words=words))
+    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(kept, key=lambda each: each.place))
+
+
+def _durable(sentence: digest.Sentence) -> bool:
+    """Whether it tells something that will be true tomorrow, as far as its words show."""
+    return bool(
+        sentence.speaker != "assistant" and not sentence.words.endswith("?") and _DURABLE.search(sentence.words)
+    )
+
+
+def _extracted(db: Database, session: int, up_to: int) -> Rolling:
+    entries = _folded(db, session, up_to)
+    return Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
+
+
+def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
+    return [entry for entry in log.history(db, session) if entry.id <= up_to and log.is_said(entry)]
+
+
+def _short(sentence: str) -> str:
+    words = sentence.split()
+    return sentence if len(words) <= _SENTENCE else f"{' '.join(words[:_SENTENCE])} …"
+
+
+def _words(entry: log.Entry) -> str:
+    return entry.message.text
+
+
+def _keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
+    db.execute(
+        """insert into rolling (session_id, up_to, text, details, method, at) values (?, ?, ?, ?, ?, ?)
+           on conflict (session_id) do update set up_to = excluded.up_to, text = excluded.text,
+              details = excluded.details, method = excluded.method, at = excluded.at""",
+        (session, made.up_to, made.text, made.details, made.method, clock.utc(now)),
+    )
+
+
+def _cut(words: str) -> str:
+    """At most 150 words, whole sentences where there are any."""
+    kept, room = [], WORDS
+    for sentence in text.sentences(words):
+        room -= len(sentence.split())
+        if room < 0:
+            break
+        kept.append(sentence)
+    return text.one_line(" ".join(kept) or " ".join(words.split()[:WORDS]), _LONGEST)

@@ -1,0 +1,298 @@
+"""When something is to be done, in words: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00".
+
+The words for time are found wherever they stand in a sentence (time_words.py), so that "call the dentist tomorrow at 9"
+is to call the dentist; dateparser, which takes "may" and "sun" in a plain sentence for dates, reads what was found.
+All is reckoned in the zone, by its clocks. Nothing lies in the past: a weekday is the coming one, "3pm" today's or else
+tomorrow's, and what cannot be moved ahead is refused. A day without a time means nine o'clock. What was understood is
+always said in full, so that nobody need know these rules.
+"""
+
+import os
+import re
+import warnings
+from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from agent_cli import text
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import recurrence, zones
+from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, Found, search
+from agent_cli.values import frozen
+
+_LONGEST = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
+MORNING = time(9)  # of a day without a time
+_LATE = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
+_VAGUE = text.Pattern(
+    r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
+    r"|irgendwann|später|bald|demnächst|nie)?[.!]?", re.IGNORECASE,
+)  # fmt: skip
+_FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
+_BEGINS = text.Pattern(
+    r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
+    r"|(?:me\s+)?to\s+", re.IGNORECASE,
+)  # fmt: skip
+_FORMATS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
+    "DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False, "TIMEZONE": "UTC",
+}  # fmt: skip
+
+
+@frozen
+class Occasion:
+    """The first moment, in its zone; of what repeats the rule, and its first time by the clocks of the zone."""
+
+    due: datetime
+    told: str  # the words for it
+    zone: str
+    repeats: str = ""
+    starts: str = ""
+
+
+def find(sentence: str, now: datetime, zone: str) -> tuple[str, Occasion | None]:
+    """What is to be done, and when: None where no time is told. Raises UsageError for a past or impossible one."""
+    found = search(sentence)
+    left, at = "", 0
+    for each in found.all:
+        left, at = f"{left}{sentence[at : each.start()]} ", each.end()
+    words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
+    if match := _BEGINS.match(words):
+        words = words[match.end() :] or words
+    return words, _reckoned(found, now, zone) if found.all else None
+
+
+def read(words: str, now: datetime, zone: str) -> Occasion | None:
+    """A time alone; None where none is meant, as by "sometime". Raises UsageError for what is no time, or past."""
+    words = " ".join(words.split())
+    if len(words) > _LONGEST:
+        raise UsageError(f"that is too long for a time: say it in at most {_LONGEST} characters")
+    if _VAGUE.fullmatch(words):
+        return None
+    for told in (words, f"in {words}", f"on {words}", f"at {words}"):
+        found = search(told)
+        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(told))
+        if found.all and _FILLER.fullmatch(rest):
+            occasion = _reckoned(found, now, zone)
+            return Occasion(occasion.due, words, zone, occasion.repeats, occasion.starts)
+    rules = zones.of(zone, now)
+    today = zones.wall(now, rules)
+    if (wall := _parsed(words, today)) is None:
+        raise UsageError(
+            f"{text.one_line(words, 60)!r} is no time that is understood: write it like “friday 3pm”, “in two hours”, "
+            "“24.12. 18:00” or “every monday 9:00”"
+        )
+    wall = datetime.combine(wall, MORNING) if wall.time() == today.time() else wall
+    return Occasion(_to_come(wall, rules, now), words, zone)
+
+
+def until(words: str, now: datetime, zone: str) -> datetime:
+    """One moment to come. Raises UsageError for what is no time, past, or many times."""
+    occasion = read(words, now, zone)
+    if occasion is None or occasion.repeats:
+        raise UsageError("say until when, as in: 1 hour, tomorrow at 9, friday 3pm")
+    return occasion.due
+
+
+def named(moment: datetime, now: datetime) -> str:
+    """In full, as in Friday 27 Nov 2026, 15:00; with seconds where it is less than two minutes away."""
+    near = abs(moment - now) < timedelta(minutes=2) and moment.second
+    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
+
+
+def _reckoned(found: Found, now: datetime, zone: str) -> Occasion:
+    """Raises UsageError where it is past or there is no such day or time."""
+    rules, told = zones.of(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
+    now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
+    at = _time(found)
+    wall = zones.wall(now, rules)
+    if found.every:
+        rule, part = recurrence.rule(found.every, wall)
+        first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), rules, now)
+        return Occasion(first.moment.astimezone(rules), told, zone, rule, first.wall.isoformat())
+    if found.lasting:
+        due = _lasting(found.lasting, at, wall, rules, now)
+    elif found.day is None:
+        due = zones.moment(datetime.combine(wall, at or MORNING), rules)
+        if due <= now:
+            due = zones.moment(datetime.combine(wall + timedelta(days=1), at or MORNING), rules)
+    else:
+        due = _on(found, at, wall, rules, now)
+    return Occasion(due, told, zone)
+
+
+def _time(found: Found) -> time | None:
+    """The time of day; None where none is told. Raises UsageError where no clock shows it."""
+    part = found.spoken
+    if found.point is None:
+        return time(PARTS[part]) if part else None
+    told = (found.point["point"] or found.point["bare"] or found.point["alone"]).casefold()
+    if told in POINTS:
+        return time(POINTS[told])
+    told = _with_digits(told)
+    hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", told)] + [0, 0])[:3]
+    late = part in _LATE or re.search(r"p\.?m", told)
+    if told.startswith(("half past", "quarter past", "viertel nach")):
+        minute = 30 if told.startswith("half") else 15
+    elif told.startswith(("halb", "quarter to", "viertel vor")):
+        hour, minute = (hour - 1) % 12 or 12, 30 if told.startswith("halb") else 45
+    # "at 3" is in the afternoon for who says nothing else; 3:00 and "3 Uhr" are as they stand.
+    bare = told.isdigit() or told[0].isalpha()
+    if re.search(r"[ap]\.?m", told) and not 1 <= hour <= 12:
+        raise UsageError(f"no clock shows {told}: write a time like 3pm or 15:00")
+    if hour < 12 and (late or (bare and not part and 1 <= hour <= 5)):
+        hour += 12
+    elif re.search(r"a\.?m", told) and hour == 12:
+        hour = 0
+    if hour == 24 and minute == 0:
+        hour, minute, second = 23, 59, 0
+    try:
+        return time(hour, minute, second)
+    except ValueError as error:
+        raise UsageError(f"no clock shows {told}: write a time like 3pm or 15:00") from error
+
+
+def _with_digits(words: str) -> str:
+    return re.sub(rf"\b(?:{'|'.join(HOURS)})\b", lambda match: str(HOURS[match[0]]), words)
+
+
+def _and_a_half(match: re.Match[str]) -> str:
+    return f"{1 if match[1].startswith('a') else match[1]}.5 {match[2]}"
+
+
+def _lasting(match: re.Match[str], at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+    """Hours and minutes from now are true ones; of days and longer the date is reckoned, and the time is told or nine.
+
+    A part of an hour is written so that dateparser knows it."""
+    words = re.sub(r"half\s+an?\s+hour|einer\s+halben\s+stunde", "30 minutes", match[0].casefold())
+    words = re.sub(r"half\s+a\s+day", "12 hours", re.sub(r"(?:a\s+)?couple\s+of", "2", words))
+    words = _with_digits(re.sub(r"anderthalb|eineinhalb|\b(?:an?|one)\s+and\s+a\s+half", "1.5", words))
+    words = re.sub(r"\b(\d+)\s+and\s+a\s+half", r"\1.5", words)
+    words = re.sub(r"\b(an?|\d+)\s+([a-z]+)\s+and\s+a\s+half", _and_a_half, words)
+    words = re.sub(r"\s+from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
+    words = words if words.startswith("in ") else f"in {words}"
+    exact = re.match(r"s|mi|h", (match["unit"] or match["unit3"]).casefold()) or "minutes" in words
+    base = now.astimezone(UTC).replace(tzinfo=None) if exact else wall
+    found = _parsed(words, base)
+    if found is None:
+        raise UsageError(f"{match[0]!r} reaches beyond any calendar: name a nearer time")
+    if exact:
+        return found.replace(tzinfo=UTC).astimezone(rules)
+    return _to_come(datetime.combine(found, at or MORNING), rules, now)
+
+
+def _on(found: Found, at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+    """A day, at a time. Raises UsageError where it is past."""
+    assert found.day
+    today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = _day(found.day, today)
+    if found.spoken == "tonight" and found.point and at and at.hour < 5:
+        day += timedelta(days=1)  # tonight at midnight
+    due = zones.moment(datetime.combine(day, at or MORNING), rules)
+    if due <= now and day == today:
+        if any(found.day[name] for name in ("day", "short", "abbreviated", "weekend")):
+            day += timedelta(days=7)
+        elif found.point is None:
+            return _rest_of_today(today, rules, now)
+    return _to_come(datetime.combine(day, at or MORNING), rules, now)
+
+
+def _rest_of_today(today: datetime, rules: tzinfo, now: datetime) -> datetime:
+    """The next round hour of it that a person would think of."""
+    for hour in (12, 15, 18, 20, 22, 23):
+        if (due := zones.moment(today.replace(hour=hour), rules)) > now:
+            return due
+    raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
+
+
+def _day(match: re.Match[str], today: datetime) -> datetime:
+    told = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    if "past" in told:
+        raise UsageError(f"{match[0]} is past: name a time that is still to come")
+    if "today" in told or "this" in told:
+        return today
+    if "tomorrow" in told or "after" in told:
+        return today + timedelta(days=1 if "tomorrow" in told else 2)
+    if weekday := told.get("day") or told.get("short") or told.get("abbreviated"):
+        next_ = re.search(r"\b(?:next|näch)", match[0].casefold())
+        return _weekday(weekday, today, next_=bool(next_), week="week" in told)
+    if "weekend" in told:
+        return _weekday("saturday", today, next_=False, week=False)
+    if period := told.get("period"):
+        return _period(period, today)
+    if "only" in told:
+        return _numbered(int(told["only"]), today)
+    if "numbers" in told:
+        return _numeric(told["numbers"], today)
+    found = _parsed(
+        told.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", told["date"]), today - timedelta(seconds=1)
+    )
+    if found is None:
+        raise UsageError(f"there is no {match[0].strip()}: name a day that a calendar has")
+    return found
+
+
+def _weekday(name: str, today: datetime, *, next_: bool, week: bool) -> datetime:
+    """The coming day of this name, today's included; "next" is the first after today."""
+    number = ("MO", "TU", "WE", "TH", "FR", "SA", "SU").index(recurrence.day_name(name))
+    if week:
+        return today + timedelta(days=7 - today.weekday() + number)
+    ahead = (number - today.weekday()) % 7
+    return today + timedelta(days=7 if next_ and not ahead else ahead)
+
+
+def _period(told: str, today: datetime) -> datetime:
+    """The first working day of the next week, or the first of the next month or year."""
+    if told.endswith(("week", "woche")):
+        return today + timedelta(days=7 - today.weekday())
+    if told.endswith(("month", "monat")):
+        return (today.replace(day=1) + timedelta(days=32)).replace(day=1)
+    return today.replace(year=today.year + 1, month=1, day=1)
+
+
+def _numbered(day: int, today: datetime) -> datetime:
+    """The coming day of a month with this number."""
+    month = today.replace(day=1)
+    for _ in range(4):
+        try:
+            if (found := month.replace(day=day)) >= today:
+                return found
+        except ValueError:
+            pass
+        month = (month + timedelta(days=32)).replace(day=1)
+    raise UsageError(f"no month has a day {day}: name one from 1 to 31")
+
+
+def _numeric(told: str, today: datetime) -> datetime:
+    """24.12. and 24/12: the day first, but with slashes where the locale says otherwise, or only the other can be."""
+    first, second, *year = (int(number) for number in re.findall(r"\d+", told))
+    month_first = "/" in told and second < 32 and (second > 12 or (first < 13 and _month_first()))
+    day, month = (second, first) if month_first else (first, second)
+    try:
+        found = today.replace(year=year[0] if year else today.year, month=month, day=day)
+        return found if year or found >= today else found.replace(year=today.year + 1)
+    except ValueError as error:
+        raise UsageError(f"there is no {told}: name a day that a calendar has") from error
+
+
+def _month_first() -> bool:
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_TIME", "LANG") if os.environ.get(name)), "")
+    return locale.startswith("en_US")
+
+
+def _parsed(words: str, base: datetime) -> datetime | None:
+    """What dateparser makes of it, reckoned from a moment; a day of this year that is past is next year's."""
+    import dateparser  # 200 ms
+
+    settings = {**_FORMATS, "RELATIVE_BASE": base}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of days without a year, which are what people say
+        try:
+            found = dateparser.parse(words, languages=["en", "de"], settings=settings)
+        except (ValueError, OverflowError):
+            return None
+    return None if found is None else found.replace(tzinfo=None)
+
+
+def _to_come(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+    """Raises UsageError where it is past."""
+    due = zones.moment(wall, rules)
+    if due <= now.astimezone(UTC):
+        raise UsageError(f"{named(due, now)} is past: name a time that is still to come")
+    return due

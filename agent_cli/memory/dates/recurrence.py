@@ -1,0 +1,231 @@
+"""What repeats: "every Monday", "jeden Werktag", "every last Friday", as a rule of RFC 5545 and the times it gives.
+
+The words are a small grammar; the reckoning is dateutil's. A rule is kept without its start: that stands beside it, by
+the clocks of the zone, and moves along with the times that have passed, so that ten years of them are never counted
+again. Days and longer keep the time on the clock; hours and minutes are true ones, whatever the clocks do. The 29th to
+31st of a month that has none is its last day.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import cache
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import time_range, zones
+from agent_cli.values import frozen
+
+_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_SHORT = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
+_NTH = {
+    "last": -1, "letzte": -1, "first": 1, "1st": 1, "erste": 1, "second": 2, "2nd": 2, "zweite": 2,
+    "third": 3, "3rd": 3, "dritte": 3, "fourth": 4, "4th": 4, "vierte": 4,
+}  # fmt: skip
+_UNITS = {
+    "minute": "MINUTELY", "min": "MINUTELY", "hour": "HOURLY", "stund": "HOURLY", "day": "DAILY", "tag": "DAILY",
+    "week": "WEEKLY", "woche": "WEEKLY", "month": "MONTHLY", "monat": "MONTHLY", "year": "YEARLY", "jahr": "YEARLY",
+}  # fmt: skip
+_ADVERBS = {
+    "hourly": "HOURLY", "stündlich": "HOURLY", "daily": "DAILY", "täglich": "DAILY", "weekly": "WEEKLY",
+    "wöchentlich": "WEEKLY", "monthly": "MONTHLY", "monatlich": "MONTHLY", "yearly": "YEARLY", "annually": "YEARLY",
+    "jährlich": "YEARLY",
+}  # fmt: skip
+_TRUE = ("FREQ=HOURLY", "FREQ=MINUTELY")  # reckoned in UTC
+_LEAST = 10  # minutes between two times
+
+
+@frozen
+class Time:
+    """One time of what repeats: as the rule has it by the clock, and the moment that is, in UTC.
+
+    Two times of one zone are compared by what the clock shows, which says nothing in the hour that comes twice.
+    """
+
+    wall: datetime
+    moment: datetime
+
+
+def day_name(word: str) -> str:
+    """The code of a weekday, as in MO. Raises ValueError for another word."""
+    word = word.casefold().removesuffix("s") if word.casefold() not in ("tues", "thurs") else word.casefold()
+    for code, full, short in zip(_CODES, time_range.DAYS, _SHORT, strict=True):
+        if re.fullmatch(f"{full}|{short}", word):
+            return code
+    raise ValueError(f"{word!r} is no day of the week")
+
+
+def names() -> str:
+    """A pattern of the names of weekdays in full."""
+    return "|".join(time_range.DAYS)
+
+
+def short_names() -> str:
+    return "|".join(_SHORT)
+
+
+@cache
+def pattern() -> re.Pattern[str]:
+    """Finds the words that say that something repeats, without the time of day."""
+    day = rf"(?:{names()}|{short_names()})"
+    days = rf"{day}(?:(?:\s*,\s*|\s+(?:and|und|or)\s+|\s*&\s*){day})*"
+    number = rf"\d{{1,3}}|{'|'.join(time_range.NUMBERS)}"
+    months = "|".join(f"{name}|{name.split('|')[0][:3]}" for name in time_range.MONTHS)
+    dates = (
+        rf"(?:the\s+)?(?P<date>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+(?:of\s+)?(?P<month>{months}))?\b"
+        rf"|(?P<month2>{months})\s+(?P<date2>\d{{1,2}})(?:st|nd|rd|th)?\b|(?:the\s+)?(?P<end>last)\s+day"
+    )
+    second = [name for name, number in _NTH.items() if number == 2]  # every second Friday is every other one
+    nth = "|".join(sorted({*_NTH} - {*second}, key=len, reverse=True))
+    of = r"\s+(?:of\s+(?:the|every|each)\s+month|im\s+monat|(?:des|jedes)\s+monats)"
+    on = rf"(?:,?\s+(?:on|am)\s+(?:(?:an?\s+)?(?P<ondays>{days})s?\b|{dates}))?"
+    every = r"(?:every|each|jede[nrsm]?|alle)"
+    return re.compile(
+        rf"""(?<![\w-])(?:(?:on|am)\s+)?(?:
+            {every}\s+(?:
+                (?P<nth>{nth})[nrs]?\s+(?P<nthday>{day})\b(?:{of})?
+              | (?P<nth2>{"|".join(second)})[nrs]?\s+(?P<nthday2>{day}){of}
+              | (?P<work>weekday|workday|working\s+day|werktag|wochentag)s?\b
+              | (?P<weekend>weekend|wochenende)\b
+              | (?P<part>morning|afternoon|evening|night|morgen|vormittag|nachmittag|abend)\b
+              | (?:(?P<other>other|second|2nd|zweite[nrs]?)\s+)?(?:(?P<days>{days})\b)
+              | (?:the\s+)?(?P<only>\d{{1,2}})
+                (?:(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<onlymonth>{months})\b|(?:st|nd|rd|th|\.)(?:{of})?)
+            )
+          | (?:{every}\s+(?:(?P<n>{number}|other|second|2nd|zweite[nrs]?)\s+)?
+                (?P<unit>minute[ns]?|mins?|hours?|stunden?|days?|tage?n?|weeks?|wochen?|months?|monate?n?|years?|jahre?)\b
+              | (?P<adverb>{"|".join(_ADVERBS)})\b){on}
+          | (?P<plural>weekdays|werktags|weekends|(?:{names()})s)\b(?!['’])
+        )(?![\w'’-])""",
+        re.IGNORECASE | re.VERBOSE,
+    )
+
+
+def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
+    """The rule of the words found, and the part of the day they name, if any; `now` is what the clock shows.
+
+    Raises UsageError where it would come all the time, or never.
+    """
+    told = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    interval = _interval(told.get("n") or told.get("other") or "")
+    plural = told.get("plural", "")
+    if nth := told.get("nth") or told.get("nth2"):
+        return f"FREQ=MONTHLY;BYDAY={_NTH[nth]}{day_name(told.get('nthday') or told['nthday2'])}", ""
+    if "work" in told or plural in ("weekdays", "werktags"):
+        return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", ""
+    if "weekend" in told or plural == "weekends":
+        return "FREQ=WEEKLY;BYDAY=SA,SU", ""
+    if "part" in told:
+        return "FREQ=DAILY", told["part"]
+    if days := told.get("days") or plural:
+        return _every("WEEKLY", interval, f"BYDAY={_codes(days)}"), ""
+    if "only" in told:
+        return _dated("", 1, told["only"], told.get("onlymonth", "")), ""
+    unit = told.get("unit", "")
+    frequency = _ADVERBS.get(told.get("adverb", "")) or next(
+        code for begin, code in _UNITS.items() if unit.startswith(begin)
+    )
+    if frequency == "MINUTELY" and interval < _LEAST:
+        raise UsageError(f"every {interval} minutes is more than anyone wants to hear: every {_LEAST} minutes at most")
+    if days := told.get("ondays"):
+        return _every("WEEKLY", interval, f"BYDAY={_codes(days)}"), ""
+    if "end" in told:
+        return _every("MONTHLY", interval, "BYMONTHDAY=-1"), ""
+    if date := told.get("date") or told.get("date2"):
+        return _dated(frequency, interval, date, told.get("month") or told.get("month2") or ""), ""
+    return _every(frequency, interval, _as_today(frequency, now)), ""
+
+
+def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Time:
+    """The first time after the present moment: of every other Friday the coming one. Raises UsageError: never."""
+    if rule.startswith(_TRUE):
+        start = now.astimezone(UTC).replace(tzinfo=None)
+        return next(_times(rule, start, zone, start + timedelta(seconds=1)))
+    today = zones.wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = datetime.combine(today - timedelta(days=1), at)
+    each = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+    found = next((time for time in _times(each, start, zone, start) if time.moment > now.astimezone(UTC)), None)
+    if found is None:
+        raise UsageError("there is no such day, so it would never come: name another")
+    return found
+
+
+def after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Time | None:
+    """The first time after a moment; None when there is none in the years that a calendar has."""
+    start = datetime.fromisoformat(starts)
+    reckoned = zones.wall(moment, _zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
+    return next((time for time in _times(rule, start, zone, reckoned) if time.moment > moment.astimezone(UTC)), None)
+
+
+def passed(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Time]:
+    """The times from its start up to the present moment."""
+    found = []
+    start = datetime.fromisoformat(starts)
+    for each in _times(rule, start, zone, start):
+        if each.moment > now.astimezone(UTC):
+            break
+        found.append(each)
+    return found
+
+
+def _times(rule: str, start: datetime, zone: tzinfo, since: datetime) -> Iterator[Time]:
+    """The times from one on, reckoned from a start; both are times on a clock."""
+    from dateutil.rrule import rrulestr  # only what repeats needs it
+
+    reckoned = _zone(rule, zone)
+    walls = rrulestr(rule, dtstart=start).xafter(max(since, start), inc=True)
+    for each in walls:
+        yield Time(each, zones.moment(each, reckoned).astimezone(UTC))
+
+
+def _zone(rule: str, zone: tzinfo) -> tzinfo:
+    return UTC if rule.startswith(_TRUE) else zone
+
+
+def _interval(told: str) -> int:
+    if not told:
+        return 1
+    if told in ("other", "second", "2nd") or told.startswith("zweite"):
+        return 2
+    count = time_range.number(told)
+    if not count:
+        raise UsageError("every 0 of anything is no time: say every day, or every 2 weeks")
+    return count
+
+
+def _every(frequency: str, interval: int, by: str = "") -> str:
+    parts = [f"FREQ={frequency}", f"INTERVAL={interval}" if interval > 1 else "", by]
+    return ";".join(part for part in parts if part)
+
+
+def _codes(days: str) -> str:
+    found = {day_name(word) for word in re.findall(r"\w+", days) if word not in ("and", "und", "or")}
+    return ",".join(code for code in _CODES if code in found)
+
+
+def _as_today(frequency: str, now: datetime) -> str:
+    """The day on which it comes, where none is said: one like today."""
+    if frequency == "WEEKLY":
+        return f"BYDAY={_CODES[now.weekday()]}"
+    if frequency == "MONTHLY":
+        return _on_date(now.day)
+    return f"BYMONTH={now.month};{_on_date(now.day, now.month)}" if frequency == "YEARLY" else ""
+
+
+def _dated(frequency: str, interval: int, date: str, month: str) -> str:
+    if not 1 <= int(date) <= 31:
+        raise UsageError(f"no month has a day {date}: name one from 1 to 31")
+    if not month:
+        return _every("MONTHLY", interval, _on_date(int(date)))
+    number = 1 + next(
+        n for n, name in enumerate(time_range.MONTHS) if month[:3] in (each[:3] for each in name.split("|"))
+    )
+    if int(date) > (29 if number == 2 else 30 if number in (4, 6, 9, 11) else 31):
+        raise UsageError(f"{month.capitalize()} has no day {date}: name another")
+    return _every("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
+
+
+def _on_date(day: int, month: int = 0) -> str:
+    """A day of the month, or the last one of a month that is too short."""
+    if day < 29 or (month and (month != 2 or day < 29)):
+        return f"BYMONTHDAY={day}"
+    return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

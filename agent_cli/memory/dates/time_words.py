@@ -1,0 +1,169 @@
+"""Finds the words for time in a sentence, and leaves all others alone.
+
+By patterns, in English and German. A word counts only beside those that make it a time: "at 9" is none before a noun,
+"morning" is one behind a day, the weekly report is one report, and Friday's party need not be on it.
+"""
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import recurrence, time_range
+from agent_cli.values import frozen
+
+PARTS = {
+    "morning": 9, "früh": 8, "morgen": 9, "vormittag": 10, "afternoon": 15, "nachmittag": 15, "evening": 18,
+    "abend": 18, "night": 20, "nacht": 20, "tonight": 20,
+}  # fmt: skip
+HOURS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12, "eins": 1, "ein": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
+    "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12,
+}  # fmt: skip
+POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, "mitternacht": 0}
+
+
+@frozen
+class Found:
+    """What of a sentence tells the time: places in it, by kind."""
+
+    every: re.Match[str] | None
+    lasting: re.Match[str] | None
+    day: re.Match[str] | None
+    point: re.Match[str] | None
+    part: re.Match[str] | None
+
+    @property
+    def spoken(self) -> str:
+        """The part of the day; "tonight" is a day and a part of it."""
+        if self.part:
+            return self.part["part"].casefold()
+        return "tonight" if self.day and (self.day["today"] or "").casefold() == "tonight" else ""
+
+    @property
+    def all(self) -> list[re.Match[str]]:
+        found = (self.every, self.lasting, self.day, self.point, self.part)
+        return sorted((each for each in found if each), key=lambda each: each.start())
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Lasting, day, point, part: compiled when a time is first looked for."""
+    hours = "|".join(HOURS)
+    number = (
+        rf"(?:\d{{1,4}}|an?|{hours})\s+and\s+a\s+half|anderthalb|eineinhalb"
+        rf"|\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(time_range.NUMBERS)}|{hours}|zwanzig|twenty|couple\s+of"
+    )
+    units = (
+        r"seconds?|secs?|sekunden?|minutes?|minuten?|mins?|hours?|hrs?|h|stunden?|std|days?|tage?n?|weeks?|wochen?"
+        r"|months?|monate?n?|years?|jahre?n?"
+    )
+    day, short = recurrence.names(), recurrence.short_names()
+    months = "|".join(
+        f"{name}|{name.split('|')[0][:3]}\\.?|{name.split('|')[-1][:3]}\\.?" for name in time_range.MONTHS
+    )
+    next_ = r"(?:next|this|coming|(?:de[nmr]\s+)?(?:nächste|kommende|diese)[nrsm]?)"
+    on, nth = r"(?:(?:on|by|until|till|bis|am|den)\s+)?(?:the\s+)?", r"(?:st|nd|rd|th|\.)"
+    clock = (
+        r"\d{1,2}:\d\d(?::\d\d)?(?:\s?(?:am|pm|uhr|h)\b)?"
+        rf"|(?:{hours})\s(?:uhr|o['’]clock)(?!\w)"
+        r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|uhr(?:\s\d\d)?|o['’]clock)(?!\w)"
+    )
+    spoken = rf"(?:half\s+past|quarter\s+(?:past|to)|halb|viertel\s+(?:nach|vor))\s+(?:\d{{1,2}}|{hours})\b"
+    points = f"{spoken}|{clock}|{'|'.join(POINTS)}"
+    part = "|".join(PARTS)
+    patterns = (
+        rf"""(?<![\w-])in\s+(?:about\s+|etwa\s+|ca\.?\s+)?(?:a\s+)?(?P<n>{number})\s*(?P<unit>{units})
+               (?:\s+(?:and|und)\s+(?:a\s+half|(?:{number})\s*(?:{units})))?(?![\w-])
+           | (?<![\w-])(?P<n3>{number})\s*(?P<unit3>{units})\s+from\s+now\b""",
+        rf"""(?<![\w-])(?:
+             {on}(?P<iso>\d{{4}}-\d\d?-\d\d?)(?:T(?=\d))?
+           | {on}(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?)
+           | {on}(?P<date>\d{{1,2}}{nth}?\s+(?:of\s+)?(?:{months})(?:,?\s+\d{{4}})?
+                 |(?:{months})\s+\d{{1,2}}{nth}?(?:,?\s+\d{{4}})?)
+           | (?:on|by|am|until)\s+(?:the\s+)?(?P<only>\d{{1,2}}){nth}(?:\s+of\s+(?:the|this)\s+month)?
+             (?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})
+           | (?P<after>(?:the\s+)?day\s+after\s+tomorrow|übermorgen)
+           | (?P<today>today|heute|tonight)
+           | (?P<tomorrow>tom+or+ow|tmrw|(?<!am\ )(?<!guten\ )morgen(?!s))
+           | (?P<past>yesterday|(?:vor)?gestern|(?:last|letzte[nrs]?)\s+(?:{day}))
+           | {on}(?P<next>{next_}\s+)?(?P<day>{day})(?P<week>\s+next\s+week|\s+nächste\s+woche)?
+           | (?:(?:on|by|am)\s+(?:{next_}\s+)?|{next_}\s+)(?P<short>{short})\.?
+           | (?P<abbreviated>{short})\.?(?=,?\s+(?:at\s+|um\s+)?(?:{points}))
+           | (?P<period>(?:next|(?:im\s+)?nächste[ns]?)\s+(?:week|month|year|woche|monat|jahr))
+           | (?:(?:on|at|am)\s+)?(?:the\s+|this\s+|{next_}\s+)?(?P<weekend>weekend|wochenende)
+           )(?:(?<=\dT)|(?!['’]|[\w-]))
+           | (?<![\w-])(?P<this>this)(?=\s+(?:morning|afternoon|evening|night))""",
+        rf"""(?<![\w:./-])(?:(?:at|um|by|@|until|bis|gegen|zu)\s*)?(?P<point>{points})(?![\w:/-])
+           | (?<![\w-])(?:at|um|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w:/-]|\.\d)
+           | (?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)""",
+        rf"(?<![\w-])(?:(?:in\s+the|this|at|am|in\s+der|zu)\s+)?(?P<part>{part})s?(?![\w'’-])",
+    )
+    return tuple(re.compile(each, re.IGNORECASE | re.VERBOSE) for each in patterns)
+
+
+def search(sentence: str) -> Found:
+    """The last words of each kind; no word counts twice."""
+    left = sentence = _spelt(sentence)
+    taken: list[re.Match[str]] = []
+    lasting, day, point, part = _patterns()
+    found: dict[str, re.Match[str] | None] = {}
+    for kind, pattern in (("every", recurrence.pattern()), ("lasting", lasting), ("day", day)):
+        fits = [each for each in pattern.finditer(left) if _is_time(kind, each, sentence)] if not taken else []
+        found[kind] = fits[-1] if fits else None
+        taken += fits[-1:]
+        left = _without(left, found[kind])
+    for kind, pattern in (("part", part), ("point", point)):
+        fits = [each for each in pattern.finditer(left) if _counts(kind, each, sentence, taken)]
+        _refuse_two(fits, sentence)
+        found[kind] = fits[-1] if fits else None
+        taken += fits[-1:]
+        left = _without(left, found[kind])
+    return Found(**found)
+
+
+def _is_time(kind: str, match: re.Match[str], sentence: str) -> bool:
+    """An adverb counts at an end of the sentence or before a time: the weekly report is one report.
+
+    A day that is past counts beside a time: then it is what was meant, and is refused."""
+    after = sentence[match.end() :].strip()
+    if kind == "day" and match["past"]:
+        beside = re.match(r",?\s*(?:(?:at|um|@)\s*)?(?:\d|noon|mid)", after, re.IGNORECASE)
+        return bool(beside or re.search(r"\d\s?(?:[ap]m|uhr|h)?\s*$", sentence[: match.start()], re.IGNORECASE))
+    if kind != "every" or not match["adverb"]:
+        return True
+    return not after or not after[0].isalpha() or bool(re.match(r"(?:at|um|on|am)\b", after)) or not match.start()
+
+
+def _counts(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
+    """Whether it is a time beside what was found: "at 9" not before a noun, "evening" not as one."""
+    before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
+    beside = len(before) in {each.end() for each in taken} or len(sentence) - len(after) in {e.start() for e in taken}
+    if kind == "part":
+        return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
+    if match["alone"]:  # "tomorrow 9": right behind a day
+        return any(len(before) == each.end() for each in taken if "unit3" not in each.groupdict())
+    return bool(match["point"]) or beside or not after or after[0] in ".;!?)"
+
+
+def _refuse_two(fits: list[re.Match[str]], sentence: str) -> None:
+    for one, other in pairwise(fits):
+        if re.fullmatch(r"\s*(?:and|und|&|,)\s*", sentence[one.end() : other.start()], re.IGNORECASE):
+            raise UsageError(f"“{sentence[one.start() : other.end()].strip()}” are two times: write one task for each")
+
+
+def _spelt(sentence: str) -> str:
+    """With the days of the week spelt right whose letters are in a wrong order; all stands where it stood."""
+    days = {(name[0], *sorted(name)): name for names in time_range.DAYS for name in names.split("|")}
+
+    def right(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        day = days.get((word[0], *sorted(word)), word)
+        return match[0] if day == word else day
+
+    return re.sub(r"\w{6,10}", right, sentence)
+
+
+def _without(words: str, match: re.Match[str] | None) -> str:
+    return words if match is None else f"{words[: match.start()]}{chr(0) * len(match[0])}{words[match.end() :]}"

@@ -1,0 +1,379 @@
+"""Documents: files of the person, read so that they can be found. The only writer of their tables.
+
+A file stays where it is; its rows follow it (document_sync.py). Sections whose text is the same keep their ids whatever
+else changes, so that d12 goes on naming what it named. A file that was taken out leaves a row without sections behind,
+or the next look at its folder would bring it back.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.documents import document_files, document_tombstones
+from agent_cli.memory.documents.document_sections import Piece
+from agent_cli.memory.scope import Scope, place_of, short, where
+from agent_cli.memory.search import index
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+LEFT_OUT = "you took it out"
+_MANY = 20  # sections from which a removal leaves their words in the pages of the index until it is condensed
+_AS_MANY = 2500  # passages that are indexed anew in the time that it takes to wipe out a section
+
+Stamp = tuple[int, int, int, str]
+"""Of a document: id, size, time of its file in nanoseconds, error."""
+
+
+@frozen
+class Collection:
+    id: int
+    pattern: str
+    place: str
+    synced_at: str | None
+
+
+@frozen
+class Section:
+    id: int
+    document: int
+    position: int
+    line: int
+    page: int | None
+    heading: str
+    text: str
+    path: str
+    title: str
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("section", self.id)
+
+    @property
+    def where(self) -> str:
+        return where(self.path, self.line, self.page)
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "id": self.handle, "path": self.path, "line": self.line, "page": self.page, "title": self.title,
+            "heading": self.heading, "text": self.text,
+        }  # fmt: skip
+
+
+@frozen
+class Read:
+    """A file as it was read: its pieces, or why there are none. An empty hash: it was not read to its end."""
+
+    path: str
+    size: int
+    changed_ns: int
+    hash: str = ""
+    title: str = ""
+    pieces: Sequence[Piece] = ()
+    error: str = ""
+
+
+_SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading, s.text, d.path, d.title
+    from section s join document d on d.id = s.document_id"""
+
+
+def collections(db: Database, owner: str) -> list[Collection]:
+    rows = db.rows("select id, pattern, place, synced_at from collection where owner = ? order by id", (owner,))
+    return [Collection(*row) for row in rows]
+
+
+def owners(db: Database) -> list[str]:
+    return [owner for (owner,) in db.rows("select distinct owner from collection order by 1")]
+
+
+def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collection:
+    """Have a file, a folder or a glob read from now on; what was taken out of it before comes back in."""
+    now, covered = time(), document_files.covers(pattern)
+    with db.write():
+        found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
+        if found is None:
+            place = place_of(_folder(pattern))
+            found = db.insert(
+                "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
+                (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
+            )
+            events.append(db, time, "documents added", str(found), actor="person", of=pattern)
+        back = [id for id, path in _taken_out(db, scope.owner) if covered(path)]
+        db.many("delete from document where id = ?", [(id,) for id in back])
+    return next(each for each in collections(db, scope.owner) if each.id == found)
+
+
+def stamps(db: Database, collection: int) -> dict[str, Stamp]:
+    """The documents of a collection by their paths."""
+    rows = db.rows(
+        "select path, id, size, changed_ns, error from document where collection_id = ? order by path", (collection,)
+    )
+    return {path: (id, size, changed, error) for path, id, size, changed, error in rows}
+
+
+def paths(db: Database, owner: str) -> dict[str, int]:
+    """Which collection each file belongs to."""
+    return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
+
+
+def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> tuple[str, ...]:
+    """Keep what was read of a file; says what became of it: new, changed, moved, same, failed, out, forgotten.
+
+    Runs in the caller's transaction. It goes by what stands in the file now, so two that sync at once write it once.
+    """
+    known = db.row(
+        "select id, hash, error, collection_id from document where owner = ? and path = ?", (owner, read.path)
+    )
+    if known and known[2] == LEFT_OUT:
+        return ("out",)
+    if known and read.hash and known[1] == read.hash and not known[2] and not read.error:
+        _stamp(db, known[0], read, time)
+        return ("same",)
+    told, was = "changed", ""
+    if known is None:
+        if document_tombstones.named(db, [read.path]):
+            return ("forgotten",)
+        known, told = _moved(db, owner, read), "moved"
+        if known:
+            was = db.value("select path from document where id = ?", (known[0],))
+        if known and known[2] == LEFT_OUT:
+            _stamp(db, known[0], read, time)
+            return ("out",)
+    if known is None:
+        known, told = (_insert(db, owner, among, read, time), "", "", among.id), "new"
+    _stamp(db, known[0], read, time)
+    left = document_tombstones.left(db, read.path, was, read.title, read.pieces, time())
+    db.execute(
+        "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
+        (read.hash, left.title, read.error, among.id, known[0]),
+    )
+    kept = _keep(db, owner, known[0], read, left.pieces)
+    if kept and known[3] != among.id:
+        index.again(db, "d", kept)  # they stand in another place now
+    return ("failed" if read.error else told, *(["forgotten"] if left.less else []))
+
+
+def lose(db: Database, gone: Sequence[int]) -> None:
+    """Let documents go whose files are no more."""
+    with db.write():
+        erase(db, _sections_of(db, gone), soon=True)
+        db.execute("delete from document where id in (select value from json_each(?))", (json.dumps(list(gone)),))
+
+
+def synced(db: Database, collection: int, now: datetime) -> None:
+    with db.write():
+        db.execute("update collection set synced_at = ? where id = ?", (clock.utc(now), collection))
+
+
+def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[int, bool]:
+    """Take files out of memory; how many there were, and whether index.condense has still to be run.
+
+    Collections that lie within go whole; what others name too is left out of these from now on.
+    Raises UsageError when nothing of it was ever added.
+    """
+    covered = document_files.covers(pattern)
+    with db.write():
+        every = collections(db, owner)
+        whole = [each.id for each in every if each.pattern == pattern or covered(each.pattern)]
+        others = [(each.id, document_files.covers(each.pattern)) for each in every if each.id not in whole]
+        rows = db.rows("select id, path, collection_id from document where owner = ? and error <> ?", (owner, LEFT_OUT))
+        inside, named = list[int](), list[int]()
+        for id, path, collection in rows:
+            if collection not in whole and covered(path):
+                named.append(id)
+            elif collection in whole:
+                other = next((other for other, has in others if has(path)), None)
+                (inside if other is None else named).append(id)
+                if other is not None:
+                    db.execute("update document set collection_id = ? where id = ?", (other, id))
+        if not (whole or named):
+            raise UsageError(f"{short(pattern)} is not among your documents; `agent docs list` shows them")
+        going = _sections_of(db, [*inside, *named])
+        many = len(going) >= _MANY
+        erase(db, going, soon=many)
+        db.execute("delete from document where collection_id in (select value from json_each(?))", (json.dumps(whole),))
+        db.many("delete from collection where id = ?", [(id,) for id in whole])
+        db.many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
+        events.append(db, time, "documents removed", "", actor="person", of=pattern)
+    return len(inside) + len(named), many
+
+
+def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
+    """Delete sections, out of the index first. Runs in the caller's transaction.
+
+    They come back when their file changes, unless document_forgotten.py knows them. `soon`: their words leave the pages
+    of the index when it is merged. To wipe them out at once takes 0.1 s a section, which is well spent on what is to be
+    forgotten, and not on a file that was edited.
+    """
+    if found:
+        (index.erase_soon if soon else index.erase_many)(db, "d", found)
+        db.execute("delete from section where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
+def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
+    """Delete sections, documents with all they have, and collections that have no more documents.
+
+    Whether the index must be written anew, for of so many the words are left in it. Runs in the caller's transaction.
+    """
+    passages = int(db.value("select count(*) from passage"))
+    many = len(sections) > max(_MANY, passages // _AS_MANY)
+    of = "select document_id from section where id in (select value from json_each(?))"
+    db.execute(f"update document set title = '' where id in ({of})", (json.dumps(list(sections)),))
+    erase(db, sections, soon=many)
+    for table, gone in (("document", whole), ("collection", collections)):
+        db.execute(f"delete from {table} where id in (select value from json_each(?))", (json.dumps(list(gone)),))
+    return many
+
+
+def get(db: Database, id: int, owner: str) -> Section:
+    """Raises UsageError when this owner has no such section."""
+    row = db.row(f"{_SECTION} where s.id = ? and s.owner = ?", (id, owner))
+    if row is None:
+        raise UsageError(f"there is no section d{id}; `agent search --kind file WORDS` finds some")
+    return Section(*row)
+
+
+def around(db: Database, section: Section, count: int = 1) -> list[Section]:
+    """A section with so many before and after it in its file."""
+    rows = db.rows(
+        f"{_SECTION} where s.document_id = ? and s.position between ? and ? order by s.position",
+        (section.document, section.position - count, section.position + count),
+    )
+    return [Section(*row) for row in rows]
+
+
+def listing(db: Database, owner: str) -> list[dict[str, Any]]:
+    """Each collection, with how many files and sections it has."""
+    rows = db.rows(
+        """select c.pattern, c.place, c.synced_at,
+                  (select count(*) from document where collection_id = c.id and error = ''),
+                  (select count(*) from document d join section s on s.document_id = d.id where d.collection_id = c.id),
+                  (select count(*) from document where collection_id = c.id and error not in ('', ?)),
+                  (select count(*) from document where collection_id = c.id and error = ?)
+           from collection c where c.owner = ? order by c.pattern""",
+        (LEFT_OUT, LEFT_OUT, owner),
+    )
+    names = ("pattern", "place", "synced_at", "files", "sections", "failed", "left_out")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, Any]]:
+    """Each file; `failed`: those of which nothing can be found."""
+    rows = db.rows(
+        f"""select d.path, d.title, d.size, d.error, d.read_at,
+                   (select count(*) from section where document_id = d.id),
+                   (select 'd' || min(id) from section where document_id = d.id)
+            from document d where d.owner = ? and (d.error <> '' {"" if failed else "or 1"}) order by d.path""",
+        (owner,),
+    )
+    return [
+        dict(zip(("path", "title", "size", "error", "read_at", "sections", "first"), row, strict=True)) for row in rows
+    ]
+
+
+def _folder(pattern: str) -> Any:
+    from pathlib import Path
+
+    base = Path(document_files.base(pattern))
+    return base if base.is_dir() else base.parent
+
+
+def _taken_out(db: Database, owner: str) -> list[tuple[int, str]]:
+    return [
+        (id, path)
+        for id, path in db.rows("select id, path from document where owner = ? and error = ?", (owner, LEFT_OUT))
+    ]
+
+
+def _sections_of(db: Database, found: Sequence[int]) -> list[int]:
+    sql = "select id from section where document_id in (select value from json_each(?))"
+    return [id for (id,) in db.rows(sql, (json.dumps(list(found)),))]
+
+
+def _moved(db: Database, owner: str, read: Read) -> tuple[int, str, str, int] | None:
+    """A document with the same bytes whose file is no more where it was."""
+    if not read.hash:
+        return None
+    rows = db.rows(
+        "select id, hash, error, collection_id, path from document where owner = ? and hash = ? order by id",
+        (owner, read.hash),
+    )
+    found = next((row[:4] for row in rows if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
+    return (found[0], found[1], found[2], found[3]) if found else None
+
+
+def _insert(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> int:
+    now = time()
+    return db.insert(
+        """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            ids.new(now), owner, among.id, read.path, read.size, read.changed_ns, clock.utc(now), clock.offset(now),
+            clock.utc(now),
+        ),
+    )  # fmt: skip
+
+
+def _stamp(db: Database, id: int, read: Read, time: clock.Clock) -> None:
+    db.execute(
+        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
+        (read.path, read.size, read.changed_ns, clock.utc(time()), id),
+    )
+
+
+def _keep(db: Database, owner: str, document: int, read: Read, pieces: Sequence[Piece]) -> list[int]:
+    """Bring the sections of a document to these pieces; gives those that stay with their ids."""
+    old = db.rows(
+        "select id, position, line, page, heading, text from section where document_id = ? order by position",
+        (document,),
+    )
+    kept = _paired(old, pieces)
+    stay = set(kept.values())
+    going = [row[0] for row in old if row[0] not in stay]
+    erase(db, going, soon=True)
+    rows = {row[0]: row for row in old}
+    moment, minutes = _moment(read.changed_ns)
+    for position, piece in enumerate(pieces):
+        if position not in kept:
+            db.execute(
+                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
+                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                (owner, document, position, piece.line, piece.page, piece.heading, piece.text, moment, minutes),
+            )
+            continue
+        id, _, _, _, heading, _ = rows[kept[position]]
+        if heading != piece.heading:
+            index.erase(db, "d", id)
+            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
+        if rows[id][1:4] != (position, piece.line, piece.page):
+            db.execute(
+                "update section set position = ?, line = ?, page = ? where id = ?",
+                (position, piece.line, piece.page, id),
+            )
+    return list(kept.values())
+
+
+def _paired(old: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> dict[int, int]:
+    """Which piece is which section: the same text below the same heading, else the same text."""
+    kept: dict[int, int] = {}
+    for heading in (True, False):
+        free: dict[tuple[str, str], list[int]] = {}
+        stay = set(kept.values())
+        for row in reversed(old):  # so that the first of several that say the same is taken first
+            if row[0] not in stay:
+                free.setdefault((row[4] if heading else "", row[5]), []).append(row[0])
+        for position, piece in enumerate(pieces):
+            waiting = free.get((piece.heading if heading else "", piece.text))
+            if position not in kept and waiting:
+                kept[position] = waiting.pop()
+    return kept
+
+
+def _moment(changed_ns: int) -> tuple[str, int]:
+    """The time of a file as rows keep it."""
+    moment = clock.at(changed_ns / 1e9)
+    return clock.utc(moment), clock.offset(moment)

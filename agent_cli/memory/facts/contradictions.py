@@ -1,0 +1,66 @@
+"""What the person says against what is known: told in a line behind the answer, and kept when they want it.
+
+Only where rules are sure, and no model has a part in it: a sentence that was typed, outside quotations and code, which
+a rule takes apart, about something that has one value at a time. What is only alike in words is left to the review.
+"""
+
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.memory.conversations import capture
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts.facts import REJECTED, Fact
+from agent_cli.memory.language import terms
+from agent_cli.memory.language.claims import Claim, is_fact
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Part
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_SHOWN = 80  # characters of a fact
+
+
+@frozen
+class Contradiction:
+    known: Fact
+    said: Claim
+
+    def told(self) -> str:
+        return f"{self.known.handle} says “{facts.name(self.known, _SHOWN)}” · /update keeps what you just said"
+
+
+def find(
+    db: Database, scope: Scope, session: int, message: int, parts: Sequence[Part], now: datetime, single: Set[str]
+) -> list[Contradiction]:  # fmt: skip
+    """What a message says against accepted facts that hold here."""
+    found: dict[int, Contradiction] = {}
+    for quote in capture.stated(parts):
+        claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
+        if claim.triple is None or claim.triple.predicate not in single or not is_fact(claim.statement):
+            continue
+        for known in facts.told(db, scope.owner, claim.triple.subject, claim.triple.predicate):
+            holds = known.place in ("", scope.place) and known.session_id in (None, session)
+            if known.current and holds and not _same(known, claim) and not _was_rejected(db, scope, claim):
+                found[known.id] = Contradiction(known, replace(claim, place=known.place, session=known.session_id))
+    return list(found.values())
+
+
+def keep(db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single: Set[str]) -> list[str]:
+    """Take in what was said; each fact that says otherwise ends. Gives a receipt for each."""
+    batch = ids.new(time())
+    with db.write():
+        return [receipts.kept(adoption.add(db, scope, each.said, time, single, batch=batch)) for each in found]
+
+
+def _same(known: Fact, claim: Claim) -> bool:
+    same = claim.triple is not None and known.object.casefold() == claim.triple.object.casefold()
+    return same or terms.alike(known.statement, claim.statement)
+
+
+def _was_rejected(db: Database, scope: Scope, claim: Claim) -> bool:
+    """Whether the person has said no to just that."""
+    alike = facts.alike(db, scope.owner, claim.statement)
+    return any(each.state == REJECTED and terms.alike(each.statement, claim.statement) for each in alike)

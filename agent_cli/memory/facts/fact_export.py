@@ -1,0 +1,113 @@
+"""Facts for other programs: JSON lines that can be imported again, and MEMORY.md and USER.md as other agents have them.
+
+What is true in one session alone stays out: no other file knows that session.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.store.db import Database
+
+_SELF = re.compile(r"\b(?:I|my|me|mine|myself|ich|mein\w*|mir|mich)\b", re.IGNORECASE)
+MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
+
+
+def rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
+    """Each fact as an object, the oldest first, without what is not known of it."""
+    ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
+    wanted = json.dumps([each.message_id for each in ordered if each.message_id])
+    outer: dict[int | None, str] = dict(
+        db.rows(
+            """select m.id, coalesce(m.external_id, m.uid)
+               from json_each(?) c cross join message m on m.id = c.value""",
+            (wanted,),
+        )
+    )
+    for each in ordered:
+        row = {
+            "statement": each.statement,
+            "at": _local(each, each.learned_at),
+            "since": _local(each, each.valid_from),
+            "until": _local(each, each.valid_to or each.expires_at),
+            "subject": each.subject,
+            "predicate": each.predicate,
+            "object": each.object,
+            "place": each.place,
+            "quote": each.quote,
+            "source": outer.get(each.message_id),
+        }
+        yield {name: value for name, value in row.items() if value}
+
+
+def documents(found: Sequence[Fact]) -> dict[str, str]:
+    """Name and text of each file: the person's own facts in USER.md, the rest in MEMORY.md."""
+    kept = [each for each in sorted(found, key=lambda each: (each.place, each.id)) if each.session_id is None]
+    mine = [each for each in kept if _about_the_person(each)]
+    rest = [each for each in kept if not _about_the_person(each)]
+    return {
+        "USER.md": _document("About the person", mine),
+        "MEMORY.md": _document("What is known besides", rest),
+    }
+
+
+def write(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
+    """Write the files, readable by their owner alone.
+
+    Raises UsageError, with nothing written, when one is there that this program did not write.
+    """
+    paths = {folder / name: words for name, words in files.items()}
+    for path in paths:
+        if not force and path.exists() and not _ours(path):
+            raise UsageError(f"{path} was not written by this program; say --force to write over it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, words in paths.items():
+            part = path.with_name(f".{path.name}.{os.getpid()}.part")
+            part.touch(0o600)
+            part.write_text(words, encoding="utf-8", errors="replace")
+            os.replace(part, path)
+    except OSError as error:
+        raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
+    return list(paths)
+
+
+def _about_the_person(fact: Fact) -> bool:
+    """By its subject; where it was not taken apart, whether the person speaks of themselves."""
+    return fact.subject == "person" or (not fact.subject and bool(_SELF.search(fact.statement)))
+
+
+def _ours(path: Path) -> bool:
+    """Whether an earlier export wrote it: Markdown begins with a mark, lines are what an export holds."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline().strip()
+    except OSError:
+        return False
+    if path.suffix == ".md":
+        return first == MARK
+    try:
+        return not first or "statement" in json.loads(first)
+    except (ValueError, TypeError):
+        return False
+
+
+def _document(title: str, found: Sequence[Fact]) -> str:
+    lines = [MARK, "", f"# {title}", ""]
+    place = ""
+    for each in found:
+        if each.place != place:
+            place = each.place
+            lines += ["", f"## In {text.one_line(place, 200)}", ""]
+        lines.append(f"- {' '.join(text.clean(each.statement).split())} ({each.day})")
+    return "\n".join(lines) + "\n"
+
+
+def _local(fact: Fact, moment: str | None) -> str | None:
+    return clock.local(moment, fact.utc_offset).isoformat() if moment else None

@@ -1,0 +1,399 @@
+"""Facts: what is known about the person. Here they are read, and changed one by one with their history.
+
+Who may bring one in and what it replaces is decided in adoption.py. Each change keeps the fact as it was before, so
+that it can be shown and undone; changes that belong together are one batch.
+"""
+
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.errors import UsageError
+from agent_cli.memory.language import terms
+from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import graph, index
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+PENDING, ACCEPTED, REJECTED, SUPERSEDED, EXPIRED = "pending", "accepted", "rejected", "superseded", "expired"
+ALIKE = 0.72  # the share of shingles from which two statements say the same
+
+
+@frozen
+class Fact:
+    id: int
+    owner: str
+    place: str
+    session_id: int | None
+    statement: str
+    subject: str
+    predicate: str
+    object: str
+    state: str
+    operation: str
+    target_id: int | None
+    origin: str
+    trust: str
+    inferred: int
+    message_id: int | None
+    quote: str
+    valid_from: str | None
+    valid_to: str | None
+    learned_at: str
+    decided_at: str | None
+    expires_at: str | None
+    utc_offset: int
+    source: str | None
+    hidden_at: str | None
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("fact", self.id)
+
+    @property
+    def since(self) -> str:
+        """When it began to be true, as far as is known."""
+        return self.valid_from or self.learned_at
+
+    @property
+    def day(self) -> str:
+        return f"{clock.local(self.since, self.utc_offset):%Y-%m-%d}"
+
+    @property
+    def current(self) -> bool:
+        """Whether it is accepted and true to this day."""
+        return self.state == ACCEPTED and self.valid_to is None and self.hidden_at is None
+
+    def described(self) -> dict[str, Any]:
+        told = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
+        for key, kind in (("message_id", "message"), ("session_id", "session"), ("target_id", "fact")):
+            told[key.removesuffix("_id")] = ids.handle(kind, told[key]) if told[key] else None
+            del told[key]
+        return {key: value for key, value in told.items() if key not in ("owner", "utc_offset")}
+
+
+_NAMES = tuple(each.name for each in fields(Fact))
+_COLUMNS = ", ".join(_NAMES)
+_KEPT = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean may be gone when a change is undone
+_CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
+
+
+@frozen
+class Version:
+    """What was done to a fact, and its statement and state before that."""
+
+    change: str
+    statement: str
+    state: str
+    actor: str
+    undone: bool
+    at: str
+    utc_offset: int
+
+
+def get(db: Database, id: int, owner: str) -> Fact:
+    """Raises UsageError when this owner has no such fact."""
+    row = db.row(f"select {_COLUMNS} from fact where id = ? and owner = ?", (id, owner))
+    if row is None:
+        raise UsageError(f"there is no fact f{id}; `agent facts list --all` shows them all")
+    return Fact(*row)
+
+
+def many(db: Database, found: Sequence[int], owner: str) -> list[Fact]:
+    """Those of these numbers that this owner has, in their order."""
+    where = "+owner = ? and id in (select value from json_each(?))"
+    facts = {fact.id: fact for fact in _read(db, where, (owner, json.dumps(list(found))))}
+    return [facts[id] for id in found if id in facts]
+
+
+def _read(db: Database, where: str, values: Sequence[Any]) -> list[Fact]:
+    return [Fact(*row) for row in db.rows(f"select {_COLUMNS} from fact where {where}", values)]
+
+
+def listing(
+    db: Database, owner: str, limit: int, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False,
+    place: str | None = None, as_of: datetime | None = None,
+) -> list[Fact]:  # fmt: skip
+    """Facts, the newest first. `as_of`: what was true at that moment, whatever has replaced it since."""
+    moment = clock.utc(as_of) if as_of else None
+    wanted = (ACCEPTED, SUPERSEDED, EXPIRED) if as_of else states
+    rows = db.rows(
+        f"""select {_COLUMNS} from fact
+            where owner = :owner and state in (select value from json_each(:states))
+              and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
+              and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
+                   and (valid_to > :moment or (valid_to is null and state = 'accepted'))
+                   and coalesce(expires_at > :moment, true) and operation <> 'delete'))
+            order by id desc limit :limit""",
+        {
+            "owner": owner, "states": json.dumps(wanted), "place": place, "moment": moment, "limit": limit,
+        },
+    )  # fmt: skip
+    return [Fact(*row) for row in rows]
+
+
+def pending(db: Database, owner: str, limit: int = -1, origin: str | None = None) -> list[Fact]:
+    """What waits for a yes, the oldest first; of one origin, or of any."""
+    where = """owner = ?1 and state = 'pending' and hidden_at is null and origin = coalesce(?3, origin)
+               order by id limit ?2"""
+    return _read(db, where, (owner, limit, origin))
+
+
+def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
+    """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
+    where = """uid < ? and id in (
+        select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)"""
+    return _read(db, where, (ids.earliest(moment), owner))
+
+
+def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
+    """Accepted facts whose own time has run out."""
+    return _read(db, "owner = ? and state = 'accepted' and expires_at <= ? order by id", (owner, clock.utc(now)))
+
+
+def told(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
+    """What was accepted at any time about this, the oldest truth first."""
+    where = """owner = ? and subject = ? and predicate = ? and hidden_at is null
+               and state in ('accepted', 'superseded') and operation <> 'delete'
+               order by coalesce(valid_from, learned_at), id"""
+    return _read(db, where, (owner, subject, predicate))
+
+
+def alike(db: Database, owner: str, statement: str) -> list[Fact]:
+    """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
+    where = """+owner = ?2 and id in (
+        select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
+    blank = terms.shingles(terms.unnumbered(statement))
+    found = _read(db, where, (json.dumps(_telling(db, _marks(statement))), owner))
+    return [each for each in found if terms.overlap(blank, terms.shingles(terms.unnumbered(each.statement)), ALIKE)]
+
+
+def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
+    """(message, quote) of everything it was learned from."""
+    first = [(fact.message_id, fact.quote)] if fact.message_id else []
+    return first + [
+        (message, quote)
+        for message, quote in db.rows(
+            "select message_id, quote from fact_source where fact_id = ? order by message_id", (fact.id,)
+        )
+        if message != fact.message_id
+    ]
+
+
+def insert(db: Database, scope: Scope, claim: Claim, state: str, change: str, time: clock.Clock, *, actor: str,
+           batch: str) -> Fact:  # fmt: skip
+    """Write a claim down as a fact in this state. Runs in the caller's transaction."""
+    now = time()
+    learned = claim.learned or now
+    triple = claim.triple or Triple("", "", "")
+    moments = [clock.utc(moment) if moment else None for moment in (claim.valid_from, claim.expires)]
+    id = db.insert(
+        """insert into fact (uid, owner, place, session_id, statement, subject, predicate, object, state, operation,
+              target_id, origin, trust, inferred, message_id, quote, valid_from, expires_at, learned_at, decided_at,
+              utc_offset, source)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            ids.new(now), scope.owner, claim.place, claim.session, claim.statement.strip(), triple.subject,
+            triple.predicate, triple.object, state, claim.operation, claim.target, claim.origin,
+            claim.trust or claim.origin, claim.inferred, claim.message, claim.quote, *moments, clock.utc(learned),
+            None if state == PENDING else clock.utc(now), clock.offset(learned), claim.source,
+        ),
+    )  # fmt: skip
+    _mark(db, id, claim.statement)
+    fact = get(db, id, scope.owner)
+    _record(db, fact, None, change, time, actor, batch)
+    _relate(db, fact)
+    return fact
+
+
+def change(
+    db: Database, fact: Fact, change: str, time: clock.Clock, *, actor: str, batch: str, **values: Any
+) -> Fact:  # fmt: skip
+    """Change some columns of a fact and keep how it was. Runs in the caller's transaction."""
+    before = get(db, fact.id, fact.owner)
+    changed = _set(db, before, values)
+    _record(db, changed, before, change, time, actor, batch)
+    return changed
+
+
+def support(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
+    """Another message says the same. Runs in the caller's transaction."""
+    if message is not None and message != fact.message_id:
+        db.execute(
+            "insert into fact_source values (?, ?, ?, ?) on conflict do nothing",
+            (fact.id, message, quote, clock.utc(at)),
+        )
+
+
+def history(db: Database, fact: Fact) -> list[Version]:
+    """What was done to a fact, the oldest first."""
+    rows = db.rows(
+        "select change, was, actor, undone, at, utc_offset from fact_version where fact_id = ? order by id", (fact.id,)
+    )
+    told = [(change, json.loads(was) if was else {}, *rest) for change, was, *rest in rows]
+    return [
+        Version(change, was.get("statement", ""), was.get("state", ""), actor, bool(undone), at, offset)
+        for change, was, actor, undone, at, offset in told
+    ]
+
+
+def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
+    """Take back the person's last change, of this fact or of any, with all that belonged to it.
+
+    Raises UsageError when there is nothing to take back.
+    """
+    with db.write():
+        batch = db.value(
+            """select v.batch from fact_version v join fact f on f.id = v.fact_id
+               where f.owner = ?1 and (?2 is null or f.id = ?2) and v.undone = 0 and v.actor = 'person'
+               order by v.id desc limit 1""",
+            (owner, fact.id if fact else None),
+        )
+        if batch is None:
+            raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
+        return take_back(db, owner, batch, time)
+
+
+def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
+    """Undo a batch, the last change first: a fact that it brought in counts as rejected.
+
+    Raises UsageError when one of its facts was changed again since.
+    """
+    undone = []
+    again = ids.new(time())
+    with db.write():
+        later = db.value(
+            """select l.fact_id from fact_version v join fact_version l on l.fact_id = v.fact_id and l.id > v.id
+               where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 and l.actor = 'person' limit 1""",
+            (batch,),
+        )
+        if later:
+            raise UsageError(f"f{later} was changed again since; take that back first: `agent facts undo f{later}`")
+        for id, version, was in db.rows(
+            "select fact_id, id, was from fact_version where batch = ? and undone = 0 order by id desc", (batch,)
+        ):
+            now = get(db, id, owner)
+            before = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(time())}
+            undone.append(_set(db, now, before))
+            _record(db, undone[-1], now, "undone", time, "person", again, undone=1)
+            db.execute("update fact_version set undone = 1 where id = ?", (version,))
+    return undone
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete facts with all their versions and marks, and what points to them. Runs in the caller's transaction."""
+    listed = (json.dumps(list(found)),)
+    for id in found:
+        index.erase(db, "f", id)
+        graph.forget(db, id)
+    for table in ("fact_version", "fact_source", "fact_mark"):
+        db.execute(f"delete from {table} where fact_id in (select value from json_each(?))", listed)
+    db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
+    db.execute("delete from fact where id in (select value from json_each(?))", listed)
+
+
+def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
+    """These messages are to be erased: drop them as sources; returns the facts that have no other, and keep the quote.
+
+    Runs in the caller's transaction.
+    """
+    listed = (json.dumps(list(messages)),)
+    db.execute("delete from fact_source where message_id in (select value from json_each(?))", listed)
+    left = []
+    for (id,) in db.rows("select id from fact where message_id in (select value from json_each(?))", listed):
+        other = db.row("select message_id, quote from fact_source where fact_id = ? order by message_id", (id,))
+        if other is None:
+            left.append(id)
+            db.execute("update fact set message_id = null where id = ?", (id,))
+            continue
+        db.execute("update fact set message_id = ?, quote = ? where id = ?", (*other, id))
+        db.execute("delete from fact_source where fact_id = ? and message_id = ?", (id, other[0]))
+    return left
+
+
+def drop_quotes(db: Database, messages: Sequence[int]) -> None:
+    """Older versions of facts that stay must not quote these messages either, nor bring them back by `undo`.
+
+    Runs in the caller's transaction.
+    """
+    listed = (json.dumps(list(messages)),)
+    rows = db.rows(
+        """select id, was from fact_version
+           where was is not null and was ->> 'message_id' in (select value from json_each(?))""",
+        listed,
+    )
+    for id, was in rows:
+        told = json.dumps(json.loads(was) | {"message_id": None, "quote": ""}, ensure_ascii=False)
+        db.execute("update fact_version set was = ? where id = ?", (told, id))
+
+
+def _set(db: Database, fact: Fact, values: dict[str, Any]) -> Fact:
+    """Write columns, and keep what finds the fact in step."""
+    wanted = {key: value for key, value in values.items() if key in _CHANGES}
+    if wanted.get("statement", fact.statement) != fact.statement:
+        index.erase(db, "f", fact.id)  # before its words change
+        _mark(db, fact.id, wanted["statement"])
+    assignments = ", ".join(f"{key} = :{key}" for key in wanted)
+    db.execute(f"update fact set {assignments} where id = :id", {**wanted, "id": fact.id})
+    changed = get(db, fact.id, fact.owner)
+    _relate(db, changed)
+    return changed
+
+
+def _relate(db: Database, fact: Fact) -> None:
+    """The graph holds what is true now."""
+    if fact.current and fact.predicate:
+        graph.learn(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
+    else:
+        graph.forget(db, fact.id)
+
+
+def _record(
+    db: Database, fact: Fact, before: Fact | None, change: str, time: clock.Clock, actor: str, batch: str,
+    undone: int = 0,
+) -> None:  # fmt: skip
+    now = time()
+    was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)
+    db.execute(
+        """insert into fact_version (fact_id, change, was, batch, actor, undone, at, utc_offset)
+           values (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (fact.id, change, was, batch, actor, undone, clock.utc(now), clock.offset(now)),
+    )
+    events.append(db, time, f"fact {change}", fact.handle, actor=actor, of=fact.statement)
+
+
+def _mark(db: Database, id: int, statement: str) -> None:
+    db.execute("delete from fact_mark where fact_id = ?", (id,))
+    db.many("insert into fact_mark values (?, ?)", [(hash, id) for hash in _marks(statement)])
+
+
+def _marks(statement: str) -> list[int]:
+    """Its shingles, as hashes."""
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
+
+
+def _telling(db: Database, marks: Sequence[int]) -> list[int]:
+    """So many of a statement's marks that whatever is alike has one of them: the rarest, which few others have.
+
+    What has a Jaccard index of t or more with a set of n has at least t n of its members, so it has one of any
+    n - t n + 1 (after prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
+    """
+    needed = len(marks) - math.ceil(ALIKE * len(marks)) + 1
+    counted = db.rows(
+        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+           from json_each(?) c order by 2, 1""",
+        (json.dumps(list(marks)),),
+    )
+    return [mark for mark, _ in counted[:needed]]
+
+
+def name(fact: Fact, limit: int = 80) -> str:
+    return text.one_line(fact.statement, limit)

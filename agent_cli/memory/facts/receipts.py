@@ -1,0 +1,34 @@
+"""What the program tells of a fact that came in. Only it makes receipts: a model can say anything."""
+
+from agent_cli import text
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.adoption import Adopted
+from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
+from agent_cli.memory.language import terms
+from agent_cli.store.db import Database
+
+_STATES = {
+    PENDING: "waits for your yes already", ACCEPTED: "was known already", REJECTED: "was turned down before",
+    SUPERSEDED: "was true before", EXPIRED: "waited in vain before",
+}  # fmt: skip
+
+
+def kept(adopted: Adopted) -> str:
+    """Of what the person said and is accepted."""
+    named = adoption.names([adopted.fact])
+    if not adopted.new:
+        return f"{named} was known already"
+    ended = f", in place of {adoption.names(adopted.replaced)}" if adopted.replaced else ""
+    return f"kept {named}{ended} (agent facts undo takes it back)"
+
+
+def waits(fact: Fact) -> str:
+    return f"{fact.handle} waits for your yes: “{facts.name(fact)}”"
+
+
+def known(db: Database, owner: str, statement: str) -> str:
+    """Of a proposal that came to nothing: why."""
+    same = [each for each in facts.alike(db, owner, statement) if terms.alike(each.statement, statement)]
+    if not same:
+        return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
+    return f"{adoption.names(same[-1:])} {_STATES[same[-1].state]}"

@@ -1,0 +1,30 @@
+"""What a fact replaced and what replaced it, read from what was done at once."""
+
+from agent_cli.memory.facts import facts
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.store.db import Database
+
+
+def replaced(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended when this one came."""
+    return _beside(db, fact, "<>", "=")
+
+
+def replaced_by(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended this one when they came."""
+    return _beside(db, fact, "=", "<>")
+
+
+def _beside(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
+    """Facts that were changed at once with this one, one of the two by being replaced."""
+    rows = db.rows(
+        f"""select distinct o.fact_id from fact_version v
+            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+            where v.fact_id = ? and v.undone = 0 and v.change {mine} 'replaced' and o.change {theirs} 'replaced'
+              and 'replaced' in (v.change, o.change)
+              and (v.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+              and (o.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+            order by 1""",
+        (fact.id,),
+    )
+    return facts.many(db, [id for (id,) in rows], fact.owner)

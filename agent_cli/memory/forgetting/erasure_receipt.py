@@ -1,0 +1,157 @@
+"""The receipt of forgetting: the files of the database are read byte for byte for what was erased.
+
+What it cannot see: blocks that the disk has freed, swap, and copies made elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.memory.forgetting import forget, verbatim_copies
+from agent_cli.memory.forgetting.forget import Plan
+from agent_cli.memory.language import distinctive
+from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.search import index
+from agent_cli.store import backup, traces
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_WORK = 40_000_000_000  # bytes times pieces: some twenty seconds
+_LEAST = 64  # pieces that are looked for in a file of any size
+OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
+
+
+@frozen
+class Receipt:
+    """What the files hold. `held_up`: another process reads what the journal held before.
+
+    `replica`: a folder of Litestream, which copies every change and lets nobody empty the journal while it runs.
+    """
+
+    traces: int
+    pieces: int  # looked for
+    read: int  # bytes
+    held_up: bool = False
+    unclean: int = 0  # free pages that hold something
+    backups: Mapping[str, int] = field(default_factory=dict)  # file: traces
+    rows: Sequence[str] = ()  # handles of rows that say a line of it in their own right
+    replica: str = ""
+
+    @property
+    def clean(self) -> bool:
+        return not (self.traces or self.held_up or self.backups or self.rows or self.unclean or self.replica)
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "traces": self.traces, "pieces": self.pieces, "bytes_read": self.read, "held_up": self.held_up,
+            "backups": dict(self.backups), "rows": list(self.rows), "free_pages_not_empty": self.unclean,
+            "replica": self.replica, "clean": self.clean,
+        }  # fmt: skip
+
+    def sentence(self) -> str:
+        """What was found, and how to finish."""
+        read = f"read {_size(self.read)} byte for byte"
+        looked = f" for {self.pieces} of its words and lines" if self.pieces else ""
+        if self.clean:
+            free = "" if self.pieces else ": the journal is empty, and so are the free pages of the file"
+            return f"0 traces: {read}{looked}{free} ({OUTSIDE})"
+        left = []
+        found = text.counted(self.traces, "trace")
+        if self.held_up:
+            left.append(
+                f"another process is reading the database, so the journal cannot be emptied ({found}): "
+                "`agent forget` finishes when it has ended, and so does each start of the program"
+            )
+        elif self.traces:
+            left.append(f"{found} in the database: `agent index rebuild`, then forget it once more")
+        if self.unclean and not self.held_up:
+            left.append(f"{self.unclean} free pages hold something: `agent db compact` makes the file anew")
+        for file, many in self.backups.items():
+            left.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
+        if self.replica:
+            left.append(
+                f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, say "
+                "`agent forget`, then start it again"
+            )
+        if self.rows:
+            left.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
+        return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"
+
+
+def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: bool) -> Receipt:
+    """Read the files. `also`: lines that rows hold in their own right, and which rows."""
+    rows = list(dict.fromkeys(handle for handles in also.values() for handle in handles))
+    if db.path == ":memory:":
+        return Receipt(0, 0, 0, rows=rows)
+    own, copies = traces.files(db.path), traces.files("", backup.made(db))
+    size = traces.size(own)
+    pieces = _chosen(wanted, size + traces.size(copies))
+    forms = {form: piece for piece in pieces for form in traces.forms(piece) if len(form) >= 4}
+    found = _found(own, forms)
+    innocent = verbatim_copies.stand(db, {forms[form] for form in found}) if found else set[str]()
+    left = {form: many for form, many in found.items() if forms[form] not in innocent}
+    copied = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
+    unclean = traces.free_pages(own[0])[1] if own and not held_up else 0
+    return Receipt(
+        sum(left.values()), len(pieces), size + traces.size(copies), held_up, unclean,
+        {path: many for path, many in copied.items() if many}, rows, str(traces.replica(db.path) or ""),
+    )  # fmt: skip
+
+
+def erase(db: Database, plan: Plan, time: clock.Clock) -> Receipt:
+    """Delete what was planned, empty the journal, and say what is left. Raises AgentError."""
+    forget.erase(db, plan, time)
+    return _settled(db, time, plan.wanted, plan.verbatim_copies.named)
+
+
+def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
+    """Finish what was erased before; None when nothing waits. `words`: what to look for, for they are kept nowhere.
+
+    `finished`: it was, a moment ago.
+    """
+    if not (finished or forget.waits(db)):
+        return None
+    return _settled(db, time, Wanted(frozenset(distinctive.lines([words])), frozenset(distinctive.words([words]))), {})
+
+
+def _settled(db: Database, time: clock.Clock, wanted: Wanted, also: Mapping[str, list[str]]) -> Receipt:
+    """Empty the journal and look; what an index still holds goes when it is written anew."""
+    receipt = write(db, wanted, also, not forget.finish(db, time))
+    for how in ("optimize", "rebuild"):
+        if receipt.traces and not receipt.held_up:
+            index.rewrite(db, how)
+            receipt = write(db, wanted, also, not forget.finish(db, time))
+    return receipt
+
+
+def _chosen(wanted: Wanted, size: int) -> list[str]:
+    """What is looked for: words that stand in no other row and hardly come up by chance, and lines without one.
+
+    A line with such a word is found by the word. The longest are looked for first, as many as a few seconds allow.
+    """
+    least = traces.telling(size)
+    words = [word for word in wanted.words if len(word) >= least]
+    single = set(words)
+    lines = [
+        line for line in wanted.lines if len(line) >= distinctive.LEAST and not single & set(distinctive.words([line]))
+    ]
+    chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
+    return chosen[: max(_LEAST, _WORK // max(1, size))]
+
+
+def _found(files: Sequence[Path], forms: Iterable[bytes]) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    for path in files:
+        for form, many in traces.count(path, forms).items():
+            found[form] = found.get(form, 0) + many
+    return found
+
+
+def _size(many: int) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if many < 1000:
+            return f"{many:.0f} {unit}"
+        many /= 1000  # type: ignore[assignment]
+    return f"{many:.1f} GB"

@@ -1,0 +1,146 @@
+"""Notes: what the person wrote down, or let the model write down."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.errors import UsageError
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.messages import Origin
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_COLUMNS = "id, title, text, origin, place, at, utc_offset, changed_at, hidden_at"
+
+
+@frozen
+class Note:
+    id: int
+    title: str
+    text: str
+    origin: str
+    place: str
+    at: str
+    utc_offset: int
+    changed_at: str
+    hidden_at: str | None
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("note", self.id)
+
+    @property
+    def name(self) -> str:
+        return text.one_line(self.title or self.text, 60)
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "id": self.handle, "title": self.title, "text": self.text, "origin": self.origin, "place": self.place,
+            "at": self.at, "changed_at": self.changed_at,
+        }  # fmt: skip
+
+
+def add(
+    db: Database, scope: Scope, body: str, time: clock.Clock, *, title: str = "", origin: Origin = "typed",
+    session: int | None = None,
+) -> Note:  # fmt: skip
+    """Write a note. Raises UsageError when it says nothing."""
+    if not body.strip():
+        raise UsageError("an empty note says nothing; write some words")
+    now = time()
+    moment = clock.utc(now)
+    with db.write():
+        id = db.insert(
+            """insert into note (uid, owner, place, session_id, origin, title, text, at, utc_offset, changed_at)
+               values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
+        )
+        events.append(db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, of=body)
+    return get(db, id, scope.owner)
+
+
+def get(db: Database, id: int, owner: str) -> Note:
+    """Raises UsageError when this owner has no such note."""
+    row = db.row(f"select {_COLUMNS} from note where id = ? and owner = ?", (id, owner))
+    if row is None:
+        raise UsageError(f"there is no note n{id}; `agent notes list` shows them all")
+    return Note(*row)
+
+
+def there(db: Database, owner: str) -> bool:
+    """Whether there is any that is not hidden."""
+    return bool(db.value("select 1 from note where owner = ? and hidden_at is null limit 1", (owner,)))
+
+
+def same(db: Database, owner: str, body: str) -> Note | None:
+    """One that says just this."""
+    row = db.row(
+        f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
+    )
+    return Note(*row) if row else None
+
+
+def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
+    """Newest change first."""
+    rows = db.rows(
+        f"""select {_COLUMNS} from note where owner = ? and (hidden_at is not null) = ?
+            order by changed_at desc, id desc limit ?""",
+        (owner, hidden, limit),
+    )
+    return [Note(*row) for row in rows]
+
+
+def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
+    """Those with a word of the query, best first."""
+    index.refresh_all(db)
+    found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
+    return [get(db, hit.id, owner) for hit in found.hits]
+
+
+def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> Note:
+    """Replace its words. Raises UsageError when nothing would be left."""
+    if not body.strip():
+        raise UsageError(f"{note.handle} was left as it is: an empty note says nothing (`agent notes rm` hides one)")
+    now = clock.utc(time())
+    with db.write():
+        index.erase(db, "n", note.id)  # before its words change
+        db.execute("update note set text = ?, title = ?, changed_at = ? where id = ?", (body, title, now, note.id))
+        events.append(db, time, "note changed", note.handle, actor="person", of=body)
+    return replace(note, title=title, text=body, changed_at=now)
+
+
+def hide(db: Database, note: Note, time: clock.Clock) -> None:
+    """Put it out of lists and search, until `restore`."""
+    with db.write():
+        db.execute("update note set hidden_at = ? where id = ?", (clock.utc(time()), note.id))
+        events.append(db, time, "note hidden", note.handle, actor="person")
+
+
+def restore(db: Database, note: Note, time: clock.Clock) -> None:
+    with db.write():
+        db.execute("update note set hidden_at = null where id = ?", (note.id,))
+        events.append(db, time, "note restored", note.handle, actor="person")
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete notes, out of the index first. Runs in the caller's transaction."""
+    index.erase_many(db, "n", found)
+    db.execute("delete from note where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
+def leave(db: Database, sessions: Sequence[int]) -> None:
+    """Notes stay when the sessions they were written in go. Runs in the caller's transaction."""
+    db.execute(
+        "update note set session_id = null where session_id in (select value from json_each(?))",
+        (json.dumps(list(sessions)),),
+    )
+
+
+def _actor(origin: Origin) -> str:
+    return "model" if origin in ("model", "tool", "schedule") else "person"

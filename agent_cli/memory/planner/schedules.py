@@ -1,0 +1,354 @@
+"""Schedules: prompts and skills that run by the clock, and which process runs one now.
+
+Of its times a schedule keeps the next one alone, and it stays due until it has been run to its end: however many were
+missed, and whatever became of the process that had begun, one run makes up for it. Times are reckoned by the clocks of
+the machine's zone: one that summer time leaves out is when the clocks go on, one that comes twice is the first.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, Literal
+
+from agent_cli import clock, text
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import zones
+from agent_cli.memory.scope import Scope
+from agent_cli.store import events, holder, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+Target = Literal["note", "file", "command"]
+
+LEASE = timedelta(minutes=30)  # longer than any run may take: what is claimed for longer was claimed elsewhere
+_ATTEMPTS = 5
+_BEGUN = "schedule begun"
+_LOOKED = "schedules looked at"
+_NAMELESS = "local"  # the zone of a machine that keeps its rules without their name
+_NAMES = {
+    "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}  # fmt: skip
+_COLUMNS = """id, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at, running_since, holder,
+    last_at, last_session, error, paused_at, at, utc_offset, hidden_at"""
+
+
+@frozen
+class Schedule:
+    id: int
+    owner: str
+    place: str
+    cron: str
+    zone: str
+    prompt: str
+    skill: str
+    model: str
+    target: Target
+    target_path: str
+    next_at: str
+    running_since: str | None
+    holder: str | None
+    last_at: str | None
+    last_session: int | None
+    error: str
+    paused_at: str | None
+    at: str
+    utc_offset: int
+    hidden_at: str | None
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("schedule", self.id)
+
+    @property
+    def name(self) -> str:
+        return self.skill or text.one_line(self.prompt, 60)
+
+    @property
+    def command(self) -> list[str]:
+        """The words of the command that gets the answer."""
+        return [str(word) for word in json.loads(self.target_path)] if self.target == "command" else []
+
+    @property
+    def running(self) -> bool:
+        return bool(self.holder and holder.lives(self.holder))
+
+    def described(self) -> dict[str, Any]:
+        session = ids.handle("session", self.last_session) if self.last_session else None
+        return {
+            "id": self.handle, "cron": self.cron, "zone": self.zone, "prompt": self.prompt, "skill": self.skill,
+            "model": self.model, "target": self.target, "file": self.target_path if self.target == "file" else "",
+            "command": self.command, "place": self.place, "next_at": self.next_at, "last_at": self.last_at,
+            "last_session": session, "error": self.error, "running": self.running, "paused_at": self.paused_at,
+            "at": self.at, "hidden_at": self.hidden_at,
+        }  # fmt: skip
+
+
+class Lost(Exception):
+    """Another process has taken the run over: what it gave must not land here."""
+
+
+def checked(cron: str) -> str:
+    """The five fields of a time as cron knows it, or of a name as @daily. Raises UsageError."""
+    from cronsim import CronSim, CronSimError  # only where a time is reckoned
+
+    told = cron.strip().lower()
+    fields = _NAMES.get(told, " ".join(cron.split()))
+    if told.startswith("@") and told not in _NAMES:
+        raise UsageError(f"{cron!r} is no time that is known; there are {', '.join(_NAMES)}, or five fields of cron")
+    try:
+        if len(fields.split()) != 5:
+            raise CronSimError("five fields are needed")
+        CronSim(fields, datetime(2026, 1, 1))
+    except (CronSimError, ValueError) as error:  # a number of thousands of digits
+        raise UsageError(
+            f"{cron!r} is no time for a schedule ({str(error).lower()}): write minute, hour, day, month and weekday as "
+            'cron does, as in "0 7 * * *" for every day at 7:00, or a name as @daily'
+        ) from error
+    return fields
+
+
+def explained(cron: str) -> str:
+    """The time in words: At 07:00 every day."""
+    from cronsim import CronSim
+
+    return CronSim(cron, datetime(2026, 1, 1)).explain()
+
+
+def machine_zone() -> str:
+    """The name of the time zone the machine is in, as in Europe/Vienna; "local" where it has none."""
+    return zones.here() or _NAMELESS
+
+
+def following(cron: str, zone: str, now: datetime) -> datetime:
+    """The first time after `now`. Raises UsageError when there is none in fifty years."""
+    from cronsim import CronSim
+
+    for each in CronSim(cron, now.astimezone(_zone(zone))):
+        moment = each.astimezone(UTC)
+        if moment > now:  # in the hour that comes twice, the first one is told again in the second
+            return moment
+    raise UsageError(f"{cron!r} never comes: choose a day that the month has")
+
+
+def local(stored: str, zone: str) -> datetime:
+    """A stored time by the clocks of the zone."""
+    return datetime.fromisoformat(stored).astimezone(_zone(zone))
+
+
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo
+
+    if name != _NAMELESS:
+        return ZoneInfo(name)
+    import tzlocal
+
+    try:
+        return tzlocal.get_localzone()
+    except (LookupError, ValueError):
+        return datetime.now().astimezone().tzinfo or UTC
+
+
+def add(
+    db: Database, scope: Scope, cron: str, time: clock.Clock, *, zone: str, prompt: str = "", skill: str = "",
+    model: str = "", target: Target = "note", target_path: str = "",
+) -> Schedule:  # fmt: skip
+    """Keep a schedule. Raises UsageError when its time is none, or when it says nothing."""
+    if bool(prompt.strip()) == bool(skill):
+        raise UsageError("say what is to be run: either --prompt with words, or --skill with the name of a skill")
+    now, cron = time(), checked(cron)
+    next_at = clock.utc(following(cron, zone, now))
+    with db.write():
+        id = db.insert(
+            """insert into schedule (uid, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at,
+                  at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                ids.new(now), scope.owner, scope.place, cron, zone, prompt.strip(), skill, model, target, target_path,
+                next_at, clock.utc(now), clock.offset(now),
+            ),
+        )  # fmt: skip
+        events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", of=prompt or skill)
+    return get(db, id, scope.owner)
+
+
+def get(db: Database, id: int, owner: str) -> Schedule:
+    """Raises UsageError when this owner has no such schedule."""
+    row = db.row(f"select {_COLUMNS} from schedule where id = ? and owner = ?", (id, owner))
+    if row is None:
+        raise UsageError(f"there is no schedule c{id}; `agent schedule list` shows them all")
+    return Schedule(*row)
+
+
+def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]:
+    """The next one first, what is paused last."""
+    rows = db.rows(
+        f"""select {_COLUMNS} from schedule where owner = ? and (hidden_at is not null) = ?
+            order by paused_at is not null, next_at, id""",
+        (owner, hidden),
+    )
+    return [Schedule(*row) for row in rows]
+
+
+def hide(db: Database, schedule: Schedule, time: clock.Clock) -> None:
+    """Let it run no more, and put it out of the list, until `restore`."""
+    _change(db, schedule, "hidden", time, hidden_at=clock.utc(time()))
+
+
+def restore(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
+    """What it would have run meanwhile is not made up: that was wanted so."""
+    return _change(db, schedule, "restored", time, hidden_at=None, next_at=_next(schedule, time()))
+
+
+def pause(db: Database, schedule: Schedule, time: clock.Clock) -> None:
+    """Let it run no more until `resume`."""
+    _change(db, schedule, "paused", time, paused_at=clock.utc(time()))
+
+
+def resume(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
+    """What it would have run meanwhile is not made up: that was wanted so."""
+    return _change(db, schedule, "resumed", time, paused_at=None, next_at=_next(schedule, time()))
+
+
+def _change(db: Database, schedule: Schedule, what: str, time: clock.Clock, **columns: str | None) -> Schedule:
+    with db.write():
+        db.execute(
+            f"update schedule set {', '.join(f'{name} = ?' for name in columns)} where id = ?",
+            (*columns.values(), schedule.id),
+        )
+        events.append(db, time, f"schedule {what}", schedule.handle, actor="person")
+    return get(db, schedule.id, schedule.owner)
+
+
+def _next(schedule: Schedule, now: datetime) -> str:
+    return clock.utc(following(schedule.cron, schedule.zone, now))
+
+
+def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> Schedule | None:
+    """Take the one that has been due longest, or `only` this one, due or not; None when none is to be had.
+
+    One that another process has is free again when that process died; after five deaths it waits for its next time.
+    """
+    moment = clock.utc(now)
+    wanted = "next_at <= :now and paused_at is null" if only is None else "id = :only"
+    with db.write():
+        for row in db.rows(
+            f"""select {_COLUMNS} from schedule where owner = :owner and hidden_at is null and {wanted}
+                order by next_at, id""",
+            {"owner": owner, "now": moment, "only": only} if only is None else {"owner": owner, "only": only},
+        ):
+            found = Schedule(*row)
+            if found.running and (found.running_since or "") > clock.utc(now - LEASE):
+                continue
+            if only is None and found.holder and _died_often(db, found):
+                _give_up(db, found, now)
+                continue
+            db.execute(
+                "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
+                (moment, holder.me(), found.id),
+            )
+            events.append(db, lambda: now, _BEGUN, found.handle, actor="program")
+            return get(db, found.id, owner)
+    return None
+
+
+def _died_often(db: Database, schedule: Schedule) -> bool:
+    """Whether the last runs have all begun and none ended: what ends its process must not do so every minute."""
+    last = db.rows("select kind from event where subject = ? order by id desc limit ?", (schedule.handle, _ATTEMPTS))
+    return [kind for (kind,) in last] == [_BEGUN] * _ATTEMPTS
+
+
+def _give_up(db: Database, schedule: Schedule, now: datetime) -> None:
+    db.execute(
+        "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
+        (f"the process that ran it died, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
+    )
+    events.append(db, lambda: now, "schedule failed", schedule.handle, actor="program")
+
+
+def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | None, error: str = "") -> None:
+    """Record how a claimed run ended, and when it is due next. Raises Lost. Runs in the caller's transaction."""
+    now = time()
+    done = db.execute(
+        """update schedule set running_since = null, holder = null, last_session = ?, error = ?, next_at = ?
+           where id = ? and holder = ? and running_since = ?""",
+        (session, text.one_line(error, 1000), _next(run, now), run.id, run.holder, run.running_since),
+    )
+    if not done:
+        raise Lost
+    kind = "schedule failed" if error else "schedule run"
+    events.append(db, time, kind, run.handle, actor="program", session=session)
+
+
+def put_back(db: Database, run: Schedule, time: clock.Clock) -> None:
+    """Give a claimed run back unfinished: it stays due, and is made up."""
+    with db.write():
+        db.execute(
+            """update schedule set running_since = null, holder = null
+               where id = ? and holder = ? and running_since = ?""",
+            (run.id, run.holder, run.running_since),
+        )
+        events.append(db, time, "schedule stopped", run.handle, actor="program")
+
+
+def held(db: Database, run: Schedule) -> bool:
+    """Whether a claimed run is still this process's own."""
+    now = db.row("select holder, running_since from schedule where id = ?", (run.id,))
+    return now == (run.holder, run.running_since)
+
+
+def move_to(db: Database, owner: str, zone: str, now: datetime) -> None:
+    """Reckon what is not due yet by the clocks of another zone: the machine has travelled."""
+    rows = db.rows(
+        f"select {_COLUMNS} from schedule where owner = ? and zone <> ? and next_at > ? and running_since is null",
+        (owner, zone, clock.utc(now)),
+    )
+    for each in (Schedule(*row) for row in rows):
+        with db.write():
+            db.execute(
+                "update schedule set zone = ?, next_at = ? where id = ? and next_at = ?",
+                (zone, clock.utc(following(each.cron, zone, now)), each.id, each.next_at),
+            )
+
+
+def next_due(db: Database, owner: str) -> datetime | None:
+    """When the next one is due, or was."""
+    found = db.value(
+        "select min(next_at) from schedule where owner = ? and hidden_at is null and paused_at is null", (owner,)
+    )
+    return datetime.fromisoformat(found) if found else None
+
+
+def look(db: Database, now: datetime) -> None:
+    """Keep that a runner has looked for what is due, at most once a minute."""
+    last = last_look(db)
+    if last is None or abs(now - last) >= timedelta(minutes=1):
+        with db.write():
+            db.execute(
+                "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_LOOKED, clock.utc(now))
+            )
+
+
+def last_look(db: Database) -> datetime | None:
+    """When a runner last looked for what is due."""
+    told = db.value("select value from meta where key = ?", (_LOOKED,))
+    return datetime.fromisoformat(told) if told else None
+
+
+def leave(db: Database, sessions: Sequence[int]) -> None:
+    """Schedules stay when the sessions of their runs go. Runs in the caller's transaction."""
+    db.execute(
+        "update schedule set last_session = null where last_session in (select value from json_each(?))",
+        (json.dumps(list(sessions)),),
+    )
+
+
+def blank_errors(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute(
+        "update schedule set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),)
+    )
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Delete schedules; a run that has begun lands nowhere. Runs in the caller's transaction."""
+    db.execute("delete from schedule where id in (select value from json_each(?))", (json.dumps(list(found)),))

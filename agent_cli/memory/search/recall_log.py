@@ -1,0 +1,83 @@
+"""What was recalled for each message of the person: kept, so that `why` can tell, and a request can be built again."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.search.recall import Hit
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+
+@frozen
+class Recollection:
+    kind: str
+    row: int
+    score: float
+    legs: dict[str, float]
+    text: str
+
+    @property
+    def handle(self) -> str:
+        return ids.handle(self.kind, self.row)
+
+
+def keep(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
+    """Record what goes to the model with a message: each hit, and its words as shown."""
+    with db.write():
+        db.many(
+            "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, clock.utc(now))
+                for hit, shown in used
+            ],
+        )
+
+
+def of(db: Database, message: int) -> list[Recollection]:
+    """What was recalled for a message, best first."""
+    rows = db.rows("select kind, row, score, legs, text from recollection where message_id = ? order by id", (message,))
+    return [Recollection(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
+
+
+def erase(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("delete from recollection where id in (select value from json_each(?))", (json.dumps(list(found)),))
+
+
+def erase_of(db: Database, messages: Sequence[int]) -> None:
+    """Erase what was recalled for some messages. Runs in the caller's transaction."""
+    db.execute(
+        "delete from recollection where message_id in (select value from json_each(?))", (json.dumps(list(messages)),)
+    )
+
+
+def latest(db: Database, owner: str) -> int | None:
+    """The person's last message."""
+    found = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
+    return None if found is None else int(found)
+
+
+def asked(db: Database, owner: str, handle: str | None = None) -> int:
+    """The person's message of this handle, or their last. Raises UsageError."""
+    if handle is None:
+        message = latest(db, owner)
+        if message is None:
+            raise UsageError("nothing has been asked yet")
+        return message
+    message = ids.number("message", handle)
+    if not db.value("select 1 from message where id = ? and owner = ?", (message, owner)):
+        raise UsageError(f"there is no message m{message}")
+    return message
+
+
+def explained(db: Database, message: int) -> str:
+    """What was recalled for a message and what each score is made of, in lines for a person."""
+    lines = []
+    for each in of(db, message):
+        legs = " + ".join(f"{name} {share:.2f}" for name, share in each.legs.items())
+        lines += [each.text, f"    {each.score:.2f} = {legs}"]
+    return "\n".join(lines) or f"nothing was recalled for {ids.handle('message', message)}"

@@ -1,0 +1,136 @@
+"""The exports of ChatGPT and Claude as files: what may be given, and the conversations in it.
+
+Both send a .zip with conversations.json in it, large ones several (conversations-000.json and so on); given is that
+archive, the folder it was unpacked into, or the file itself. Nothing is unpacked to the disk.
+"""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.transfers import json_array
+from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.text import one_line
+
+_NAME = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+)  # RuntimeError: locked
+
+
+def entries(
+    file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, maker: str, others: dict[str, str]
+) -> Iterator[Entry]:
+    """What stands in an export of `maker`: its conversations hold their messages under `key`.
+
+    `others`: by which key the exports of other makers are known. Raises UsageError when it is none of this maker's.
+    """
+    number = 0
+    for name, conversations in _files(file):
+        try:
+            for conversation in conversations:
+                number += 1
+                place = f"conversation {number}"
+                if not isinstance(conversation, dict):
+                    broken = isinstance(conversation, json_array.Broken)
+                    yield Entry(place, 1, _broken(str(conversation) if broken else "it is no JSON object"))
+                    continue
+                if number == 1:
+                    _refuse_other(file, conversation, key, maker, others)
+                title = conversation.get("title") or conversation.get("name")
+                place += f" (“{one_line(title, 40)}”)" if isinstance(title, str) else ""
+                yield Entry(place, _size(conversation, key), lambda told=conversation: row(told))  # type: ignore[misc]
+        except json_array.Broken as error:
+            if not number:
+                raise UsageError(f"{name} is no export of {maker}: {error}") from error
+            yield Entry(f"what follows conversation {number} in {name}", 1, _broken(str(error)))
+
+
+def moment(told: Any) -> datetime | None:
+    """A time as exports give it, seconds since 1970 or ISO 8601, in UTC; None where there is none."""
+    found = None
+    try:
+        if isinstance(told, int | float) and told > 0:
+            found = datetime.fromtimestamp(told, UTC)
+        elif isinstance(told, str) and told:
+            found = datetime.fromisoformat(told)
+            found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None  # a time that never was is no time
+    return found if found and clock.FIRST <= found <= clock.LAST else None
+
+
+def branch(parents: dict[str, Any], leaf: str) -> list[str]:
+    """The way from the beginning to a message, by the parent of each."""
+    way: dict[str, None] = {}
+    at: Any = leaf
+    while isinstance(at, str) and at in parents and at not in way:
+        way[at] = None
+        at = parents[at]
+    return list(way)[::-1]
+
+
+def _refuse_other(file: Path, conversation: dict[str, Any], key: str, maker: str, others: dict[str, str]) -> None:
+    for theirs, command in others.items():
+        if theirs in conversation and key not in conversation:
+            raise UsageError(f"{file} is no export of {maker}; try `agent import {command} {file}`")
+
+
+def _size(conversation: dict[str, Any], key: str) -> int:
+    messages = conversation.get(key)
+    return len(messages) if isinstance(messages, dict | list) else 1
+
+
+def _broken(why: str) -> Callable[[], dict[str, Any]]:
+    def row() -> dict[str, Any]:
+        raise ValueError(why)
+
+    return row
+
+
+def _files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
+    """The name and the conversations of each file. Raises UsageError."""
+    with ExitStack() as opened:
+        try:
+            if file.is_dir():
+                found = sorted(path for path in file.iterdir() if _NAME.fullmatch(path.name))
+                for path in found:
+                    yield path.name, _conversations(opened, path.open("rb"))
+            elif zipfile.is_zipfile(file):
+                archive = opened.enter_context(zipfile.ZipFile(file))
+                inside = sorted(name for name in archive.namelist() if _NAME.fullmatch(name))
+                found = [Path(name) for name in inside]
+                for name in inside:
+                    yield name, _conversations(opened, archive.open(name))
+            else:
+                found = [file]
+                yield file.name, _conversations(opened, file.open("rb"))
+        except _DAMAGED as error:
+            raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not found:
+        raise UsageError(f"there is no conversations.json in {file}: give the archive as it came, or that file")
+
+
+def _conversations(opened: ExitStack, raw: IO[bytes]) -> Iterator[Any]:
+    words = opened.enter_context(io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace"))
+
+    def read(count: int) -> str:
+        try:
+            return words.read(count)
+        except _DAMAGED as error:
+            raise json_array.Broken(f"it is damaged: {error}") from error
+
+    return json_array.elements(read)

@@ -1,0 +1,108 @@
+"""What Claude exports, as sessions.
+
+A message has its text twice, plain and as blocks; the blocks are newer and whole. Files of text stand in the export and
+become words from a file; others are named. Where messages know their parents, taken is the branch that was last shown.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agent_cli.memory.transfers import export_files
+from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.text import whole
+
+_OTHERS = {"mapping": "chatgpt"}
+_ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+def entries(file: Path) -> Iterator[Entry]:
+    """Raises UsageError when the file is no export of Claude."""
+    return export_files.entries(file, row, "chat_messages", "Claude", _OTHERS)
+
+
+def row(conversation: dict[str, Any]) -> dict[str, Any] | None:
+    """The conversation as transfer takes it; None when nothing was said in it. Raises ValueError."""
+    told = conversation.get("chat_messages")
+    if not isinstance(told, list):
+        raise ValueError("it has no messages (chat_messages)")
+    begun = at = export_files.moment(conversation.get("created_at"))
+    messages = []
+    for said in _shown(conversation, [each for each in told if isinstance(each, dict)]):
+        message = _message(said)
+        if message:
+            at = export_files.moment(said.get("created_at")) or at
+            messages.append(message | {"at": at.isoformat() if at else ""})
+    if not messages:
+        return None
+    return {
+        "id": whole(str(conversation.get("uuid") or "")),
+        "title": whole(str(conversation.get("name") or "")),
+        "started_at": begun.isoformat() if begun else "",
+        "messages": messages,
+    }
+
+
+def _shown(conversation: dict[str, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of the branch that was shown, where the export says which; else all of them."""
+    leaf = conversation.get("current_leaf_message_uuid")
+    by_id = {each.get("uuid"): each for each in messages}
+    if not isinstance(leaf, str) or leaf not in by_id:
+        return messages
+    return [by_id[id] for id in export_files.branch({id: _parent(each) for id, each in by_id.items()}, leaf)]  # type: ignore[misc]
+
+
+def _parent(message: dict[str, Any]) -> Any:
+    return message.get("parent_message_uuid")
+
+
+def _message(said: dict[str, Any]) -> dict[str, Any] | None:
+    """None for what is empty."""
+    sender = said.get("sender")
+    role = _ROLES.get(sender) if isinstance(sender, str) else None
+    if role is None:
+        raise ValueError(f"a message is from {sender!r}, neither human nor assistant")
+    content, thinking = _blocks(said.get("content"))
+    pieces = [(content or str(said.get("text") or ""), ""), *_files(said)]
+    pieces = [(whole(words), name) for words, name in pieces if words.strip()]
+    if not pieces:
+        return None
+    ends = [*["\n\n"] * (len(pieces) - 1), ""]
+    return {
+        "id": whole(str(said.get("uuid") or "")),
+        "role": role,
+        "content": "".join(words + end for (words, _), end in zip(pieces, ends, strict=True)),
+        "origin": [
+            ["import", len(words + end), *([whole(name)] if name else [])]
+            for (words, name), end in zip(pieces, ends, strict=True)
+        ],
+        "thinking": whole(thinking),
+    }
+
+
+def _blocks(content: Any) -> tuple[str, str]:
+    """What the blocks of a message say, and what was thought."""
+    said, thought = [], []
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {"type": "text", "text": str(words)}:
+                said.append(words)
+            case {"type": "thinking", "thinking": str(words)}:
+                thought.append(words)
+            case {"type": "tool_use", "input": {"content": str(words), **more}}:  # a page that was written beside it
+                title = more.get("title")
+                said.append(f"{title if isinstance(title, str) else 'artifact'}:\n\n```\n{words}\n```")
+    return "\n\n".join(filter(None, said)), "\n\n".join(thought)
+
+
+def _files(said: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The words and the name of each file that came with a message; of one that is not in the export only a mark."""
+    for key in ("attachments", "files"):
+        files = said.get(key)
+        for file in files if isinstance(files, list) else ():
+            name = str(file.get("file_name") or "") if isinstance(file, dict) else ""
+            words = file.get("extracted_content") if isinstance(file, dict) else None
+            if isinstance(words, str) and words.strip():
+                yield words, name or "attachment"
+            elif name:
+                yield f"[file {name} left out]", ""

@@ -1,0 +1,235 @@
+"""What the program llm has logged (logs.db), as sessions.
+
+Two shapes are known, and one file may hold both: `responses`, a row for each prompt and its answer, to which columns
+were added over the years; and since version 0.32 `turns`, which point into chains of `messages` made of `parts`. A row
+of either becomes the same two messages, with the same ids, so that nothing comes in twice after llm was updated.
+
+SQLite keeps any bytes as text. So texts are fetched as bytes and read here: one that is none costs its conversation,
+not those behind it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.transfers import export_files
+from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.store.foreign_file import Reading
+from agent_cli.text import one_line, whole
+
+
+class _Turn(NamedTuple):
+    conversation: str
+    name: str
+    id: str
+    at: Any
+    model: str
+    prompt: str
+    response: str
+    thinking: str
+    tokens_in: int
+    tokens_out: int
+    fault: str = ""  # why it cannot be read
+
+
+def entries(file: Path) -> Iterator[Entry]:
+    """Raises UsageError when the file is no log of llm, StoreError when it cannot be read."""
+    if not file.is_file():
+        raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
+    log = Reading(file)
+    try:
+        if not {"responses", "turns"} & log.tables.keys():
+            raise UsageError(f"{file} is no log of llm 0.4 or newer: `llm logs path` names the file")
+        number = 0
+        for turns in (_responses(log), _turns(log)):
+            for _, group in groupby(turns, lambda turn: turn.conversation):
+                number += 1
+                told = list(group)
+                yield Entry(
+                    f"conversation {number} (“{one_line(str(told[0].name), 40)}”)", 2 * len(told), partial(row, told)
+                )
+    finally:
+        log.close()
+
+
+def row(turns: list[_Turn]) -> dict[str, Any] | None:
+    """A conversation as transfer takes it; None when nothing was said in it."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        if turn.fault:
+            raise ValueError(turn.fault)
+        at = export_files.moment(turn.at)
+        both = {"at": at.isoformat() if at else ""}
+        if turn.prompt.strip():
+            messages.append({"id": f"{turn.id} prompt", "role": "user", "content": whole(turn.prompt), **both})
+        if turn.response.strip():
+            used = {"model": whole(turn.model), "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
+            words = {"content": whole(turn.response), "thinking": whole(turn.thinking)}
+            messages.append({"id": turn.id, "role": "assistant", **words, **both, **used})
+    title = whole(str(turns[0].name or ""))
+    if not messages:
+        return None
+    return {"id": turns[0].conversation, "title": title, "started_at": "", "messages": messages}
+
+
+def _responses(log: Reading) -> Iterator[_Turn]:
+    """The older shape; a column that a version did not have is empty."""
+    has = log.tables.get("responses", set())
+    if not has:
+        return
+
+    def column(name: str, instead: str) -> str:
+        return f"coalesce(r.{name}, {instead})" if name in has else instead
+
+    join = "left join conversations c on c.id = r.conversation_id" if _named(log, has) else ""
+    texts = (
+        column("conversation_id", "r.id"), "coalesce(c.name, '')" if join else "''", "r.id",
+        column("datetime_utc", "''"), column("resolved_model", column("model", "''")), column("prompt", "''"),
+        column("response", "''"), column("reasoning", "''"),
+    )  # fmt: skip
+    rows = log.rows(
+        f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
+            from responses r {join} order by 1, 4, r.rowid"""
+    )
+    left_out = _left_out(log)
+    for told in map(_texts, rows):
+        marks = () if told.fault else left_out(told.id)
+        yield told._replace(prompt="\n\n".join(filter(None, (told.prompt, *marks))))
+
+
+def _bytes(sql: str) -> str:
+    """A text as its bytes, whatever they are, and anything else as it is."""
+    return f"case typeof({sql}) when 'text' then cast({sql} as blob) else {sql} end"
+
+
+def _text(told: Any, errors: str = "strict") -> str:
+    """Raises UnicodeDecodeError."""
+    return told.decode(errors=errors) if isinstance(told, bytes) else str(told or "")
+
+
+def _named(log: Reading, has: set[str]) -> bool:
+    return "conversation_id" in has and {"id", "name"} <= log.tables.get("conversations", set())
+
+
+def _texts(told: tuple[Any, ...]) -> _Turn:
+    conversation, name, id, at, *said, tokens_in, tokens_out = told
+    conversation, name = _text(conversation, "replace"), _text(name, "replace")
+    try:
+        model, prompt, response, thinking = map(_text, said)
+        at = _text(at) if isinstance(at, bytes) else at
+        tokens = _count(tokens_in), _count(tokens_out)
+        return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
+    except UnicodeDecodeError as error:
+        return _Turn(
+            conversation, name, "", "", "", "", "", "", 0, 0, f"it holds bytes that are no text ({error.reason})"
+        )
+
+
+def _count(told: Any) -> int:
+    return told if isinstance(told, int) else 0
+
+
+def _left_out(log: Reading) -> Any:
+    """Gives the marks of what came with a prompt and is not taken over: fragments and attachments."""
+    known = []
+    if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
+        source = "coalesce(f.source, '')" if "source" in log.tables.get("fragments", set()) else "''"
+        known.append(
+            ("fragment", f"select {_bytes(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id")
+        )
+    if {"response_id", "attachment_id"} <= log.tables.get("prompt_attachments", set()):
+        known.append(
+            (
+                "file",
+                f"""select {_bytes("coalesce(f.path, f.url, '')")} from prompt_attachments p
+                   join attachments f on f.id = p.attachment_id""",
+            )
+        )
+    names = {each: f"{sql} where p.response_id = ?" for each, sql in known}
+
+    def left_out(id: str) -> Iterator[str]:
+        for kind, sql in names.items():
+            for (name,) in log.rows(sql, (id,)):
+                yield f"[{' '.join(filter(None, (kind, _text(name, 'replace'))))} left out]"
+
+    return left_out
+
+
+def _turns(log: Reading) -> Iterator[_Turn]:
+    """The newer shape: a turn ends at `tip_message_hash`; its prompt is what was said before it by the person."""
+    if not {"turns", "threads", "messages", "parts"} <= log.tables.keys():
+        return
+    rows = log.rows(
+        f"""select {_bytes("coalesce(t.thread_id, t.id)")}, {_bytes("coalesce(h.name, '')")}, {_bytes("t.id")},
+                  {_bytes("t.datetime_utc")}, {_bytes("coalesce(t.resolved_model, t.model, '')")},
+                  t.parent_message_hash, t.tip_message_hash,
+                  coalesce(t.input_tokens, 0), coalesce(t.output_tokens, 0)
+           from turns t left join threads h on h.id = t.thread_id order by 1, t.datetime_utc, t.rowid"""
+    )
+    for conversation, name, id, at, model, parent, tip, tokens_in, tokens_out in rows:
+        said = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
+        asked = _asked(log, parent)
+        yield _texts(
+            (conversation, name, id, at, model, _joined(asked), _joined(words for _, words, _ in said),
+             _joined(thinking for _, _, thinking in said), tokens_in, tokens_out)
+        )  # fmt: skip
+
+
+def _joined(texts: Iterable[bytes]) -> bytes:
+    return b"\n\n".join(filter(None, texts))
+
+
+def _asked(log: Reading, parent: str | None) -> list[bytes]:
+    """What the person said last, up to the answer before it."""
+    asked: list[bytes] = []
+    for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
+        asked = [words, *asked] if role == "user" and words else asked
+    return asked
+
+
+def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
+    """The role, words and thinking of the messages that lead to `tip`, behind `end` or the last of a role, in order."""
+    way: list[tuple[str, str]] = []
+    seen = {end}
+    while tip and tip not in seen:
+        seen.add(tip)
+        found = next(log.rows("select role, parent_hash from messages where hash = ?", (tip,)), None)
+        if found is None or found[0] == until:
+            break
+        way.append((tip, str(found[0])))
+        tip = found[1]
+    for hash, role in reversed(way):
+        words, thinking = _parts(log, hash)
+        yield role, words, thinking
+
+
+def _parts(log: Reading, hash: str) -> tuple[bytes, bytes]:
+    """What is said and what is thought in a message, as it stands there."""
+    said: list[bytes] = []
+    thought: list[bytes] = []
+    for kind, words, payload in log.rows(
+        """select type, cast(text as blob), cast(payload as blob) from parts
+           where message_hash = ? order by position""",
+        (hash,),
+    ):
+        match kind:
+            case "text":
+                said.append(words if words is not None else whole(_referred(payload)).encode())
+            case "reasoning" if words:
+                thought.append(words)
+            case "attachment":
+                said.append(b"[file left out]")
+    return _joined(said), _joined(thought)
+
+
+def _referred(payload: Any) -> str:
+    """A text that borrows from fragments: its own words, and a mark where a fragment stood."""
+    try:
+        pieces = json.loads(payload or "{}").get("text_ref") or ()
+        return "".join(str(piece.get("literal") or "[fragment left out]") for piece in pieces)
+    except (ValueError, AttributeError, TypeError):
+        return ""

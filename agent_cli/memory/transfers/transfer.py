@@ -1,0 +1,268 @@
+"""Conversations in and out of the file, as JSON lines (a session a line), JSON or Markdown.
+
+What is exported as JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each
+source and session, so that importing twice adds nothing. The exports of other programs become the same rows elsewhere
+(from_chatgpt, from_claude, from_llm) and come in by the same door.
+"""
+
+import json
+import time as real_time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from agent_cli import clock, text
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_BATCH = 2500
+_PAUSE = 0.02  # between batches, so that other programs get their turn to write
+_ROLES = ("user", "assistant", "tool")
+_BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+
+
+@frozen
+class Imported:
+    sessions: int
+    messages: int
+    broken: int
+
+
+@frozen
+class Entry:
+    """A session as it stands outside: where, about how many messages it has, and what makes the row `exported` gives.
+
+    `row` gives None for one in which nothing was said; it raises ValueError, TypeError, KeyError or AttributeError when
+    it cannot be read.
+    """
+
+    place: str
+    size: int
+    row: Callable[[], dict[str, Any] | None]
+
+
+def read(
+    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, complain: Callable[[str], None]
+) -> Imported:
+    """Import JSON lines in batches. A broken line is told to `complain` with its number, and skipped."""
+    entries = (
+        Entry(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    )
+    return take_in(db, scope, entries, source, time, complain)
+
+
+def take_in(
+    db: Database, scope: Scope, entries: Iterable[Entry], source: str, time: clock.Clock,
+    complain: Callable[[str], None], tell: Callable[[int, int], None] = lambda sessions, messages: None,
+) -> Imported:  # fmt: skip
+    """Import sessions in batches. A broken one is told to `complain` with its place, and skipped.
+
+    `tell` is told after each batch how many sessions were looked at and how many messages are new.
+    """
+    new_sessions = new_messages = broken = seen = 0
+    for batch in _batches(entries):
+        with db.write():
+            for entry in batch:
+                try:
+                    with db.write():  # a session whole or not at all
+                        row, now = entry.row(), time()
+                        line = None if row is None else _parsed(row, now)
+                        begun, said = _read_session(db, scope, line, source, now) if line else (0, 0)
+                except _BROKEN as error:
+                    broken += 1
+                    complain(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+                    continue
+                new_sessions, new_messages = new_sessions + begun, new_messages + said
+        seen += len(batch)
+        tell(seen, new_messages)
+        real_time.sleep(_PAUSE)
+    return Imported(new_sessions, new_messages, broken)
+
+
+def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Entries in groups of some thousand messages."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        batch.append(entry)
+        size += entry.size
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+@frozen
+class _Said:
+    id: str
+    at: datetime
+    entry: log.Entry
+
+
+@frozen
+class _Line:
+    """A session as read, checked whole before a row is written."""
+
+    id: str
+    source: str
+    title: str
+    started: datetime
+    kind: str
+    said: Sequence[_Said]
+
+
+def _row(line: str) -> dict[str, Any]:
+    row: Any = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("it is no JSON object")
+    if "\\u" in line:  # half of a character, as where another program cut a text
+        row = json.loads(text.whole(json.dumps(row, ensure_ascii=False)))
+    return dict(row)
+
+
+def _parsed(row: dict[str, Any], now: datetime) -> _Line:
+    id = _id(row, "session")
+    messages = row.get("messages") or []
+    if not isinstance(messages, list):
+        raise ValueError("the messages are no list")
+    said = [_said(message, now) for message in messages]
+    started = _moment(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
+    kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
+    return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
+
+
+def _id(row: dict[str, Any], what: str) -> str:
+    told = row.get("id")
+    if isinstance(told, bool) or not isinstance(told, str | int) or told == "":
+        raise ValueError(f"a {what} has no id")
+    return str(told)
+
+
+def _said(row: Any, now: datetime) -> _Said:
+    if not isinstance(row, dict):
+        raise ValueError("a message is no JSON object")
+    role, content = row.get("role"), row.get("content")
+    if role not in _ROLES:
+        raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")
+    if not isinstance(content, str):
+        raise ValueError("a message has no content")
+    calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
+    text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
+    message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
+    at = _moment(row["at"], now) if row.get("at") else now
+    tokens = row.get("tokens") or {}
+    usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
+    entry = log.Entry(
+        0, "", 0, message, str(row.get("finish") or "stop"), bool(row.get("failed")), text_of["author"],
+        _origins(row.get("origin"), content), usage,
+    )  # fmt: skip
+    return _Said(_id(row, "message"), at, entry)
+
+
+def _moment(told: str, now: datetime) -> datetime:
+    """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
+    found = clock.parse(told, now)
+    if not clock.FIRST <= found <= clock.LAST:
+        raise ValueError(f"the time {told!r} is out of range")
+    return found
+
+
+def _origins(spans: Any, content: str) -> tuple[Part, ...]:
+    """The parts of an exported message; words that were typed elsewhere are imported words here."""
+    parts, start = [], 0
+    for _, length, *name in spans or ([["import", len(content)]] if content else []):
+        parts.append(Part(content[start : start + max(0, length)], "import", *map(str, name)))
+        start += max(0, length)
+    if start != len(content):
+        raise ValueError("the lengths in a message's origin do not add up to its content")
+    return tuple(parts)
+
+
+def _read_session(db: Database, scope: Scope, line: _Line, source: str, now: datetime) -> tuple[int, int]:
+    """Add what is new of one session; returns how many sessions and messages.
+
+    What a wrong clock dated in the future keeps its date, but counts as said now: it would be the latest for ever.
+    """
+    source = line.source or source
+    known = sessions.known(db, scope.owner, source, line.id)
+    there = set(log.outer_ids(db, known).values()) if known else set()
+    fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
+    kept = [said for said in fresh if not _was_forgotten(db, said, scope.owner)] if tombstones.anything(db) else fresh
+    if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
+        return 0, 0
+    session = known or sessions.take_in(
+        db, scope, line.started, now, title=line.title, kind=line.kind, source=source, external_id=line.id
+    )
+    for said in kept:
+        log.take_in(db, session, scope, said.entry, said.at, said.id)
+    if kept:
+        sessions.touch(db, session, min(now, max(said.at for said in kept)))
+    return int(not known), len(kept)
+
+
+def _was_forgotten(db: Database, said: _Said, owner: str) -> bool:
+    return tombstones.knows(db, tombstones.said(clock.utc(said.at), said.entry.message.text), owner)
+
+
+def exported(db: Database, session: sessions.Session) -> dict[str, Any]:
+    """A session as one JSON object, as `read` takes it."""
+    names = log.outer_ids(db, session.id)
+    id, source = sessions.outer_id(db, session.id)
+    return {
+        "id": id,
+        **({"source": source} if source else {}),
+        "title": session.title,
+        "kind": session.kind,
+        "started_at": clock.local(session.started_at, session.utc_offset).isoformat(),
+        "messages": [_exported(entry, names[entry.id]) for entry in log.history(db, session.id)],
+    }
+
+
+def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
+    message = entry.message
+    row = {
+        "id": id,
+        "role": message.role,
+        "author": entry.author,
+        "content": message.text,
+        "at": clock.local(entry.at, entry.utc_offset).isoformat(),
+        "origin": [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in entry.parts],
+        "finish": entry.finish or "interrupted",
+        "model": entry.usage.model,
+        "tokens": {"in": entry.usage.tokens_in, "out": entry.usage.tokens_out} if entry.usage.tokens_out else None,
+        "thinking": message.thinking,
+        "calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls],
+        "answers": message.answers,
+        "tool": message.tool,
+        "failed": entry.failed,
+    }
+    needed = ("id", "role", "author", "content", "at")
+    return {name: value for name, value in row.items() if value or name in needed}
+
+
+def markdown(db: Database, session: sessions.Session) -> str:
+    """A session to read: who said what, and when."""
+    started = clock.local(session.started_at, session.utc_offset)
+    lines = [
+        f"# {sessions.name(db, session) or session.handle}",
+        "",
+        f"{session.handle}, {started:%d %B %Y, %H:%M}",
+        "",
+    ]
+    for entry in log.history(db, session.id):
+        message, at = entry.message, clock.local(entry.at, entry.utc_offset)
+        who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool}"}[message.role]
+        cut = "" if entry.finish == "stop" else f" ({entry.finish or 'unfinished'})"
+        lines += [f"## {who}, {at:%H:%M}{cut}", ""]
+        lines += [message.text, ""] if message.text else []
+        lines += [f"    {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in message.calls]
+        lines += [""] if message.calls else []
+    return "\n".join(lines)

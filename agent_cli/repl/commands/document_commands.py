@@ -1,0 +1,78 @@
+"""The slash command for documents: /docs. (commands.py gives it its name.)"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_cli.agent.events import Event, Noticed, Progressed
+from agent_cli.agent.jobs.job_context import INDEX
+from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.documents import document_files, document_sync, documents
+from agent_cli.memory.scope import short
+from agent_cli.memory.search import index
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import jobs
+
+
+def docs(conversation: Conversation, argument: str) -> Work | str:
+    """List your documents; add files or a folder, look at them again, or take some out of memory.
+
+    /docs add PATH has it read, now and whenever it changes; the files stay where they are. Ctrl-C stops it."""
+    app = conversation.app
+    verb, _, told = argument.partition(" ")
+    pattern = document_files.absolute(told.strip().strip('"'), str(Path.cwd())) if told.strip() else ""
+    if verb == "":
+        return _listed(conversation)
+    if verb == "rm" and pattern:
+        many, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
+        for _ in index.condense(app.db) if condense else ():
+            pass
+        files = "1 file is" if many == 1 else f"{many} files are"
+        return f"{short(pattern)}: {files} out of memory; on the disk nothing changed"
+    if verb == "add" and pattern:
+        if not Path(document_files.base(pattern)).exists():
+            raise UsageError(f"there is no file or folder {told.strip()!r}")
+        documents.add(app.db, app.scope, pattern, app.time)
+        return _syncing(conversation, [pattern])
+    if argument == "sync":
+        return _syncing(conversation, None)
+    raise UsageError("say /docs, /docs add PATH, /docs sync or /docs rm PATH")
+
+
+def _listed(conversation: Conversation) -> str:
+    app = conversation.app
+    lines = [
+        f"{short(row['pattern'])}: {_many(row['files'], 'file')}, {_many(row['sections'], 'section')}"
+        + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
+        for row in documents.listing(app.db, app.scope.owner)
+    ]
+    return "\n".join(lines) or "no documents were added yet: /docs add PATH has a file or a folder read"
+
+
+def _many(count: int, of: str) -> str:
+    return f"{count} {of}{'' if count == 1 else 's'}"
+
+
+def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
+    app = conversation.app
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        db, tally = app.db.again(), document_sync.Tally()
+        try:
+            for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
+                cancel.check()
+                yield Progressed(step)
+            for done, total in app.catching_up(db) if tally.anything else ():
+                cancel.check()
+                yield Progressed(f"meaning: {done} of {total} sections")
+            if tally.anything:
+                jobs.add(db, INDEX, "all", app.time())  # which merges what came in
+            for kept in tally.kept:
+                yield Noticed(kept)
+            yield Noticed(tally.sentence())
+        finally:
+            db.close()
+
+    return work

@@ -1,0 +1,151 @@
+"""The slash commands for what was said last: /undo, /retry, /edit, /editor and /btw. (commands.py gives them names.)
+
+What is taken back stays in the log and counts no more. /edit puts itself into the prompt, with the message it is about
+and its words: so the line says what sending it does, and deleting it does nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_cli.agent.events import Event, Noticed
+from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.editor import edited
+from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations.log import Entry
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.lifecycle import rewind
+from agent_cli.messages import Part
+from agent_cli.render.prose import Exact
+from agent_cli.repl.session import side_questions
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import ids
+from agent_cli.values import frozen
+
+
+@frozen
+class Draft:
+    """A line for the person to go on with at the prompt. `parts`: its words as they once came in."""
+
+    told: str
+    line: str
+    parts: tuple[Part, ...]
+
+
+def undo(conversation: Conversation, argument: str) -> Draft:
+    """Take back your last message and its answer; your words come into the prompt.
+
+    Once more takes the one before back too. Reminders that it asked for are hidden. All of it stays in the log, and
+    counts no more.
+    """
+    asked = _asked(conversation)
+    stay, hidden = conversation.take_back(asked.id)
+    told = f"{asked.handle} and its answer are taken back"
+    if stay:
+        told += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+    for each in hidden:
+        told += f"; {rewind.told(each)}"
+    return Draft(told, asked.message.text, asked.parts)
+
+
+def retry(conversation: Conversation, argument: str) -> Work:
+    """Ask your last question again; the answer before is taken back.
+
+    Where no answer comes, the one before stands again; one that you stop on its way takes its place.
+    -m MODEL: another model answers this once. --no-memory: the answer there is stays, and beside it stands one for
+    which memory is not read, with what differs.
+    """
+    options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*)?(?P<plain>--no-memory)?(?:\s*-m\s+(?P<other>\S+))?", argument)
+    if options is None:
+        raise UsageError("/retry knows -m MODEL and --no-memory, and nothing was asked; /help /retry says more")
+    name = options["one"] or options["other"]
+    asked = _asked(conversation)
+    model = conversation.app.other_model(name) if name else None
+    if not options["plain"]:
+        conversation.held()
+        return conversation.turn(asked.parts, instead=asked.id, model=model)
+    answer = log.nth(conversation.app.db, conversation.held(), "assistant", 1)
+    if answer is None or answer.id < asked.id:
+        raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
+    return side_questions.without_memory(conversation, asked, answer, model)
+
+
+def edit(conversation: Conversation, argument: str) -> Draft | Work:
+    """Change your last message, or your N-th last: it comes into the prompt.
+
+    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is; so it does
+    where no answer comes.
+    """
+    told = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
+    if told is None:
+        raise UsageError("say which: /edit for your last message, /edit 3 for the third last, or its handle, /edit m12")
+    handle, words, number = told.groups()
+    asked = _named(conversation, handle) if handle else _asked(conversation, int(number or 1))
+    if words:
+        conversation.held()
+        return conversation.turn(_argument(conversation, words), instead=asked.id)
+    after = f"sending this takes back {asked.handle} and what came after it; delete it, and all stays as it is"
+    return Draft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
+
+
+def editor(conversation: Conversation, argument: str) -> Work | str:
+    """Write a message in your editor; it is shown and sent when you leave it.
+
+    Save it empty to send nothing. It counts as typed by you, as what Ctrl-G brings back does, unless what it began with
+    was pasted.
+    """
+    with edited(argument, conversation.app.config.editor) as typed:
+        words = typed.strip()
+    if not words:
+        return "nothing was written, and nothing was sent"
+    turn = conversation.turn([Part(words, conversation.origin)])
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(Exact(words))
+        yield from turn(cancel, approve)
+
+    return work
+
+
+def btw(conversation: Conversation, argument: str) -> Work:
+    """Ask on the side: the conversation goes on without question and answer.
+
+    The model sees the conversation; both are logged in a session of their own.
+    """
+    if not argument:
+        raise UsageError("write the question behind it, as in /btw what does idempotent mean?")
+    return side_questions.ask(conversation, _argument(conversation, argument))
+
+
+def _asked(conversation: Conversation, n: int = 1) -> Entry:
+    """The n-th last message of the person. Raises UsageError."""
+    found = log.nth(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
+    if found is None:
+        if not n:
+            raise UsageError("/edit 1 is your last message, /edit 2 the one before")
+        raise UsageError("you have said nothing in this session" if n == 1 else f"you have not said {n} messages here")
+    return found
+
+
+def _named(conversation: Conversation, handle: str) -> Entry:
+    """The person's message with this handle in the session. Raises UsageError."""
+    id = ids.number("message", handle)
+    found = log.history(conversation.app.db, conversation.id or 0, after=id - 1, before=id + 1)
+    if not found or found[0].message.role != "user":
+        raise UsageError(f"{handle} is no message of yours in this session, or was taken back; nothing was sent")
+    return found[0]
+
+
+def _argument(conversation: Conversation, words: str) -> Sequence[Part]:
+    """The last words of the line, with where they came from."""
+    kept: list[Part] = []
+    left = len(words)
+    for part in reversed(conversation.parts):
+        if left > 0:
+            text = part.text.rstrip() if not kept else part.text
+            kept.insert(0, Part(text[-left:], part.origin, part.name))
+            left -= len(kept[0].text)
+    exact = "".join(part.text for part in kept) == words
+    return kept if exact else [Part(words, conversation.origin)]

@@ -1,0 +1,130 @@
+"""The slash commands for what is known: /remember, /facts and /review. (commands.py gives them their names.)
+
+Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for a yes like all else.
+"""
+
+import os
+from collections.abc import Awaitable, Callable
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import log, quotes
+from agent_cli.memory.facts import adoption, contradictions, facts
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.review import proposals, proposed_facts, review
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.messages import Origin
+from agent_cli.repl.review.review import Review
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.values import frozen
+
+_SHOWN = 20
+_LAST = 50  # messages that bare /remember looks back on
+
+
+@frozen
+class Screen:
+    """Has the terminal until the person leaves it."""
+
+    show: Callable[[], Awaitable[None]]
+
+
+def review_(conversation: Conversation, argument: str) -> Screen:
+    """Decide on what waits for your yes."""
+    app = conversation.app
+    app.refuse_child()
+
+    async def show() -> None:
+        if await Review(conversation.reviewer, app.config.editor, aloud=bool(os.environ.get("ACCESSIBLE"))).run():
+            app.after_turn(app.db)
+
+    return Screen(show)
+
+
+def remember(conversation: Conversation, argument: str) -> str:
+    """Keep a fact at once: you typed it. Without words, the last message you typed.
+
+    --here: true in this project only; --session: in this session only.
+    """
+    app = conversation.app
+    app.refuse_child()
+    reach, words = _reach(argument)
+    origin, message = conversation.origin, None
+    if not words:
+        words, message, said = _last_typed(conversation)
+        origin = quotes.lowest((origin, said))
+    claim = adoption.claim(
+        words, origin, quote=words if message else "", message=message,
+        place=app.scope.place if reach == "--here" else "",
+        session=conversation.begun() if reach == "--session" else None,
+    )  # fmt: skip
+    masked = " (a secret in it was masked)" if claim.statement != words.strip() else ""
+    if origin != "typed":
+        waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")
+        if waits is None:
+            return "nothing was added: it is known, waits already, or was rejected before"
+        return f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}"
+    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single)
+    if not adopted.new:
+        return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
+    return f"{proposed_facts.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
+
+
+def update(conversation: Conversation, argument: str) -> str:
+    """Keep what your last message says against a fact, which ends with it."""
+    app = conversation.app
+    app.refuse_child()
+    app.refuse_incognito()
+    last = log.nth(app.db, conversation.id, "user", 1) if conversation.id else None
+    if last is None or conversation.id is None:
+        raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
+    found = contradictions.find(
+        app.db, app.scope, conversation.id, last.id, last.parts, clock.local(last.at, last.utc_offset), app.single
+    )
+    if not found:
+        return "your last message says nothing against what is known; /remember TEXT keeps a fact"
+    return "\n".join(contradictions.keep(app.db, app.scope, found, app.time, app.single))
+
+
+def facts_(conversation: Conversation, argument: str) -> str:
+    """List what is known, the latest first, or find it by words."""
+    app = conversation.app
+    owner = app.scope.owner
+    if argument:
+        index.refresh_all(app.db)
+        hits = recall.find(app.db, argument, Filter(owner, ("fact",)), app.time(), _SHOWN).hits
+        found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.current]
+    else:
+        found = [each for each in facts.listing(app.db, owner, _SHOWN) if each.current]
+    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_elsewhere(app.scope, each)}" for each in found]
+    more = " more" if lines else ""
+    lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
+    if waiting := len(review.waiting(conversation.reviewer)):
+        lines.append(f"{waiting}{more} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
+    return "\n".join(lines)
+
+
+def _elsewhere(scope: Scope, fact: Fact) -> str:
+    return f" ({proposals.reach(scope, fact)})" if fact.place or fact.session_id else ""
+
+
+def _reach(argument: str) -> tuple[str, str]:
+    """The option at the beginning, if there is one, and the words. Raises UsageError for an unknown option."""
+    first, _, rest = argument.partition(" ")
+    if not first.startswith("--"):
+        return "", argument
+    if first not in ("--here", "--session"):
+        raise UsageError(f"/remember knows --here and --session, and no {first}; nothing was kept")
+    return first, rest.strip()
+
+
+def _last_typed(conversation: Conversation) -> tuple[str, int, Origin]:
+    """The last message of the person, its number, and "typed" when all of it was. Raises UsageError."""
+    said = log.history(conversation.app.db, conversation.id, _LAST) if conversation.id else []
+    last = next((entry for entry in reversed(said) if entry.message.role == "user"), None)
+    if last is None:
+        raise UsageError("nothing was said in this session yet: write what is true, as in /remember I live in Graz")
+    origins = [part.origin for part in last.parts]
+    return last.message.text, last.id, next((each for each in origins if each != "typed"), "typed")

@@ -1,0 +1,127 @@
+"""The slash commands for how the program behaves: /think, /memory, /theme, /set … (commands.py names them.)"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import fields, replace
+from typing import Literal
+
+from agent_cli import checks
+from agent_cli.agent.events import Event, Noticed
+from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.render.prose import Exact
+from agent_cli.repl.keyboard import keys as prompt_keys
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.values import frozen
+
+_LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
+_MEMORY = {
+    "on": "memory is recalled, and what you say is read for facts, which wait for your yes",
+    "read": "memory is recalled; what you say is not read for facts, now or later",
+    "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
+}
+_SHIFT_ENTER = Exact("""\
+What makes a terminal send Shift-Enter as a key of its own:
+iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
+WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
+VS Code  in keybindings.json: {"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
+         "args": {"text": "\\u001b[13;2u"}, "when": "terminalFocus"}
+kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
+tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
+
+
+def think(conversation: Conversation, argument: str) -> str:
+    """Have the model think first, or not: on, off, auto; show or hide what it thinks.
+
+    "auto" leaves it to the model. Alone it says how it is now. It holds until you leave; /set think keeps it.
+    """
+    app = conversation.app
+    if argument in ("show", "hide"):
+        conversation.show_thinking = argument == "show"
+    elif argument:
+        app.change("think", argument)
+    shown = "shown as they come" if conversation.show_thinking else "not shown"
+    return f"think is {app.config.think}; thoughts are {shown}"
+
+
+def memory(conversation: Conversation, argument: str) -> str:
+    """Say what memory does in this run, or change it.
+
+    on: recalled and learned; read: recalled, and nothing is learned; off: neither. The log keeps what is said.
+    """
+    app = conversation.app
+    if argument and argument not in _MEMORY:
+        raise UsageError(f"/memory knows on, read and off, and no {argument!r}; nothing was changed")
+    if argument:
+        app.refuse_incognito()
+        app.reads, app.learns = argument != "off", argument == "on"
+    mode = memory_mode(conversation)
+    note = " (learning is off for good: /set learn ask)" if mode == "on" and app.config.learn == "off" else ""
+    return f"memory {mode}: {_MEMORY.get(mode, _LEARNED_ALONE)}{note}"
+
+
+def memory_mode(conversation: Conversation) -> str:
+    """on, read, off, or learn, as --no-memory has it."""
+    app = conversation.app
+    return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
+
+
+def set_(conversation: Conversation, argument: str) -> str:
+    """Show the settings, or one; with a value, change it for good.
+
+    As `agent config set` does, and for this run too, where that can be.
+    """
+    app = conversation.app
+    key, _, value = argument.partition(" ")
+    if value.strip():
+        app.refuse_child()
+        app.refuse_incognito()
+        return app.set_for_good(key, value.strip())
+    known = {each.name: each for each in fields(app.config)}
+    if not key:
+        return "\n".join(f"{name:<16} {app.setting(name)}" for name in known)
+    if key not in known:
+        raise UsageError(f"there is no setting {key!r}; /set lists them all")
+    return f"{key} = {app.setting(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+
+
+@frozen
+class Theme:
+    """How answers are to be drawn from now on; without a name it is asked how they are."""
+
+    name: Literal["", "ansi", "none"]
+
+
+def theme(conversation: Conversation, argument: str) -> Theme:
+    """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
+
+    It holds until you leave. NO_COLOR in the environment, or --color never, keeps them plain for good.
+    """
+    match argument:
+        case "" | "ansi" | "none":
+            return Theme(argument)
+    raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
+
+
+def doctor(conversation: Conversation, argument: str) -> Work:
+    """Check the server, the model, the database and the terminal."""
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        with closing(conversation.app.db.again()) as db:
+            for line in checks.lines(checks.of(replace(conversation.app, db=db))):
+                cancel.check()
+                yield Noticed(line)
+
+    return work
+
+
+def keys(conversation: Conversation, argument: str) -> Work:
+    """Show what each key does, and how a terminal is made to send Shift-Enter."""
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(f"{prompt_keys.HELP}\n")
+        yield Noticed(_SHIFT_ENTER)
+
+    return work

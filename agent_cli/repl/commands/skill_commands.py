@@ -1,0 +1,24 @@
+"""The slash command for skills: /skills. (commands.py gives it its name.)"""
+
+from agent_cli import text
+from agent_cli.memory.skills import skills
+from agent_cli.render.prose import Exact
+from agent_cli.repl.session.conversation import Conversation
+
+_SHOWN = 50
+
+
+def skills_(conversation: Conversation, argument: str) -> str:
+    """List the skills there are, or show one."""
+    app = conversation.app
+    owner = app.scope.owner
+    if argument:
+        skill = skills.named(app.db, owner, argument)
+        state = "" if skill.current else f", {'hidden' if skill.hidden_at else skill.state}"
+        return Exact(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
+    found = skills.listing(app.db, owner, _SHOWN)
+    lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
+    lines = lines or ["there are no skills yet; `agent skills add NAME` writes one, `agent skills import` takes one in"]
+    if waiting := len(skills.pending(app.db, owner)):
+        lines.append(f"{waiting} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
+    return "\n".join(lines)

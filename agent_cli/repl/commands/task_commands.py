@@ -1,0 +1,100 @@
+"""The slash commands for what is to be done: /remind and /tasks. (commands.py gives them their names.)"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Task
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import ids
+
+_SHOWN = 20
+
+
+def remind(conversation: Conversation, argument: str) -> str:
+    """Remind you of something: /remind call the dentist friday 3pm.
+
+    Also "in two hours", "tomorrow at noon", "24.12. 18:00", "every monday 9:00". Without a time it is kept as to do."""
+    if not argument:
+        raise UsageError("say what and when, as in /remind call the dentist friday 3pm")
+    app = conversation.app
+    words, occasion = due_times.find(argument, app.time(), zones.here())
+    task = tasks.add(
+        app.db, app.scope, words, occasion, app.time, origin=conversation.origin, session=conversation.id
+    )  # fmt: skip
+    return f"kept {tasks.receipt(task, app.time())}"
+
+
+def tasks_(conversation: Conversation, argument: str) -> str:
+    """List what is to be done, or change it.
+
+    /tasks done t4 t5 · /tasks snooze t4 1 hour · /tasks rm t4 (hides it) · /tasks restore t4 · /tasks reopen t4"""
+    verb, _, rest = argument.partition(" ")
+    if not argument:
+        return _listed(conversation)
+    if verb not in VERBS:
+        raise UsageError(f"/tasks knows {', '.join(VERBS)}, and no {verb[:40]!r}; alone it lists them")
+    if not rest.strip():
+        raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
+    return VERBS[verb](conversation, rest.strip())
+
+
+def _listed(conversation: Conversation) -> str:
+    app = conversation.app
+    found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
+    lines = [tasks.line(each, now) for each in found[:_SHOWN]]
+    lines += ["and more: agent tasks"] if len(found) > _SHOWN else []
+    return "\n".join(lines) or "nothing is to be done; /remind TEXT WHEN keeps something"
+
+
+def _named(conversation: Conversation, handles: str) -> list[Task]:
+    """Raises UsageError for an unknown one: then nothing is changed."""
+    app = conversation.app
+    return [tasks.get(app.db, ids.number("task", each), app.scope.owner) for each in dict.fromkeys(handles.split())]
+
+
+def _done(conversation: Conversation, told: str) -> str:
+    app = conversation.app
+    found = _named(conversation, told)
+    return "\n".join(tasks.told_done(tasks.complete(app.db, each, app.time), app.time()) for each in found)
+
+
+def _snooze(conversation: Conversation, told: str) -> str:
+    app = conversation.app
+    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", told, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
+    found = _named(conversation, match[1])
+    occasion = due_times.until(match[2], app.time(), zones.here())
+    return "\n".join(
+        f"snoozed {tasks.receipt(tasks.snooze(app.db, each, occasion, app.time), app.time())}" for each in found
+    )
+
+
+def _rm(conversation: Conversation, told: str) -> str:
+    app = conversation.app
+    found = _named(conversation, told)
+    for each in found:
+        tasks.hide(app.db, each, app.time)
+    return "\n".join(f"hidden {each.handle} “{each.name}” (/tasks restore {each.handle})" for each in found)
+
+
+def _restore(conversation: Conversation, told: str) -> str:
+    app = conversation.app
+    found = _named(conversation, told)
+    for each in found:
+        tasks.restore(app.db, each, app.time)
+    return "\n".join(f"restored {each.handle} “{each.name}”" for each in found)
+
+
+def _reopen(conversation: Conversation, told: str) -> str:
+    app = conversation.app
+    found = [tasks.reopen(app.db, each, app.time) for each in _named(conversation, told)]
+    return "\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found)
+
+
+VERBS: Mapping[str, Callable[[Conversation, str], str]] = {
+    "done": _done, "snooze": _snooze, "rm": _rm, "restore": _restore, "reopen": _reopen,
+}  # fmt: skip

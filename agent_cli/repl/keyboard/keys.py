@@ -1,0 +1,221 @@
+"""What the keys of the prompt do.
+
+Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
+pastes. Among keys typed ahead during an answer each Enter sends. Ctrl-C clears a draft; on an empty prompt twice
+within two seconds it leaves.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import (
+    Condition,
+    emacs_mode,
+    has_completions,
+    has_selection,
+    is_searching,
+    vi_navigation_mode,
+)
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.key_binding.bindings import search
+from prompt_toolkit.key_binding.vi_state import InputMode
+from prompt_toolkit.keys import Keys
+
+from agent_cli.messages import Part
+from agent_cli.repl.keyboard.pastes import Pastes
+from agent_cli.text import clean
+
+_SEND = Keys.F23  # Enter that was typed ahead: a key that nobody has
+_TWICE = 2.0  # seconds
+
+# Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter, and Alt-Enter, which in vi mode would be
+# Esc and Enter: given to a key that nobody has.
+_NEWLINES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
+ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINES, Keys.F24))
+ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # the end of a paste that was given up comes late
+
+Draft = tuple[str, Sequence[Part]]
+
+HELP = """\
+Enter           send; in the menu: take what is chosen
+Alt-Enter       a new line; also Ctrl-J, and \\ before Enter;
+                Shift-Enter where the terminal tells it from Enter
+Ctrl-C          stop the answer; put a draft away, Up brings it back
+                on an empty prompt, twice: leave
+Ctrl-D          leave, on an empty prompt
+Esc             stop the answer; close the menu
+                on an empty prompt, twice: your last message, to edit it
+Up, Down        move in several lines, then in what was sent
+Ctrl-P, Ctrl-N  move in what was sent
+Ctrl-R          search in what was sent, in all sessions; again: further back
+Tab             complete commands, handles, models, files behind @, known names
+Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
+Alt-1, Alt-2    leave out the first, the second of what memory would add: the
+                line above the prompt names it
+Ctrl-L          draw the screen anew
+Ctrl-Z          put the program aside; fg brings it back
+@FILE           send a file along with a message"""
+
+
+@Condition
+def _empty() -> bool:
+    return not get_app().current_buffer.text
+
+
+@Condition
+def _alone() -> bool:
+    """No key has come with it: an Esc with another behind it is Alt."""
+    return not get_app().key_processor.input_queue
+
+
+def ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
+    """Keys typed before their prompt was there. An Enter among them sends, unless it is that of Alt-Enter."""
+    sends = [
+        key.key == Keys.ControlM and (n == 0 or pressed[n - 1].key != Keys.Escape) for n, key in enumerate(pressed)
+    ]
+    return [KeyPress(_SEND, key.data) if send else key for key, send in zip(pressed, sends, strict=True)]
+
+
+def words(pressed: Sequence[KeyPress]) -> str:
+    """What these keys would have written."""
+    newlines = (_SEND, Keys.ControlM, Keys.ControlJ, Keys.F24)
+    typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
+    return clean("".join(typed)).strip()
+
+
+def bindings(
+    pastes: Pastes,
+    say: Callable[[str], None],
+    edit: Callable[[str], str] = lambda text: text,
+    last: Callable[[], Draft] = lambda: ("", ()),
+) -> KeyBindings:
+    """The key bindings of the prompt.
+
+    `say` prints a line above it, `edit` lets the person change a text elsewhere, `last` gives the line
+    with which they change what they said last, and its words as they came in.
+    """
+    keys = KeyBindings()
+    _send(keys)
+    _paste(keys, pastes)
+    _move(keys)
+    _change(keys)
+    _leave(keys, pastes, say)
+    _open(keys, pastes, edit, last)
+
+    @keys.add("?", filter=_empty & _alone & ~is_searching & ~vi_navigation_mode)
+    def _(event: KeyPressEvent) -> None:
+        run_in_terminal(lambda: say(HELP))
+
+    return keys
+
+
+def _send(keys: KeyBindings) -> None:
+    @keys.add("enter", filter=~is_searching)
+    @keys.add(_SEND, filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if event.key_processor.input_queue and event.key_sequence[-1].key != _SEND:
+            buffer.insert_text("\n")
+        elif buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # it stands in the line
+        elif buffer.document.current_line_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor(1)
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    keys.add(_SEND, filter=is_searching)(search.accept_search)
+
+    @keys.add("escape", "enter", filter=emacs_mode & ~is_searching)
+    @keys.add("c-j", filter=~is_searching)
+    @keys.add(Keys.F24, filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+
+def _paste(keys: KeyBindings, pastes: Pastes) -> None:
+    @keys.add(Keys.BracketedPaste, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        piece = clean(event.data)
+        event.current_buffer.insert_text(piece if is_searching() else pastes.add(piece))
+
+
+def _move(keys: KeyBindings) -> None:
+    """Ctrl-P and Ctrl-N are for what was sent, in a draft of several lines too; in a menu they move there."""
+
+    @keys.add("c-p", filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
+
+    @keys.add("c-n", filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
+
+    @keys.add("escape", filter=has_completions & _alone, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.cancel_completion()
+
+
+def _change(keys: KeyBindings) -> None:
+    """In vi mode cw leaves the blanks behind the word, as in vi; the library takes them along."""
+
+    def change(event: KeyPressEvent) -> None:
+        buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
+        document = buffer.document
+        if document.current_char.isspace():
+            end = document.find_next_word_beginning(event.arg, WORD=whole)
+        else:
+            end = document.find_next_word_ending(include_current_position=True, count=event.arg, WORD=whole)
+        event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
+        event.app.vi_state.input_mode = InputMode.INSERT
+
+    keys.add("c", "w", filter=vi_navigation_mode)(change)
+    keys.add("c", "W", filter=vi_navigation_mode)(change)
+
+
+def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> None:
+    last_stop = [0.0]
+
+    @keys.add("c-c", filter=~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.text:
+            buffer.append_to_history()
+            buffer.reset()
+            event.app.vi_state.input_mode = InputMode.INSERT  # as for every new line
+            pastes.follow(buffer)
+        elif time.monotonic() - last_stop[0] < _TWICE:
+            event.app.exit(exception=EOFError)
+        else:
+            last_stop[0] = time.monotonic()
+            run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
+
+
+def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], Draft]) -> None:
+    @keys.add("c-x", "c-e", filter=~is_searching)
+    @keys.add("c-g", filter=~is_searching & ~has_selection)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        run_in_terminal(lambda: _edited(buffer, pastes, edit))
+
+    @keys.add("escape", "escape", filter=_empty & ~is_searching & ~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        line, parts = last()
+        pastes.known(parts)
+        event.current_buffer.document = Document(pastes.collapsed(line))
+
+
+def _edited(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:
+    """Put what comes back from the editor into the prompt; large pastes that are still whole stay beside it."""
+    before = pastes.expanded(buffer.text)
+    text = clean(edit(before)).rstrip("\n")
+    if text != before:
+        buffer.save_to_undo_stack()
+        pastes.changed(before, text)
+        buffer.document = Document(pastes.collapsed(text))

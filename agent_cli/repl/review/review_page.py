@@ -1,0 +1,244 @@
+"""How a proposal looks: plain lines for a terminal of any width, whole sentences for a screen reader.
+
+Everything that is kept with a yes stands in full; a quote and a passage, which only say where it comes from, are cut.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from agent_cli.memory.review import proposals
+from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Proposal
+from agent_cli.memory.review.review import Said
+from agent_cli.text import one_line, visible
+
+_QUOTE = 240  # characters
+_PASSAGE = 600
+_NEW = {"insert": "new fact", "update": "changes what is known", "delete": "ends what is known"}
+_SAID = {
+    "pasted": "you pasted", "piped": "piped in", "file": "from a file", "tool": "a tool said", "import": "imported",
+    "http": "over HTTP", "mcp": "another program said",
+}  # fmt: skip
+_READ = {
+    "pasted": "what was pasted", "piped": "what was piped in", "file": "a file", "tool": "what a tool said",
+    "import": "what was imported", "http": "what came over HTTP", "mcp": "what another program said",
+    "schedule": "what a schedule said",
+}  # fmt: skip
+_SPOKEN = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
+_SPEAKERS = {"user": "you", "assistant": "assistant"}
+
+# The number for a screen reader, the key, what it does, and what help says. Numbers never move: they are learned.
+CHOICES = (
+    (1, "y", "keep", "keep it"),
+    (2, "r", "replace", "keep it, and end what it contradicts"),
+    (3, "n", "no", "reject it; the same proposal does not come back"),
+    (4, "e", "edit", "change its words here; what you wrote is shown and waits for y"),
+    (5, "E", "editor", "change its words in your editor"),
+    (6, "s", "later", "leave it for later"),
+    (7, "o", "source", "show where it was said, with what stands around it"),
+    (8, "u", "undo", "take the last decision back"),
+    (9, "A", "all", "keep this and all that follow, after a typed yes"),
+    (0, "q", "quit", "leave; what is decided stays, the rest waits (also Ctrl-C)"),
+)
+_IN_LINE = "yrneosuq"
+
+
+def item(proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None) -> list[str]:
+    """A proposal in lines of at most `width` cells (None: however long), without its keys."""
+    head = f"Review {place[0]} of {place[1]} · {proposal.handle}"
+    return [
+        *_sides(head, origin(proposal, now), width),
+        *diff(proposal, width),
+        *(line for words in details(proposal) for line in wrapped(words, width, "    ")),
+        *(
+            line
+            for words in fate(proposal, *(("y", "r") if width else ("a yes", "replacing")))
+            for line in wrapped(words, width, "  ~ ", "    ")
+        ),
+    ]
+
+
+def diff(proposal: Proposal, width: int | None) -> list[str]:
+    """What would go and what would come."""
+    old = [
+        line
+        for each in proposal.known
+        for line in wrapped(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
+    ]
+    if proposal.body:
+        return [*wrapped(proposal.heading, width, "    "), *(
+            line for each in proposal.body for line in wrapped(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
+        )]  # fmt: skip
+    sign = "  ~ " if proposal.operation == "delete" else "  + "
+    return [*old, *wrapped(proposal.statement, width, sign, "    ")]
+
+
+def origin(proposal: Proposal, now: datetime) -> str:
+    """`from s4 “router setup”, 2 days ago`."""
+    age = proposals.age(proposal.at, now)
+    return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
+
+
+def details(proposal: Proposal) -> list[str]:
+    """What it is and where it comes from."""
+    marks = [proposal.reach] if proposal.body else [_NEW[proposal.operation], proposal.reach]
+    marks += [f"since {proposal.since}"] if proposal.since else []
+    marks += [f"until {proposal.until}"] if proposal.until else []
+    marks += ["inferred, not said in these words"] if proposal.inferred else []
+    marks += ["in your words now"] if proposal.edited else []
+    lines = [" · ".join(marks)]
+    if proposal.hidden:
+        lines.append("(hidden characters were removed)")
+    if proposal.filed:
+        lines.append(f"filed as {proposal.filed}")
+    if proposal.origin == "model" and proposal.body:
+        return [*lines, _written(proposal)]
+    where = f" (m{proposal.message})" if proposal.message else ""
+    said = _SAID.get(proposal.trust) or _SAID.get(proposal.origin)
+    if proposal.quote:
+        said = said or ("read from" if proposal.inferred else "you said")
+        lines.append(f"{said}: “{one_line(proposal.quote, _QUOTE)}”{where}")
+    elif said or where:
+        lines.append(f"{said or 'from a message'}{where}")
+    return lines
+
+
+def _written(proposal: Proposal) -> str:
+    """Who wrote a skill that no person did, and after what."""
+    told = f"a model wrote it after {proposal.session}" if proposal.session else "a model wrote it"
+    others = _READ.get(proposal.trust)
+    return f"{told}, where it also read {others}" if others else told
+
+
+def fate(proposal: Proposal, yes: str, instead: str) -> list[str]:
+    """What a yes does to what is known."""
+    told = []
+    if ends := _handles(proposal, ENDS):
+        told.append(f"{yes} ends {ends}")
+    if later := _handles(proposal, LATER):
+        told.append(f"{yes} keeps it as what was true before {later}")
+    if stays := _handles(proposal, STAYS):
+        both = "both" if len(proposal.known) == 1 else "it"
+        told.append(f"it contradicts {stays}: {yes} keeps {both}, {instead} ends {stays}")
+    if proposal.more:
+        told.append(f"{proposal.more} more facts differ from it by a number or a “not”, and stay")
+    return told
+
+
+def keys(offered: Iterable[str], known: str, width: int) -> list[str]:
+    """The keys on as few lines as they fit on."""
+    names = {key: f"{key} {name}" for _, key, name, _ in CHOICES if key in _IN_LINE and key in offered}
+    if "r" in names:
+        names["r"] += f" {known}"
+    lines, line = [], " "
+    for name in [*names.values(), "? help"]:
+        if _cells(line) + 2 + len(name) > width and line.strip():
+            lines.append(line)
+            line = " "
+        line += (" " if line == " " else "  ") + name
+    return [*lines, line]
+
+
+def help(offered: Iterable[str]) -> list[str]:
+    """What each key does."""
+    return [f"  {key}  {meaning}" for _, key, _, meaning in CHOICES if key in offered]
+
+
+def spoken(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[str]:
+    """The same in sentences, without signs."""
+    lines = [f"Review {place[0]} of {place[1]}, {proposal.handle}, {origin(proposal, now)}."]
+    lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
+    if proposal.body:
+        lines.append(f"Proposed: {proposal.heading}")
+        lines += [f"{_SPOKEN[each[0]]}: {each[2:]}" for each in proposal.body]
+    else:
+        lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
+    lines += [f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ") for words in details(proposal)]
+    return lines + [f"{words[0].upper()}{words[1:]}." for words in fate(proposal, "choice 1", "choice 2")]
+
+
+def numbered(offered: Iterable[str], known: str) -> list[str]:
+    """The choices by their numbers."""
+    names = {key: (number, meaning.partition(";")[0]) for number, key, _, meaning in CHOICES if key in offered}
+    if "r" in names:
+        names["r"] = (names["r"][0], f"keep it, and end {known}")
+    return [f"{number} {meaning}" for number, meaning in names.values()]
+
+
+def by_number(told: str) -> str:
+    """The key that a number stands for, or nothing."""
+    return next((key for number, key, _, _ in CHOICES if told.strip() == str(number)), "")
+
+
+def passage(said: Sequence[Said], quote: str, width: int) -> list[str]:
+    """The messages around a source, that one marked and shown around its quote."""
+    lines = []
+    for each in said:
+        words = visible(each.text)
+        name = f"{each.handle} {_SPEAKERS.get(each.role, each.role)}: "
+        cut = _around(words, quote, _PASSAGE) if each.source else one_line(words, _PASSAGE // 2)
+        lines += wrapped(name + " ".join(cut.split()), width, "  > " if each.source else "    ", "    ")
+    return lines
+
+
+def handles(proposal: Proposal) -> str:
+    """The known facts it contradicts."""
+    return ", ".join(each.handle for each in proposal.known)
+
+
+def wrapped(words: str, width: int | None, first: str, rest: str = "") -> list[str]:
+    """Words in lines of so many cells; a word longer than a line is broken."""
+    rest = rest or first
+    if width is None:
+        return [first + words]
+    lines, line, empty = [], first, True
+    for word in words.split(" "):
+        if not empty and (_cells(line) + 1 + _cells(word) <= width or _cells(rest + word) > width > _cells(line) + 8):
+            line += " "
+        elif not empty:
+            lines.append(line)
+            line = rest
+        while _cells(line + word) > width:
+            fits = max(1, _fitting(word, width - _cells(line)))
+            if fits >= len(word):
+                break
+            lines.append(line + word[:fits])
+            line, word = rest, word[fits:]
+        line, empty = line + word, False
+    return [*lines, line]
+
+
+def _handles(proposal: Proposal, fate: str) -> str:
+    return ", ".join(each.handle for each in proposal.known if each.fate == fate)
+
+
+def _sides(left: str, right: str, width: int | None) -> list[str]:
+    """Two texts at both ends of a line, or below each other."""
+    if width is None:
+        return [f"{left} · {right}"]
+    room = width - _cells(left) - _cells(right)
+    return [left + " " * room + right] if room >= 2 else [left, *wrapped(right, width, "    ")]
+
+
+def _around(words: str, quote: str, characters: int) -> str:
+    at = max(0, " ".join(words.split()).find(quote[:60]) - characters // 3)
+    flat = " ".join(words.split())
+    piece = flat[at : at + characters]
+    return f"{'…' if at else ''}{piece}{'…' if at + characters < len(flat) else ''}"
+
+
+def _fitting(word: str, cells: int) -> int:
+    """How many of its first characters fit."""
+    count = 0
+    while count < len(word) and _cells(word[: count + 1]) <= cells:
+        count += 1
+    return count
+
+
+def _cells(words: str) -> int:
+    return _measure()(words)
+
+
+def _measure() -> Callable[[str], int]:
+    from prompt_toolkit.utils import get_cwidth  # 100 ms, and what is printed into a pipe is not wrapped
+
+    return get_cwidth

@@ -1,0 +1,60 @@
+"""What the person is told when a conversation begins or goes on: what the model is shown of what was said before."""
+
+from datetime import datetime
+
+from agent_cli import clock
+from agent_cli.agent import carry_over, context
+from agent_cli.app.app import App
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.sessions import Session
+from agent_cli.text import counted
+
+
+def carried_over(app: App) -> str:
+    """What a new session here is told of earlier ones; empty when there are none anywhere."""
+    if not app.reads:
+        return "nothing of memory is read in this run; what is said is kept"
+    db, scope = app.db, app.scope
+    composed, previous = carry_over.compose(db, scope)
+    shown = carry_over.within(composed, app.config.num_ctx)
+    latest = sessions.latest(db, scope.owner)
+    if previous is None or not shown.text:
+        return f"last: {_named(app, latest)} (agent -c goes on with it) · /help" if latest else ""
+    summaries, messages = len(shown.summaries), len(shown.messages)
+    parts = [counted(summaries, "summary", "summaries")] if summaries else []
+    if messages:
+        day = _when(clock.local(previous.last_at, previous.utc_offset), app.time())
+        last = "the last message" if messages == 1 else f"the last {messages} messages"
+        parts.append(f"{last} of {_named(app, previous)} ({day})")
+    again = "-c" if latest and latest.id == previous.id else f"-r {previous.handle}"
+    return f"carried over: {' and '.join(parts)} · agent {again} goes on with {'it' if messages else previous.handle}"
+
+
+def incognito(app: App) -> str:
+    """What is said of a conversation that is kept nowhere."""
+    read = "memory is read, and" if app.reads else "nothing of memory is read, and"
+    return f"incognito: {read} nothing is written: when you leave, this conversation is gone"
+
+
+def goes_on(app: App, session: Session) -> str:
+    """How much the model sees of a session that is taken up again."""
+    seen = context.visible(app.db, session.id, app.window)
+    whole, shown = log.said(app.db, session.id), log.said(app.db, session.id, seen[0]) if seen else 0
+    if not whole:
+        return f"{_named(app, session)} goes on"
+    if shown == whole:
+        told = f"all of it ({counted(whole, 'message')})"
+    else:
+        told = f"its last {shown} messages, and the {whole - shown} before them in short"
+    return f"{_named(app, session)} goes on: the model sees {told}"
+
+
+def _named(app: App, session: Session) -> str:
+    return f"{session.handle} “{sessions.name(app.db, session)}”"
+
+
+def _when(said: datetime, now: datetime) -> str:
+    days = (now.date() - said.date()).days
+    if days in (0, 1):
+        return ("today", "yesterday")[days]
+    return f"{said:%A}" if 1 < days < 7 else f"{said.day} {said:%b %Y}"

@@ -1,0 +1,83 @@
+"""What is asked beside a conversation: its words stand before the question, and neither it nor the answer enters it.
+
+Each is a one-shot with a session of its own, so that it is logged like all that is said. The prompt begins as that of
+the conversation does: a server that has read it once need not read it again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent_cli.agent.context import Thread
+from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
+from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations.log import Entry
+from agent_cli.memory.lifecycle import closing, rewind
+from agent_cli.messages import Part
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.text import one_line, sentences
+
+_LONGEST = 300  # characters of a sentence that is shown as a difference
+
+
+def ask(conversation: Conversation, parts: Sequence[Part]) -> Work:
+    """Answer a question on the side."""
+    beside = Thread(conversation.id) if conversation.session and conversation.id else None
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield from _answered(conversation, parts, cancel, approve, beside=beside)
+        yield Noticed("that was beside the conversation, which goes on without it")
+
+    return work
+
+
+def without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
+    """Show the last answer, and one to the same question for which memory is not read; that one counts for nothing."""
+    beside = Thread(conversation.held(), before=asked.id)
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(f"with memory ({answer.handle}):")
+        yield TextArrived(answer.message.text)
+        yield Noticed("without memory, not kept:")
+        other = ""
+        for event in _answered(
+            conversation, asked.parts, cancel, approve, beside=beside, model=model, reads=False, counts=False
+        ):
+            if isinstance(event, TurnEnded):
+                other = event.reply.text
+            yield event
+        for line in differing(answer.message.text, other):
+            yield Noticed(line)
+
+    return work
+
+
+def differing(one: str, other: str) -> list[str]:
+    """The sentences that only the first, with memory, or only the other has."""
+    with_, without = sentences(one), sentences(other)
+    lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
+    lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
+    return lines or ["both say the same"]
+
+
+def _answered(
+    conversation: Conversation, parts: Sequence[Part], cancel: Cancel, approve: Approve, *, beside: Thread | None,
+    model: ChatModel | None = None, reads: bool = True, counts: bool = True,
+) -> Iterator[Event]:  # fmt: skip
+    """A turn in a session of its own. `counts`: else all of it is taken back when it is over, were it by a crash."""
+    app = conversation.app
+    if not reads:
+        app = replace(app, reads=False, learns=False)
+    db = app.db.again()
+    session = sessions.start(db, app.scope, app.time(), "ask" if counts else "trial")
+    try:
+        here = app.here(db, session)
+        yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
+        app.after_turn(db)
+    finally:
+        if not counts:
+            rewind.take_back_all(db, session, app.scope.owner, app.time)
+        closing.end_one_shot(db, session, app.time)
+        db.close()

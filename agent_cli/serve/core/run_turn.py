@@ -1,0 +1,174 @@
+"""What answers the words of a caller: the loop, context, policy and audit of `agent ask`.
+
+There is nobody at a keyboard: what needs asking is denied and said, and nothing that comes in is ever accepted as a
+fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing as closed_after
+from dataclasses import replace
+from functools import partial
+
+from agent_cli.agent import loop
+from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.agent.policy import policy
+from agent_cli.app.app import App
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import capture, log, sessions
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, receipts
+from agent_cli.messages import Part
+from agent_cli.serve.core.state import House
+from agent_cli.serve.core.stopwatch import Timed
+from agent_cli.serve.core.turn_queue import Work
+from agent_cli.serve.core.wire import Told, Wire
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.tools import registry
+from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
+
+Begin = Callable[[Database, App], tuple[int, Sequence[Part]]]
+"""Which session it is said in, taken up or begun, and what is said: settled when its turn has come. Raises Refused."""
+
+Kept = Callable[[Database, int, int, str], None]
+"""Is told the session, its last message and the answer, before the caller is."""
+
+
+@frozen
+class Asking:
+    """What a caller wants answered."""
+
+    caller: Caller
+    begin: Begin
+    kept: Kept | None = None
+    instructions: str = ""  # for this run
+    streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
+
+
+def work(house: House, asking: Asking) -> Work:
+    """What answers it, on a thread of its own."""
+    return partial(_kept if asking.caller.writes else _unkept, house, asking)
+
+
+def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
+    app = house.app_of(asking.caller)
+    with house.pool.lent() as db:
+        session, parts = asking.begin(db, app)
+        with house.alone(session, cancel) as waited:
+            if waited:  # who had it has let go of it
+                sessions.reopen(db, session, app.scope.owner, app.time())
+            try:
+                yield from _turn(house, app, asking, app.here(db, session), parts, cancel)
+                app.after_turn(db)
+            finally:
+                sessions.release(db, session)
+
+
+def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
+    app = house.app_of(asking.caller).incognito(reads=True)
+    try:
+        session, parts = asking.begin(app.db, app)
+        here = app.here(app.db, session)
+        try:
+            yield from _turn(house, app, asking, here, parts, cancel)
+        finally:
+            if here.memory:
+                here.memory.close()
+    finally:
+        app.db.close()
+
+
+def _turn(
+    house: House, app: App, asking: Asking, here: ToolContext, parts: Sequence[Part], cancel: Cancel
+) -> Iterator[Told]:  # fmt: skip
+    """The events of a turn as they are told; when it is cut, first what had arrived."""
+    caller, began = asking.caller, time.monotonic()
+    wire = Wire(here, kept=app.keeps, scores=caller.mine)
+    hired = _Hired(app, asking, here.db)
+    finish = "failed"
+    try:
+        turn = loop.run_turn(hired.agent, here, parts, cancel)
+        with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
+            for event in events:
+                _count(house, caller, event)
+                if isinstance(event, TurnEnded):
+                    finish = event.finish
+                    said = wire.streamed if asking.streamed else wire.answer
+                    if asking.kept and app.keeps:
+                        asking.kept(here.db, here.session, log.latest(here.db, here.session), said)
+                for notice in hired.notices():
+                    yield from wire.take(notice)
+                for told in wire.take(event):
+                    yield {**told, "took": _took(hired, began)} if told["type"] == "end" else told
+                if isinstance(event, Asked) and app.keeps:
+                    for line in _heard(here, ids.number("message", event.handle), parts, caller):
+                        yield from wire.take(Noticed(line))
+    except Exception:
+        finish = "cancelled" if cancel else "failed"
+        yield {"type": "cut", **wire.whole(finish)}
+        raise
+    finally:
+        _measure(house, caller, finish, hired.seconds, time.monotonic() - began, wire)
+
+
+def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
+    """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
+    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
+    for each in capture.heard([replace(part, origin="typed") for part in parts]):
+        statement = absolute_dates.absolute(each.statement, here.time())
+        claim = adoption.claim(statement, "http", quote=each.quote, message=message)
+        fact = adoption.propose(here.db, here.scope, claim, here.time, actor="program")
+        known = receipts.known(here.db, here.scope.owner, claim.statement) if fact is None else ""
+        yield f"{receipts.waits(fact)} ({review})" if fact else known
+
+
+class _Hired:
+    """The agent of one turn, and what is to be said of it."""
+
+    def __init__(self, app: App, asking: Asking, db: Database):
+        self._app, self._asking, self._db = app, asking, db
+        self._model: Timed | None = None
+        self._notices: list[str] = []
+
+    def agent(self) -> loop.Agent:
+        chosen, notice = self._app.chat_model(self._db)
+        if notice and chosen.name == "offline":
+            self._notices.append(notice)
+        self._model = Timed(chosen)
+        agent = self._app.agent(self._model, policy.nobody)
+        told = self._asking.instructions
+        return replace(agent, instructions=f"{agent.instructions}\n\n{told}") if told else agent
+
+    @property
+    def seconds(self) -> float:
+        """In which the model was waited for."""
+        return self._model.seconds if self._model else 0.0
+
+    def notices(self) -> Iterator[Event]:
+        while self._notices:
+            yield Noticed(self._notices.pop(0))
+
+
+def _count(house: House, caller: Caller, event: Event) -> None:
+    if isinstance(event, ToolFinished):
+        refused = event.result.failed and event.result.text.startswith("refused:")
+        ruling = "refused" if refused else "failed" if event.result.failed else "allowed"
+        name = event.call.name if event.call.name in registry.BUILT_IN else "other"
+        house.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
+
+
+def _took(hired: "_Hired", began: float) -> dict[str, float]:
+    """Seconds of the turn so far, in parts."""
+    return {"own": time.monotonic() - began - hired.seconds, "model": hired.seconds}
+
+
+def _measure(house: House, caller: Caller, finish: str, model: float, whole: float, wire: Wire) -> None:
+    metrics, name = house.metrics, caller.name
+    metrics.count("agent_turns_total", name, finish=finish)
+    for way, tokens in wire.usage().items():
+        metrics.count(f"agent_{way}_total", name, tokens)
+    metrics.time("agent_turn_own_seconds", name, max(0.0, whole - model))
+    metrics.time("agent_turn_model_seconds", name, model)

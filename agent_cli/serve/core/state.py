@@ -1,0 +1,159 @@
+"""What one server works with: the app, its connections, the turns that run, what is counted, and the jobs between."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
+
+import anyio.to_thread
+
+from agent_cli import clock
+from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.worker import IdleWorker
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError, StoreError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import callers
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.lifecycle import closing
+from agent_cli.serve.core.keyed_locks import Lines
+from agent_cli.serve.core.limits import Bucket, Limits
+from agent_cli.serve.core.metrics import Metrics
+from agent_cli.serve.core.pool import Pool
+from agent_cli.serve.core.turn_queue import Turn, Turns
+from agent_cli.store.db import Database
+
+T = TypeVar("T")
+
+_THREADS = 8  # that read the file at once
+_LOOK = 0.5  # seconds between two looks at whether a turn was cut
+_KEYS = timedelta(days=7)  # how long a request is known by its key
+_STOPPING = 10.0  # seconds that a job has to stop
+
+
+class House:
+    """Made on the main thread, lived in by the event loop; `app` is the person's, each caller has one of its own."""
+
+    def __init__(self, app: App, limits: Limits, *, jobs: bool = True):
+        self.app, self.limits = app, limits
+        self.pool = Pool(app.db)
+        self.metrics = Metrics()
+        self.stopping = threading.Event()  # set from a signal handler: streams end by it
+        self.streams: dict[int, int] = {}  # how many of events each caller has open
+        self.keys = Lines()
+        self.keyed: dict[tuple[int, str], Turn] = {}  # those being made, by caller and key
+        self._held: set[int] = set()  # sessions in which a turn runs
+        self._let_go = threading.Condition()
+        self._jobs = jobs
+        self._apps: dict[Caller, App] = {}
+        self._buckets: dict[int, Bucket] = {}
+        self._worker: IdleWorker | None = None
+        self._turns: Turns | None = None
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    @property
+    def turns(self) -> Turns:
+        """Made within the event loop, to which they belong."""
+        if self._turns is None:
+            self._turns = Turns(self.limits, self._touch)
+        return self._turns
+
+    def open(self) -> None:
+        """Put in order what an earlier process left behind, and begin with the jobs."""
+        closing.sweep(self.app.db, self.app.time)
+        callers.prune(self.app.db, clock.utc(self.app.time() - _KEYS))
+        if self._jobs:
+            self._worker = IdleWorker(self._desk, self.app.config.idle_seconds)
+
+    async def close(self) -> None:
+        """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
+        self.stopping.set()
+        await self.turns.close()
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        if self._worker:
+            self._worker.end(_STOPPING)
+        with suppress(AgentError), self.pool.lent() as db:  # what cannot be closed now is closed at the next start
+            for session in callers.left_open(db):
+                closing.close(db, session, self.app.time, actor="program")
+        self.pool.close()
+
+    def app_of(self, caller: Caller) -> App:
+        """The app with this caller as owner of all it reads and writes.
+
+        The folders, feeds and servers of tools in the settings are the person's: a program with a memory of its own
+        reaches none of them.
+        """
+        known = replace(caller, seen_at=None)
+        if known not in self._apps:
+            self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
+            self._apps[known] = _owned(self.app, caller)
+        return self._apps[known]
+
+    def take(self, caller: Caller) -> float:
+        """Count a request of it; returns after how many seconds it may come again, or 0 where it may now."""
+        bucket = self._buckets.setdefault(caller.id, Bucket(self.limits.rate, self.limits.burst))
+        return bucket.take()
+
+    @contextmanager
+    def alone(self, session: int, cancel: Cancel) -> Iterator[bool]:
+        """Have a session for oneself among the turns of this server, by whichever name they came; whether it was waited
+        for. Raises Cancelled.
+        """
+        with self._let_go:
+            waited = session in self._held
+            while session in self._held:
+                self._let_go.wait(_LOOK)
+                cancel.check()
+            self._held.add(session)
+        try:
+            yield waited
+        finally:
+            with self._let_go:
+                self._held.discard(session)
+                self._let_go.notify_all()
+
+    async def read(self, work: Callable[[Database], T]) -> T:
+        """Do something with the file on a thread, so that nobody else waits for it."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_THREADS)
+        return await anyio.to_thread.run_sync(partial(self._with_file, work), limiter=self._limiter)
+
+    def known(self, token: str) -> Caller | None:
+        """Who comes with this token."""
+        with self.pool.lent() as db:
+            caller = callers.bearing(db, token)
+            if caller and caller.writes:
+                with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
+                    callers.seen(db, caller, self.app.time)
+            return caller
+
+    def still(self, db: Database, caller: Caller) -> bool:
+        """Whether it is still let in, with the same token to the same memory."""
+        now = callers.get(db, caller.name)
+        return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
+
+    def _with_file(self, work: Callable[[Database], T]) -> T:
+        with self.pool.lent() as db:
+            return work(db)
+
+    def _touch(self, busy: bool) -> None:
+        if self._worker:
+            self._worker.touch(busy=busy)
+
+    def _desk(self, cancel: Cancel) -> Desk:
+        return self.app.desk(self.app.db.again(), cancel)
+
+
+def _owned(app: App, caller: Caller) -> App:
+    if caller.mine:
+        if app.config.mcp:
+            app.servers()  # of tools: one set of them for all that may reach them, and none is started by this
+        return replace(app, scope=caller.scope)
+    settings = replace(app.config, folders=[], feeds={}, mcp={})
+    return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), _servers=None)

@@ -1,0 +1,236 @@
+"""POST /chat: words in, an answer out, in a conversation that the program remembers.
+
+A request with an Idempotency-Key is carried out once: the same one again gets the same answer, also after a restart,
+and waits while the first is still being made. So it is not cut when its caller goes, who will ask for it again. One
+that came to no answer, as where the server was killed, is carried out when it comes again.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent_cli.app.app import App
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import callers, log, sessions
+from agent_cli.memory.conversations.callers import Answered, Caller
+from agent_cli.memory.search import recall_log
+from agent_cli.messages import Part
+from agent_cli.serve.core import refusals, streaming
+from agent_cli.serve.core.refusals import Refused
+from agent_cli.serve.core.run_turn import Asking, Begin
+from agent_cli.serve.core.state import House
+from agent_cli.serve.core.streaming import EventStream
+from agent_cli.serve.core.turn_handle import Asked
+from agent_cli.serve.core.wire import Told
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.text import clean, whole
+
+SESSION = r"^s[0-9]{1,15}$"
+Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
+
+
+class Question(BaseModel):
+    """What is said, and where."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(pattern=r"\S", description="The words.")
+    session: str | None = Field(None, pattern=SESSION, description="The conversation to go on with; null: a new one.")
+    stream: bool = Field(False, description="Answer with server-sent events: start, used, delta, …, end or error.")
+
+
+class Used(BaseModel):
+    kind: str
+    id: str
+    score: float | None = None
+
+
+class Usage(BaseModel):
+    tokens_in: int
+    tokens_out: int
+
+
+class Answer(BaseModel):
+    """The answer, where it is kept, and what memory added. A caller that only reads has no session and no turn."""
+
+    answer: str
+    session: str | None
+    turn: str | None
+    used: list[Used]
+    usage: Usage
+    finish: str
+    model: str
+    notices: list[str]
+
+
+class Fault(BaseModel):
+    """What went wrong and what to do, in one sentence."""
+
+    message: str
+    type: Literal["invalid_request_error", "rate_limit_error", "server_error"]
+    param: None
+    code: str
+
+
+class Failure(BaseModel):
+    """The error; of an answer that was cut also what had arrived."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: Fault
+
+
+def router(house: House) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.post("/chat", response_model=Answer, responses=streaming.TOLD, summary="Say something, and be answered")
+    async def chat(request: Request, question: Question, key: Key = "") -> Response:
+        caller: Caller = request.state.caller
+        if not caller.writes:
+            _refuse_keeping(question, key)
+            return await _told(Asked(house, request, Asking(caller, _apart(question)), None), question)
+        if key:
+            return await _once(house, request, question, key)
+        asking = Asking(caller, _begin(question))
+        return await _told(Asked(house, request, asking, question.session), question)
+
+    return routes
+
+
+def _refuse_keeping(question: Question, key: str) -> None:
+    if question.session or key:
+        what = "session" if question.session else "Idempotency-Key"
+        raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
+
+
+async def _once(house: House, request: Request, question: Question, key: str) -> Response:
+    """The answer to this key: the one that is kept, or being made, or a new one."""
+    caller: Caller = request.state.caller
+    text = json.dumps([question.message, question.session])
+    if (waiting := house.keys.many((caller.id, key))) >= house.limits.each:
+        raise refusals.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
+    async with house.keys.of((caller.id, key)):
+        if making := house.keyed.get((caller.id, key)):
+            ended = asyncio.ensure_future(making.ended.wait())
+            if not await streaming.until_gone(request.receive, ended):
+                raise Refused(499, "gone", "the caller has gone")
+        known = await house.read(lambda db: _known(db, caller, key, text))
+        if known and known.message:
+            kept = await house.read(partial(_kept, known, scores=caller.mine))
+            return _again(kept, question)
+        asking = Asking(caller, _begin(question, (caller, key, text)), kept=partial(_keep, caller, key))
+        asked = Asked(house, request, asking, question.session, key)
+    return await _told(asked, question)
+
+
+async def _told(asked: Asked, question: Question) -> Response:
+    if not question.stream:
+        answer = await asked.whole()
+        return JSONResponse(answer, headers=asked.timing)
+    first = await asked.first()
+
+    async def pieces() -> AsyncGenerator[str, None]:
+        yield _piece(first)
+        async for event in asked.rest():
+            yield _piece(event) if event else streaming.COMMENT
+
+    return EventStream(pieces(), closed=asked.leave)
+
+
+def _piece(event: Told) -> str:
+    return streaming.piece(event, event=event["type"])
+
+
+def _begin(question: Question, key: tuple[Caller, str, str] | None = None) -> Begin:
+    """Said in the session that was named, or in a new one; under a key that is written down with it."""
+
+    def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        with db.write():
+            session = taken_up(db, app, question.session) if question.session else None
+            session = session or sessions.start(db, app.scope, app.time())
+            if key:
+                caller, name, text = key
+                _refuse_made_elsewhere(db, caller, name)
+                callers.take_on(db, caller, name, text, session, app.time)
+        return session, [Part(whole(question.message), "http")]
+
+    return begin
+
+
+def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
+    """Another server on the same file may be making the answer."""
+    known = callers.known(db, caller, key)
+    if known and known.message is None and sessions.open_by_other(db, known.session):
+        raise Refused(409, "in_use", "the answer to this key is being made: come again for it")
+
+
+def _apart(question: Question) -> Begin:
+    """Said in a conversation that is kept nowhere."""
+    return lambda db, app: (sessions.start(db, app.scope, app.time()), [Part(whole(question.message), "http")])
+
+
+def taken_up(db: Database, app: App, handle: str) -> int:
+    """The number of a session that is open to this caller and to nobody else now. Raises Refused."""
+    try:
+        session = sessions.get(db, ids.number("session", handle), app.scope.owner)
+    except UsageError:
+        session = None
+    if session is None or session.hidden_at:
+        raise Refused(404, "no_session", f"there is no session {handle}: leave it out to begin a new one")
+    if sessions.open_by_other(db, session.id):
+        raise Refused(409, "in_use", f"{handle} is open elsewhere on that machine: close it there, or begin a new one")
+    return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
+
+
+def _known(db: Database, caller: Caller, key: str, text: str) -> Answered | None:
+    """What was taken on under this key. Raises Refused where that was another request."""
+    known = callers.known(db, caller, key)
+    if known and not callers.same(db, known, text):
+        raise Refused(422, "key_reused", "this Idempotency-Key was sent with another request: make a new one")
+    return known
+
+
+def _keep(caller: Caller, key: str, db: Database, session: int, message: int, answer: str) -> None:
+    callers.keep(db, caller, key, message)
+
+
+def _kept(known: Answered, db: Database, *, scores: bool) -> Told:
+    """An answer as it was given, from the log; what was noticed beside it is not kept there."""
+    told = log.history(db, known.session, before=(known.message or 0) + 1)
+    start = max((n for n, entry in enumerate(told) if entry.message.role == "user"), default=None)
+    if start is None:
+        raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
+    asked, *said = told[start:]
+    replies = [entry for entry in said if entry.message.role == "assistant"]
+    words = [clean(entry.message.text).strip() for entry in replies]
+    used = [{"kind": each.kind, "id": each.handle} | ({"score": round(each.score, 4)} if scores else {})
+            for each in recall_log.of(db, asked.id)]  # fmt: skip
+    return {
+        "answer": "\n\n".join(filter(None, words)), "model": replies[-1].usage.model if replies else "",
+        "session": ids.handle("session", known.session), "turn": asked.handle, "used": used,
+        "usage": {"tokens_in": sum(each.usage.tokens_in for each in said),
+                  "tokens_out": sum(each.usage.tokens_out for each in said)},
+        "finish": (replies[-1].finish if replies else None) or "stop", "notices": [],
+    }  # fmt: skip
+
+
+def _again(kept: Told, question: Question) -> Response:
+    """The answer once more, in the form that is asked for now."""
+    if not question.stream:
+        return JSONResponse(kept)
+
+    async def pieces() -> AsyncGenerator[str, None]:
+        yield _piece({"type": "start", "schema": 1, "session": kept["session"], "turn": kept["turn"]})
+        yield _piece({"type": "used", "used": kept["used"]})
+        yield _piece({"type": "delta", "text": kept["answer"]})
+        yield _piece({"type": "end", "schema": 1, **kept})
+
+    return EventStream(pieces())

@@ -1,0 +1,160 @@
+"""What a caller may look at: /search in its memory, /metrics of its turns, /events of its audit log."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import anyio
+from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from agent_cli import clock
+from agent_cli.app.app import App
+from agent_cli.errors import StoreError
+from agent_cli.memory.conversations import audit
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.search import recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.recall import Hit
+from agent_cli.serve.core import streaming
+from agent_cli.serve.core.refusals import Refused
+from agent_cli.serve.core.state import House
+from agent_cli.serve.core.streaming import EventStream
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+from agent_cli.text import clean
+
+_LOOK = 0.5  # seconds between two looks for new events
+Kind = Literal["message", "note", "fact", "summary", "skill", "section"]
+Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
+
+
+class Words(BaseModel):
+    """What is looked for; a name that is not here is a slip of the pen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")
+    kind: tuple[Kind, ...] = Field((), max_length=6)
+    min_days_ago: Days = 0
+    max_days_ago: Days = 0
+    limit: int = Field(10, ge=1, le=50)
+
+
+class Found(BaseModel):
+    kind: str
+    id: str
+    session: str | None
+    at: str
+    text: str
+    label: str
+
+
+class Search(BaseModel):
+    """The best first. The verdict: known, maybe or nothing."""
+
+    query: str
+    verdict: Literal["known", "maybe", "nothing"]
+    hits: list[Found]
+
+
+def router(house: House) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/search", summary="Find what was said, noted, summarised or learned")
+    def search(request: Request, asked: Annotated[Words, Query()]) -> Search:
+        caller: Caller = request.state.caller
+        app = house.app_of(caller)
+        now = app.time()
+        allowed = Filter(
+            caller.owner, asked.kind, here=app.scope.place, since=_ago(now, asked.max_days_ago),
+            until=_ago(now, asked.min_days_ago),
+        )  # fmt: skip
+        with house.pool.lent() as db:
+            meaning = _ready(app, caller, db)
+            found = recall.find(db, asked.q, allowed, now, asked.limit, meaning)
+        return Search(query=clean(asked.q), verdict=found.verdict, hits=[_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
+
+    @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of this run, for Prometheus")
+    def metrics(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        with house.pool.lent() as db:
+            states = jobs.states(db) if caller.mine else {}
+        gauges = {"agent_turns_running": house.turns.running, "agent_turns_waiting": house.turns.waiting}
+        told = house.metrics.told(caller, gauges, states)
+        return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @routes.get(
+        "/events", response_class=StreamingResponse, responses=streaming.TOLD,
+        summary="The audit log as it grows: ids, kinds and hashes, never text",
+    )  # fmt: skip
+    async def events(
+        request: Request,
+        last: Annotated[
+            str,
+            Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start."),
+        ] = "",
+    ) -> Response:
+        caller: Caller = request.state.caller
+        if house.streams.get(caller.id, 0) >= house.limits.streams:
+            raise Refused(429, "streams", f"{house.limits.streams} streams are open already", {"Retry-After": "5"})
+        house.streams[caller.id] = house.streams.get(caller.id, 0) + 1
+
+        def closed() -> None:
+            house.streams[caller.id] -= 1
+
+        since = ids.number("event", last) if last else None
+        return EventStream(_log(house, caller, since), closed=closed)
+
+    return routes
+
+
+async def _log(house: House, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:
+    """What happens in this caller's memory, until it goes, is let in no more, or the server ends.
+
+    `since`: after which event; None: from now on.
+    """
+    at = await house.read(audit.latest) if since is None else since
+    told = time.monotonic()
+    yield streaming.COMMENT
+    while not house.stopping.is_set():
+        found, now, still = await house.read(partial(_look, house, caller, at))
+        if not still:
+            return
+        for event in found:
+            yield streaming.piece(event, id=event["id"])
+            told = time.monotonic()
+        if time.monotonic() - told > streaming.BEAT:
+            yield streaming.COMMENT
+            told = time.monotonic()
+        if now == at:
+            await anyio.sleep(_LOOK)
+        at = now
+
+
+def _look(house: House, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
+    return *audit.after(db, caller.owner, at), house.still(db, caller)
+
+
+def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
+    """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
+    if caller.writes:
+        with suppress(StoreError):
+            return app.ready_to_search(db)
+    return app.meaning.question(db, choose=False)
+
+
+def _ago(now: datetime, days: int) -> float | None:
+    return None if not days else (now - timedelta(days=days)).timestamp()
+
+
+def _hit(hit: Hit) -> Found:
+    """Without its score: see wire.py."""
+    at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
+    session = ids.handle("session", hit.session) if hit.session else None
+    return Found(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))

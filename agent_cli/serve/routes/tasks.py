@@ -1,0 +1,98 @@
+"""/tasks: what is to be done in a caller's memory, kept, listed and done. Reminders come up where its owner is."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Task
+from agent_cli.serve.core.refusals import Refused
+from agent_cli.serve.core.state import House
+from agent_cli.store import ids
+from agent_cli.text import clean, whole
+
+Handle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
+
+
+class Which(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["open", "done", "all"] = "open"
+    limit: int = Field(100, ge=1, le=1000)
+
+
+class NewTask(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(pattern=r"\S", max_length=tasks.LONGEST)
+    when: str = Field("", max_length=200, description="In words: friday 3pm, every monday 9:00; empty: at no time.")
+
+
+class ToldTask(BaseModel):
+    id: str
+    text: str
+    when: str
+    due_at: str | None
+    zone: str
+    repeats: str
+    state: Literal["open", "done"]
+    done_at: str | None
+    at: str
+
+
+class ToldTasks(BaseModel):
+    tasks: list[ToldTask]
+
+
+def router(house: House) -> APIRouter:
+    routes = APIRouter(prefix="/tasks")
+
+    @routes.get("", summary="What is to be done")
+    def listing(request: Request, asked: Annotated[Which, Query()]) -> ToldTasks:
+        caller: Caller = request.state.caller
+        with house.pool.lent() as db:
+            found = tasks.listing(db, caller.owner, asked.state, asked.limit)
+        return ToldTasks(tasks=[_told(each) for each in found])
+
+    @routes.post("", status_code=201, summary="Keep something to do, with a reminder or without")
+    def add(request: Request, new: NewTask) -> ToldTask:
+        caller = _writer(request)
+        now = house.app.time()
+        try:
+            occasion = due_times.read(whole(new.when), now, zones.here())
+        except UsageError as error:
+            raise Refused(422, "no_time", clean(str(error))) from None
+        with house.pool.lent() as db:
+            return _told(tasks.add(db, caller.scope, whole(new.text), occasion, house.app.time, origin="http"))
+
+    @routes.post("/{task}/done", summary="Mark it as done; one that repeats moves on")
+    def done(request: Request, task: Handle) -> ToldTask:
+        caller = _writer(request)
+        with house.pool.lent() as db:
+            try:
+                found = tasks.get(db, ids.number("task", task), caller.owner)
+            except UsageError:
+                raise Refused(404, "no_task", f"there is no task {task}") from None
+            if found.state == "done" or found.hidden_at:
+                raise Refused(409, "done", f"{task} is done already")
+            return _told(tasks.complete(db, found, house.app.time, actor="program"))
+
+    return routes
+
+
+def _writer(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    if not caller.writes:
+        raise Refused(403, "reads_only", "this caller only reads")
+    return caller
+
+
+def _told(task: Task) -> ToldTask:
+    told = task.described()
+    told |= {"text": clean(task.text), "when": clean(task.told)}
+    return ToldTask(**{name: told[name] for name in ToldTask.model_fields})

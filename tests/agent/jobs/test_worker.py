@@ -1,0 +1,255 @@
+import threading
+import time
+
+import pytest
+
+from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.jobs import worker
+from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.worker import IdleWorker
+from agent_cli.errors import Cancelled, StoreError
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.forgetting import forget
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.summaries import summaries
+from agent_cli.messages import Part
+from agent_cli.store import jobs
+from tests.conftest import HERE, NOON, empty, noon
+from tests.turns import summarise
+
+NO_MEANING = Meaning("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
+
+
+def model(*replies):
+    return ScriptedModel([Reply(say=reply) if isinstance(reply, str) else reply for reply in replies])
+
+
+def desk(db, answers=None, cancel=None):
+    return Desk(db, noon, lambda: answers, NO_MEANING, 10_000, Cancel() if cancel is None else cancel)
+
+
+@pytest.fixture
+def closed(db, session):
+    """A session that was left, its summary queued."""
+    log.say(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
+    closing.close(db, session, noon)
+    return session
+
+
+def states(db):
+    """All jobs but those of days, which are due when the day is over."""
+    return [
+        (row["subject"], row["state"], row["attempts"], row["error"])
+        for row in jobs.listing(db, 10)
+        if row["kind"] != "grain"
+    ]
+
+
+def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
+    answers = model("The cat is Mia.")
+
+    assert worker.run_one(desk(db, answers))
+    assert not worker.run_one(desk(db, answers))
+
+    made = summaries.of(db, closed)
+    assert (made.text, made.method) == ("The cat is Mia.", "model")
+    assert "person: My cat is called Mia." in answers.seen[0][0].content
+    assert states(db) == [("s1", "done", 1, "")]
+
+
+def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers(db, closed):
+    worker.run_one(desk(db))
+    made = summaries.of(db, closed)
+    assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
+
+    worker.look_around(desk(db))
+    assert not worker.run_one(desk(db))
+
+    with_model = desk(db, model("The cat is Mia."))
+    worker.look_around(with_model)
+    worker.run_one(with_model)
+    made = summaries.of(db, closed)
+    assert (made.text, made.method) == ("The cat is Mia.", "model")
+
+
+def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
+    sessions.reopen(db, closed, "person", NOON)
+
+    assert worker.run_one(desk(db, model("Never.")))
+
+    assert (summaries.of(db, closed).method, states(db)) == ("extract", [("s1", "done", 1, "")])
+
+
+def test_a_model_that_fails_is_tried_again_later(db, closed):
+    assert worker.run_one(desk(db, model(Reply(say="The cat", fail="broken"))))
+
+    assert (summaries.of(db, closed).method, states(db)) == (
+        "extract", [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
+    )  # fmt: skip
+
+
+def test_a_cancelled_job_is_put_back_untried(db, closed):
+    cancel = Cancel()
+    cancel()
+
+    with pytest.raises(Cancelled):
+        worker.run_one(desk(db, model("Never."), cancel))
+
+    assert states(db) == [("s1", "ready", 0, "")]
+
+
+class Slow:
+    """A model during whose answer something else happens."""
+
+    name = "slow"
+
+    def __init__(self, meanwhile):
+        self.meanwhile = meanwhile
+
+    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        self.meanwhile()
+        yield from model("Too late.").reply(messages)
+
+
+def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
+    def somebody_else():
+        later = NOON + jobs.LEASE
+        job = jobs.claim(db, later)
+        with db.write():
+            summarise(db, closed, "In time.")
+            jobs.finish(db, job, later)
+
+    assert worker.run_one(desk(db, Slow(somebody_else)))
+
+    assert summaries.of(db, closed).text == "In time."
+    assert states(db) == [("s1", "done", 2, "")]
+
+
+def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, closed):
+    def go_on():
+        sessions.reopen(db, closed, "person", NOON)
+        log.say(db, closed, HERE, [Part("And my dog is Rex.", "typed")], NOON)
+        closing.close(db, closed, noon)
+
+    worker.run_one(desk(db, Slow(go_on)))
+    assert summaries.of(db, closed).method == "extract"
+
+    answers = model("The cat is Mia, the dog is Rex.")
+    worker.run_one(desk(db, answers))
+    assert "dog is Rex" in answers.seen[0][0].content
+    assert summaries.of(db, closed).text == "The cat is Mia, the dog is Rex."
+
+
+def test_a_bug_in_a_job_is_kept_with_it_and_seen(db, closed):
+    with pytest.raises(ZeroDivisionError):
+        worker.run_one(desk(db, Slow(lambda: 1 / 0)))
+
+    assert states(db) == [("s1", "ready", 1, "ZeroDivisionError: division by zero")]
+
+
+@pytest.fixture
+def file(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    for _ in range(2):
+        session = sessions.start(database, HERE, NOON)
+        log.say(database, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
+        closing.close(database, session, noon)
+    yield database
+    database.close()
+
+
+def until(true, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    return true()
+
+
+def test_jobs_run_when_nobody_types(file):
+    idle = IdleWorker(lambda cancel: desk(file.again(), model("One.", "Two."), cancel), 0.1)
+
+    assert until(lambda: [state for _, state, *_ in states(file)] == ["done", "done"])
+    idle.end(5)
+
+
+def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
+    begun = threading.Event()
+    answers = model(Reply(wait=4), "One.", "Two.")
+
+    def open_desk(cancel):
+        begun.set()
+        return desk(file.again(), answers, cancel)
+
+    idle = IdleWorker(open_desk, 0.1)
+    assert begun.wait(5)
+    assert until(lambda: ("s1", "running", 1, "") in states(file))
+
+    idle.touch(busy=True)
+
+    assert until(lambda: states(file) == [("s2", "ready", 0, ""), ("s1", "ready", 0, "")])
+    time.sleep(0.15)
+    assert states(file) == [("s2", "ready", 0, ""), ("s1", "ready", 0, "")]  # an answer streams: they wait
+    idle.touch(busy=False)
+    assert until(lambda: [state for _, state, *_ in states(file)] == ["done", "done"])
+    idle.end(5)
+
+
+def test_it_ends_at_once(file):
+    for _ in range(20):
+        idle = IdleWorker(lambda cancel: desk(file.again(), None, cancel), 30)
+        began = time.monotonic()
+        idle.end(20)
+        assert time.monotonic() - began < 5
+
+
+def test_a_file_that_cannot_be_opened_is_tried_again(file):
+    tries = []
+
+    def open_desk(cancel):
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreError("busy")
+        return desk(file.again(), model("One.", Reply(fail="broken")), cancel)
+
+    idle = IdleWorker(open_desk, 0.1)
+
+    assert until(lambda: states(file)[1][:2] == ("s1", "done"))
+    idle.end(5)
+
+
+def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    reader = database.again()
+    reader.script("begin; select * from note")
+    jobs.add(database, tombstones.JOB, "all", NOON)
+
+    worker.run_one(desk(database))
+
+    assert states(database) == [
+        ("all", "ready", 1, "another process reads what was there before something was erased; this is tried again")
+    ]
+    reader.execute("rollback")
+    jobs.retry(database, 1, NOON)
+    worker.run_one(desk(database))
+    assert states(database) == [("all", "done", 1, "")]
+    assert not forget.waits(database)
+    reader.close()
+    database.close()
+
+
+def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, session):
+    one, two = (log.say(db, session, HERE, [Part(f"My {pet} is called Mia.", "typed")], NOON) for pet in ("cat", "dog"))
+    rolling_summary.fold(db, session, one, NOON)
+    job = jobs.claim(db, NOON)
+    effect = worker.fold(desk(db, model("A cat.")), job)
+    rolling_summary.fold(db, session, two, NOON)
+    with db.write():
+        jobs.finish(db, job, NOON)
+        effect()
+    assert rolling_summary.of(db, session).method == "extract"
+
+    assert worker.run_one(desk(db, model("A cat and a dog.")))
+    assert (rolling_summary.of(db, session).text, rolling_summary.of(db, session).up_to) == ("A cat and a dog.", two)

@@ -1,0 +1,215 @@
+"""The person's rules for tool calls: which one counts, and that no path slips past one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agent_cli.agent.events import Noticed, ToolFinished
+from agent_cli.agent.policy import policy, rules
+from agent_cli.agent.policy.policy import Decision
+from agent_cli.app.app import check_setting, open_app
+from agent_cli.errors import ConfigError
+from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.store import events
+from agent_cli.tools.registry import BUILT_IN, SOURCES
+from agent_cli.tools.tool import ToolFailed, tool
+from tests.turns import agent, calls, run
+
+
+def _real(context, arguments):
+    if "\0" in arguments["path"]:
+        raise ToolFailed("that is no path")
+    return {**arguments, "path": str(Path(arguments["path"]).expanduser().resolve())}
+
+
+@tool(risk="read", source="files", ruled=_real)
+def read_file(context, path: str, title: str = "") -> str:
+    """Read."""
+    return f"read {path}"
+
+
+def of_risk(risk):
+    def thing(context) -> str:
+        return ""
+
+    return tool(risk)(thing)
+
+
+@pytest.mark.parametrize(
+    ("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")]
+)
+def test_what_keeps_something_for_good_or_reaches_out_is_asked_for(risk, ruling):
+    assert policy.rule(of_risk(risk), {}, {}, {}) == Decision(ruling)
+
+
+@pytest.mark.parametrize("risk", policy.BY_RISK)
+@pytest.mark.parametrize("ruling", ["allow", "ask", "deny"])
+def test_the_persons_own_rule_for_a_tool_comes_first(risk, ruling):
+    assert policy.rule(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == Decision(ruling, "rule")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("work/deep", "secret"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "work" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "desk").symlink_to(tmp_path / "work")
+    return tmp_path
+
+
+def ruled(told, **arguments):
+    return policy.rule(read_file, told, arguments, _real(None, arguments)).ruling
+
+
+@pytest.mark.parametrize(
+    ("told", "decided"),
+    [
+        ({}, Decision("allow")),
+        ({"source:files": "deny"}, Decision("deny", "rule")),
+        ({"source:built-in": "deny"}, Decision("allow")),
+        ({"save_note": "deny"}, Decision("allow")),
+        ({"source:files": "deny", "read_file": "ask"}, Decision("ask", "rule")),
+        ({"read_file": "deny", "read_file path=/a/*": "allow"}, Decision("allow", "rule")),
+        ({"read_file": "deny", "read_file path=/b/*": "allow"}, Decision("deny", "rule")),
+        ({"read_file path=/a/*": "allow", "read_file path=*": "ask"}, Decision("ask", "rule")),
+        ({"read_file path=/a/*": "deny", "read_file path=*": "ask"}, Decision("deny", "rule")),
+        ({"read_file path=/a/* title=x": "deny"}, Decision("allow")),
+        ({"read_file path=/a/* title=": "deny"}, Decision("deny", "rule")),
+    ],
+)
+def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(told, decided):
+    arguments = {"path": "/a/b c"}
+    assert policy.rule(read_file, told, arguments, arguments) == decided
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["~/secret/key", "~/work/../secret/key", "~/work/link/key", "~/SECRET/key", "secret/key", "~/secret",
+     "~/desk/link/k", "~//secret/./key"],
+)  # fmt: skip
+def test_no_path_slips_past_what_is_denied(home, monkeypatch, path):
+    monkeypatch.chdir(home)
+    assert ruled({"read_file path=~/secret/*": "deny"}, path=path) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("path", "ruling"),
+    [
+        ("~/work/a", "allow"), ("~/work", "allow"), ("~/work/deep/../a", "allow"), ("~/desk/a", "allow"),
+        ("~/work/../secret/key", "deny"), ("~/work/link/key", "deny"), ("~/WORK/a", "deny"), ("/etc/passwd", "deny"),
+    ],
+)  # fmt: skip
+def test_only_what_really_lies_in_a_folder_is_allowed_by_it(home, path, ruling):
+    assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path=path) == ruling
+    assert ruled({"read_file": "deny", "read_file path=~/desk/*": "allow"}, path=path) == ruling
+
+
+def test_a_rule_that_asks_where_all_is_denied_counts_only_where_it_really_fits(home):
+    told = {"read_file": "deny", "read_file path=~/work/*": "ask"}
+    assert (ruled(told, path="~/work/a"), ruled(told, path="~/work/../secret/key")) == ("ask", "deny")
+
+
+def test_a_left_out_argument_is_what_the_tool_takes_instead():
+    assert ruled({"read_file title=*x*": "deny"}, path="/a") == "allow"
+    assert ruled({"read_file title=*": "deny"}, path="/a") == "deny"
+
+
+def test_letters_written_in_another_way_are_the_same_to_what_forbids():
+    assert ruled({"read_file title=*cafe\u0301*": "deny"}, path="/a", title="das CAF\u00c9") == "deny"
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("rm", "there is no such tool; there are jot, "),
+        ("files", 'all tools of a source are meant by "source:files"; a tool of a server by SERVER__TOOL'),
+        ("mcp.engram.save", 'all tools of a source are meant by "source:mcp.engram.save"; a tool of a server'),
+        ("save_note text", "behind the name of a tool stands ARGUMENT=GLOB"),
+        ("save_note words=*", "save_note has no argument 'words'; it has text, title"),
+        ("save_note text=a b=c", "save_note has no argument 'b'; it has text, title"),
+        ("save_note text=", "nothing stands behind text=; * fits anything"),
+        ("source:", "there is no such source; there are built-in, files, feeds, and mcp.NAME for a server"),
+        ("source:file", "there is no such source; there are built-in, files, feeds, and mcp.NAME for a server"),
+        ("source:files path=*", "a rule for a source has no arguments; write one for each of its tools"),
+    ],
+)
+def test_a_rule_that_would_mean_nothing_is_refused_with_what_there_is(tmp_path, key, said):
+    file = tmp_path / "config.toml"
+    file.write_text(f'model = "m"\n[rules]\njot = "ask"\n"{key}" = "deny"\n')
+    with pytest.raises(ConfigError, match=re.escape(f"{file}, line 4: rules.{key}: {said}")):
+        open_app({}, print, config_file=file, environ={})
+    with pytest.raises(ConfigError, match=re.escape(f"rules.{key}: {said}")):
+        check_setting(f"rules.{key}", "deny")
+
+
+@pytest.mark.parametrize("key", ["source:mcp.engram", "engram__save", "engram__save text=*x*"])
+def test_a_rule_for_a_server_is_taken_unchecked(key):
+    assert rules.wrong(key, BUILT_IN, SOURCES) == ""
+
+
+def test_a_name_with_a_dot_needs_quotes(tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text('[rules]\nmcp.engram = "deny"\n')
+    with pytest.raises(ConfigError, match=r'must have a name with a dot in quotes: "mcp\.…" = "ask"'):
+        open_app({}, print, config_file=file, environ={})
+
+
+def test_every_tool_has_a_source_that_a_rule_may_name():
+    assert {each.source for each in BUILT_IN.values()} <= set(SOURCES)
+
+
+TOOLS = {"read_file": read_file}
+
+
+def test_the_person_is_shown_where_a_path_really_leads(context, home):
+    asked = []
+    hired = agent(
+        calls(("read_file", {"path": "~/work/link/key"})), "Done.", tools=TOOLS, rules={"read_file": "ask"},
+        approve=lambda call: asked.append(call) or True,
+    )  # fmt: skip
+    run(hired, context)
+
+    real = {"path": str(home / "secret" / "key")}
+    assert asked == [ToolCall("call_1", "read_file", {"path": "~/work/link/key"}, real)]
+
+
+def test_arguments_that_cannot_be_read_are_neither_asked_about_nor_run(context):
+    def results(arguments):
+        shown = run(agent(calls(("read_file", arguments)), "Done.", tools=TOOLS, approve=lambda call: 1 / 0), context)
+        return [event.result.text for event in shown if isinstance(event, ToolFinished)]
+
+    assert results({"path": "a\0b"}) == ["that is no path"]
+    assert results({}) == [
+        "wrong arguments, missing: path; read_file takes path (string), title (string, optional)"
+    ]  # fmt: skip
+    assert events.recent(context.db) == []
+
+
+def test_without_a_person_nothing_is_asked_and_that_is_said(context):
+    shown = run(agent(calls(("save_note", {"text": "x"})), "Done.", approve=policy.nobody), context)
+
+    call = ToolCall("call_1", "save_note", {"text": "x"})
+    assert shown[2:4] == [
+        Noticed("the model wanted to call save_note; that needs your yes, so it was refused here"),
+        ToolFinished(call, ToolResult("refused: nobody can be asked here", failed=True)),
+    ]
+    assert [(each["kind"], each["actor"]) for each in events.recent(context.db)] == [("call refused", "program")]
+
+
+def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
+    hired = agent(
+        calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"})), "Done.",
+        rules={"save_note text=*password*": "deny"}, approve=lambda call: True,
+    )  # fmt: skip
+    run(hired, context)
+
+    assert context.db.rows("select text from note") == [("x",)]
+    told = [(each["kind"], each["actor"]) for each in events.recent(context.db) if each["subject"] == "save_note"]
+    assert told == [("call refused by rule", "program"), ("call allowed", "person")]
+
+
+def test_an_argument_with_other_words_in_front_of_the_folder_is_no_path_in_it(home, monkeypatch):
+    monkeypatch.chdir(home)
+    assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path="x/~/work/a") == "deny"

@@ -1,0 +1,140 @@
+"""What a session is told of earlier ones, and how much of it."""
+
+from agent_cli.agent import carry_over, estimate, loop
+from agent_cli.agent.carry_over import Opening
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Part, ToolCall, ToolResult
+from tests.conftest import HERE, NOON, noon
+from tests.turns import agent, close_with
+
+
+def asked(here, words):
+    log.say(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
+
+
+def replied(here, words, finish="stop", calls=(), model="m"):
+    id = log.open_reply(here.db, here.session, here.scope, model, NOON)
+    if finish:
+        log.close_reply(here.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
+    else:
+        log.grow(here.db, id, words, "")
+
+
+def carried(here):
+    return carry_over.compose(here.db, HERE)[0]
+
+
+def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context):
+    asked(context, "The router is at 192.168.178.1, its cellar shelf has the number 4711, see ~/net/router.md")
+    replied(context, "I see.")
+    close_with(context.db, context.session, "The router is at 192.168.178.1.")
+
+    assert carried(context).summaries == (
+        "- 02 January 2026 (s1): The router is at 192.168.178.1. Word for word: 4711; ~/net/router.md",
+    )
+
+
+def test_of_many_details_only_whole_ones_are_carried_over(context):
+    asked(context, " ".join(f"/srv/data/volume-{number}/archive" for number in range(9)))
+    close_with(context.db, context.session, "They spoke of archives.")
+
+    (line,) = carried(context).summaries
+    lifted = line.partition("Word for word: ")[2]
+    assert 90 < len(lifted) <= 120
+    assert {each.endswith("/archive") for each in lifted.split("; ")} == {True}
+
+
+def test_a_question_that_got_no_answer_is_marked(context):
+    asked(context, "First?")
+    replied(context, "One.")
+    asked(context, "Second?")
+
+    assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
+
+
+def test_a_question_whose_tools_ran_when_the_program_was_killed_is_marked(context):
+    asked(context, "First?")
+    call = ToolCall("1", "search_notes", {"query": "x"})
+    replied(context, "", calls=(call,))
+    log.answer(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
+
+    assert carried(context).messages == ("person: First? [got no answer]",)
+
+
+def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
+    asked(context, "First?")
+    replied(context, "It is", finish=None)
+    assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
+
+    closing.close(context.db, context.session, noon)
+    log.heal(context.db, context.session, HERE, NOON)
+    assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
+
+
+def test_a_question_that_memory_answered_got_an_answer(context):
+    asked(context, "First?")
+    replied(context, "m1 (02 Jan 2026) something", model="offline")
+
+    assert carried(context).messages == ("person: First?",)
+
+
+def test_what_is_kept_is_read_as_it_was_put_together(context):
+    full = Opening(("- a", "- b"), "The end of the previous session (s1, 02 January 2026):", ("person: c", "you: d"))
+    cases = [full, Opening(full.summaries), Opening((), full.previous, full.messages), Opening()]
+    assert [carry_over.read(each.text) for each in cases] == cases
+    assert [each.text.count("[[") for each in cases] == [each.text.count("]]") for each in cases] == [1, 1, 1, 0]
+
+
+def giant(here, sessions_):
+    """Sessions with giant messages and summaries; the last one is followed by a new one."""
+    for number in range(sessions_):
+        for line in range(12):
+            asked(here, f"Question {line}: " + "многа слов " * 300)
+            replied(here, f"Answer {line}: " + "word " * 900)
+        close_with(here.db, here.session, f"Summary {number}: " + "долгая история " * 200)
+        here = type(here)(here.db, sessions.start(here.db, HERE, NOON), HERE, noon)
+    return here
+
+
+def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summaries(context):
+    here = giant(context, 6)
+    whole = carried(here)
+    assert (len(whole.summaries), len(whole.messages)) == (5, 20)
+    assert estimate.tokens(whole.text) > 9000
+
+    def counted(num_ctx):
+        shown = carry_over.within(whole, num_ctx)
+        assert estimate.tokens(shown.text) <= num_ctx // 4
+        assert whole.summaries[len(whole.summaries) - len(shown.summaries) :] == shown.summaries
+        assert whole.messages[len(whole.messages) - len(shown.messages) :] == shown.messages
+        return len(shown.summaries), len(shown.messages)
+
+    assert counted(100_000) == (5, 20)
+    assert counted(32_768)[0] == 5
+    assert 0 < counted(32_768)[1] < 20
+    assert counted(8192) == (1, 0)
+    assert counted(1024) == (0, 0)
+
+
+def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
+    here = giant(context, 6)
+    loop.begin(here)
+    asked(here, "And now?")
+    first = loop.request(agent(num_ctx=16_384), here)
+    replied(here, "Now.")
+    asked(here, "And then?")
+    second = loop.request(agent(num_ctx=16_384), here)
+
+    assert first.messages[1].before == second.messages[1].before
+    assert 1000 < first.sizes["summaries"] + first.sizes.get("last session", 0) <= 16_384 // 4 + 1
+    assert "And now?" in first.messages[1].content
+
+
+def test_nothing_of_another_person_or_place_is_carried_over(context):
+    asked(context, "First?")
+    close_with(context.db, context.session, "A summary.")
+
+    assert carry_over.compose(context.db, Scope("somebody else", HERE.place)) == (Opening(), None)
+    assert carry_over.compose(context.db, Scope(HERE.owner, "/elsewhere")) == (Opening(), None)

@@ -1,0 +1,239 @@
+"""Search by meaning: whose vectors a file has, and that a switch of embedders loses nothing."""
+
+import threading
+from dataclasses import dataclass
+
+import pytest
+
+from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.memory.search import index, recall, vectors
+from agent_cli.memory.search.candidates import Filter
+from tests.conftest import EMBEDDER, NOON, empty
+from tests.ollama_server.registry import Model
+from tests.recalling import catch_up, note
+
+NOWHERE = "127.0.0.1:9"
+NOTES = ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna")
+
+
+@pytest.fixture
+def db(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    for words in NOTES:
+        note(database, words)
+    catch_up(database)
+    yield database
+    database.close()
+
+
+def ours(host=NOWHERE, model="nomic-embed-text"):
+    return Meaning(host, model)
+
+
+def filled(meaning, db):
+    meaning.embedder(db)
+    return list(meaning.fill(db))
+
+
+def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
+    assert filled(ours(), db) == [(3, 3)]
+    assert vectors.current(db).identity.startswith("embedded ")
+
+    again = ours(server.host)
+    assert again.inline(db)
+    assert again.question(db)("milk")
+    assert server.embedded == []
+
+
+def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    among = vectors.current(db)
+    assert among.identity.startswith("ollama nomic-embed-text:latest ")
+    assert (among.dimension, vectors.count(db, among)) == (768, 3)
+    server.embedded.clear()
+    note(db, "Tea in the garden")
+    catch_up(db)
+    filled(meaning, db)
+    meaning.question(db)("Where is the tea?")
+
+    assert [(each.prefix, each.text) for each in server.embedded] == [
+        ("document", "search_document: Tea in the garden"), ("query", "search_query: Where is the tea?"),
+    ]  # fmt: skip
+
+
+def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
+    filled(ours(server.host), db)
+    before = vectors.current(db)
+    down = ours(NOWHERE)
+
+    found = recall.find(db, "milk", Filter("person"), NOON, meaning=down.question(db))
+    assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
+    assert vectors.current(db) == before
+
+
+def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db, server):
+    filled(ours(server.host), db)
+    other = ours(server.host, "all-minilm")
+    server.embedded.clear()
+
+    assert len(other.question(db)("milk")) == 768
+    assert [each.model for each in server.embedded] == ["nomic-embed-text"]
+
+
+def test_one_text_that_cannot_be_embedded_fails_alone(db, server):
+    meaning = ours(server.host)
+    meaning.embedder(db)
+    server.embed = lambda model, text: [float("nan")] * 768 if "milk" in text else [1.0] + [0.0] * 767
+    list(meaning.fill(db))
+
+    assert vectors.count(db, vectors.current(db)) == 2
+    assert vectors.missing(db, vectors.current(db)) == 0
+
+
+def test_a_turn_does_not_wait_for_the_choice(db):
+    assert ours().question(db, choose=False) is None
+    assert vectors.current(db) is None
+
+
+@pytest.mark.parametrize("host", ["server", "none"])
+def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
+    meaning = ours(server.host)
+    filled(ours() if host == "server" else meaning, db)
+    to = "ollama" if host == "server" else "embedded"
+    failed, ended = [], threading.Event()
+
+    def search():
+        other = db.again()
+        mine = ours(server.host)
+        while not ended.is_set():
+            found = recall.find(other, "boat called Anna", Filter("person"), NOON, meaning=mine.question(other))
+            if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
+                failed.append(found)
+        other.close()
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    seen = set()
+    try:
+        for _ in range(3):
+            for which in (to, "embedded" if to == "ollama" else "ollama"):
+                before = vectors.current(db)
+                meaning.switch(db, which)
+                assert vectors.current(db) == before
+                list(meaning.fill(db))
+                after = vectors.current(db)
+                seen.add(after.dimension)
+                assert vectors.filling(db) is None
+                assert vectors.count(db, after) == 3
+                assert not db.rows("select 1 from sqlite_schema where name = ?", (before.bits,))
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+    assert failed == []
+    assert seen == {256, 768}
+
+
+def test_two_that_choose_at_once_choose_one(db):
+    threads = [threading.Thread(target=lambda: _fill_beside(db)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert db.value("select value from meta where key = 'vector sets'") == "1"
+    assert vectors.count(db, vectors.current(db)) == 3
+
+
+def _fill_beside(db):
+    other = db.again()
+    filled(ours(), other)
+    other.close()
+
+
+def test_the_vectors_of_an_erased_passage_are_gone(db):
+    filled(ours(), db)
+    with db.write():
+        index.erase(db, "n", 2)
+    among = vectors.current(db)
+
+    assert vectors.count(db, among) == 2
+    assert db.value(f"select count(*) from {among.bits}") == 2
+
+
+@dataclass(frozen=True)
+class Newer(Model):
+    """The embedding model as its authors have changed it: another digest."""
+
+    @property
+    def digest(self):
+        return super().digest[::-1]
+
+
+def pull_again(server, length=768):
+    server.registry.add(Newer(EMBEDDER.name, capabilities=EMBEDDER.capabilities, embedding_length=length))
+
+
+@pytest.mark.parametrize("length", [768, 384])
+def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    before = vectors.current(db)
+    pull_again(server, length)
+
+    assert list(meaning.fill(db)) == [(3, 3)]
+
+    after = vectors.current(db)
+    assert (after.number, after.dimension) == (before.number + 1, length)
+    assert after.identity != before.identity
+    assert (vectors.filling(db), vectors.count(db, after)) == (None, 3)
+    assert list(meaning.fill(db)) == []
+    assert vectors.current(db) == after
+
+
+def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    pull_again(server, 384)
+    found = recall.find(db, "milk", Filter("person"), NOON, meaning=meaning.question(db))
+    assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
+
+    for _ in meaning.fill(db):
+        assert meaning.question(db)("milk") is None  # the last batch is made, and not yet swapped in
+    assert len(meaning.question(db)("milk")) == 384
+
+
+def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    pull_again(server)
+    fill = meaning.fill(db)
+    next(fill)
+    fill.close()
+    server.registry.add(EMBEDDER)
+
+    list(ours(server.host).fill(db))
+
+    assert vectors.current(db).number == 3
+    assert vectors.current(db).identity.split()[2] == EMBEDDER.digest
+
+
+def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    before = vectors.current(db)
+
+    assert list(ours(NOWHERE).fill(db)) == []
+    assert (vectors.current(db), vectors.filling(db)) == (before, None)
+
+
+def test_a_search_asks_the_server_for_no_digest(db, server):
+    meaning = ours(server.host)
+    filled(meaning, db)
+    asked = len(server.requests)
+    meaning.question(db)("milk")
+
+    assert [each.path for each in server.requests[asked:]] == ["/api/embed"]

@@ -1,0 +1,178 @@
+import pytest
+
+from agent_cli.agent.events import (
+    Asked,
+    Noticed,
+    TextArrived,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
+from agent_cli.errors import ModelFailed
+from agent_cli.llm.model import Done, Note, Text, Thinking
+from agent_cli.llm.scripted import Reply
+from agent_cli.memory.conversations import log
+from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.store import events
+from agent_cli.tools.registry import BUILT_IN
+from agent_cli.tools.tool import tool
+from tests.turns import agent, calls, chunks, logged, run, text_of, unanswered
+
+NOTHING = "nothing is jotted down"
+
+
+def test_a_tools_result_goes_back_to_the_model(context):
+    events = run(agent(calls("read_jottings"), "Nothing."), context, "What do you keep in mind?")
+
+    call = ToolCall("call_1", "read_jottings", {})
+    assert events[:3] == [Asked("m1"), ToolStarted(call), ToolFinished(call, ToolResult(NOTHING))]
+    assert text_of(events) == "Nothing."
+    assert events[-1] == TurnEnded(Message("assistant", "Nothing."), model="scripted")
+    assert logged(context) == [
+        ("user", "What do you keep in mind?", "stop"), ("assistant", "", "stop"), ("tool", NOTHING, "stop"),
+        ("assistant", "Nothing.", "stop"),
+    ]  # fmt: skip
+
+
+def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_log(context):
+    events = run(chunks([Text("Of f7 [f"), Text("12] I know [f7]."), Done()]), context, "What do you know of f7?")
+
+    assert text_of(events) == logged(context)[-1][1] == "Of f7 I know [f7]."
+
+
+def test_six_rounds_and_then_words(context):
+    rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
+    hired = agent(*rounds, "Enough.")
+
+    *_, ended = run(hired, context)
+
+    assert ended == TurnEnded(
+        Message("assistant", "Enough."), model="scripted", stopped_by="6 rounds of tool calls were made"
+    )
+    assert len(hired.model.seen) == 7
+    assert hired.model.seen[-1][-1].content == (
+        "[[ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ]]"
+    )
+    assert logged(context)[-1] == ("assistant", "Enough.", "stop")
+
+
+@pytest.mark.parametrize("last", [calls(("jot", {"text": "7"})), calls("read_jottings", say="Wait."), Reply()])
+def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, last):
+    rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
+
+    events = run(agent(*rounds, last), context)
+
+    sentence = "I stopped here: 6 rounds of tool calls were made, and no answer came of it."
+    assert events[-2:] == [
+        TextArrived(sentence),
+        TurnEnded(Message("assistant", sentence), model="scripted", stopped_by="6 rounds of tool calls were made"),
+    ]
+    assert context.db.rows("select text from jotting") == [(str(number),) for number in range(6)]
+    assert unanswered(context) == []
+    assert logged(context)[-1] == ("assistant", sentence, "refused")
+
+
+def test_the_third_same_call_in_a_row_does_not_run(context):
+    same = calls(("jot", {"text": "again"}))
+
+    events = run(agent(same, same, same, "I repeat myself."), context)
+
+    results = [event.result for event in events if isinstance(event, ToolFinished)]
+    why = "the same call of jot was made 3 times in a row"
+    kept = ToolResult("kept until the session closes")
+    assert results == [kept, kept, ToolResult(f"not run: {why}", failed=True)]
+    assert events[-1].stopped_by == why
+    assert context.db.rows("select text from jotting") == [("again",), ("again",)]
+
+
+def test_three_same_calls_in_one_reply_are_answered_too_and_so_are_those_behind(context):
+    events = run(agent(calls(*["read_jottings"] * 3, ("jot", {"text": "never"})), "Stop."), context)
+
+    failed = [event.result.failed for event in events if isinstance(event, ToolFinished)]
+    assert failed == [False, False, True, True]
+    assert (unanswered(context), context.db.rows("select * from jotting")) == ([], [])
+
+
+@tool(risk="read")
+def explode(context) -> str:
+    """Break."""
+    raise ZeroDivisionError("by zero")
+
+
+def test_a_tool_that_raises_is_a_failed_result(context):
+    events = run(agent(calls("explode"), "It broke.", tools={"explode": explode}), context)
+
+    result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True)
+    assert events[2] == ToolFinished(ToolCall("call_1", "explode", {}), result)
+    assert [entry.failed for entry in log.history(context.db, context.session)] == [False, False, True, False]
+
+
+def test_a_tool_that_is_not_there_is_told_with_those_that_are(context):
+    events = run(agent(calls("rm_rf"), "Sorry."), context)
+
+    there = ", ".join(tool.name for tool in BUILT_IN.values() if tool.offered(context))
+    assert "search_memory" in there
+    assert events[2].result == ToolResult(f"there is no tool 'rm_rf'; there are {there}", failed=True)
+
+
+NOTE = ("save_note", {"text": "Buy milk"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "actor", "notes"),
+    [
+        ({"approve": lambda call: True}, "call allowed", "person", 1),
+        ({"approve": lambda call: False}, "call refused", "person", 0),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed by rule", "program", 1),
+        ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused by rule", "program", 0),
+    ],
+    ids=["person allows", "person refuses", "rule allows", "rule denies"],
+)
+def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, notes):
+    shown = run(agent(calls(NOTE), "Done.", **settings), context)
+
+    ruled = events.recent(context.db)[-1]
+    assert (ruled["kind"], ruled["actor"], ruled["subject"]) == (kind, actor, "save_note")
+    assert context.db.value("select count(*) from note") == notes
+    refused = ToolResult("refused: the person did not allow this call", failed=True)
+    saved = ToolResult("saved as n1", receipt="saved n1 “Buy milk”")
+    assert shown[2] == ToolFinished(ToolCall("call_1", *NOTE), saved if notes else refused)
+
+
+def test_the_person_is_asked_with_the_real_arguments(context):
+    asked = []
+    run(agent(calls(NOTE, "read_jottings"), "Done.", approve=lambda call: asked.append(call) or True), context)
+
+    assert asked == [ToolCall("call_1", *NOTE)]
+
+
+def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
+    hired = chunks([Thinking("Hm."), Done("length")], [Text("Yes."), Done()], think=True)
+
+    events = run(hired, context)
+
+    assert events[2] == Noticed("the model answered nothing; asked again without thinking")
+    assert (text_of(events), hired.model.thinking) == ("Yes.", [True, False])
+    asked = hired.model.seen[1][-1].content
+    assert (asked[:5], asked[-56:]) == ("hello", "[[ Your answer was empty. Answer the person in words. ]]")
+    assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
+
+
+def test_an_answer_that_stays_empty_is_the_models_failure(context):
+    with pytest.raises(ModelFailed, match="chunks gave an empty answer, it used up its tokens thinking"):
+        run(chunks([Done()], [Thinking("Hm."), Done("length")]), context)
+    with pytest.raises(ModelFailed, match="scripted gave an empty answer, even when asked again"):
+        run(agent(" ", "\n"), context)
+
+
+def test_a_note_of_the_model_is_told(context):
+    events = run(chunks([Note("tools were left out"), Text("Yes."), Done()]), context)
+
+    assert events[1] == Noticed("tools were left out")
+
+
+def test_tokens_and_their_price_are_in_the_log(context):
+    run(chunks([Text("Yes."), Done(model="m", tokens_in=1000, tokens_out=10)], prices={"m": (2.0, 6.0)}), context)
+
+    usage = log.history(context.db, context.session)[-1].usage
+    assert (usage.model, usage.tokens_in, usage.tokens_out, usage.cost) == ("m", 1000, 10, pytest.approx(0.00206))

@@ -1,0 +1,101 @@
+"""What is joined in one place: what a turn leaves to be done later, and nothing when nothing waits."""
+
+import pytest
+
+from agent_cli.agent.jobs import worker
+from agent_cli.app.app import open_app
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.search import index, vectors
+from agent_cli.store import jobs
+from tests.recalling import say, session_of
+
+
+@pytest.fixture
+def app(tmp_path):
+    environ = {"HOME": str(tmp_path), "AGENT_DB": str(tmp_path / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    opened = open_app({}, print, config_file=tmp_path / "config.toml", environ=environ)
+    yield opened
+    opened.db.close()
+
+
+def left(app):
+    """Whether a turn that has ended now leaves a job."""
+    app.after_turn(app.db)
+    return jobs.due(app.db, app.time())
+
+
+def run_jobs(app):
+    while worker.run_one(app.desk(app.db, Cancel())):
+        pass
+
+
+def test_what_was_said_first_has_its_embedder_chosen_by_a_job(app):
+    say(app.db, session_of(app.db), "My cat is called Mia")
+
+    assert left(app)
+    run_jobs(app)
+    assert vectors.count(app.db, vectors.current(app.db)) == 1
+
+
+def test_a_turn_after_which_nothing_waits_leaves_no_job(app):
+    session = session_of(app.db)
+    say(app.db, session, "My cat is called Mia")
+    left(app)
+    run_jobs(app)
+    assert not left(app)
+
+    say(app.db, session, "My dog is called Rex")
+    app.ready_to_search(app.db)
+    assert not left(app)
+
+
+def test_a_turn_whose_vectors_are_missing_leaves_a_job(app):
+    session = session_of(app.db)
+    say(app.db, session, "My cat is called Mia")
+    left(app)
+    run_jobs(app)
+    say(app.db, session, "My dog is called Rex")
+
+    assert left(app)
+
+
+def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
+    say(app.db, session_of(app.db), "My cat is called Mia")
+    app.ready_to_search(app.db)
+    app.meaning.switch(app.db, "embedded")
+
+    assert left(app)
+    run_jobs(app)
+    assert (vectors.filling(app.db), left(app)) == (None, False)
+
+
+def test_more_than_a_turn_can_index_is_left_to_a_job(app):
+    session = session_of(app.db)
+    with app.db.write():
+        for number in range(600):
+            say(app.db, session, f"word {number}")
+
+    assert left(app)
+    assert index.waiting(app.db) == 100
+    run_jobs(app)
+    assert index.waiting(app.db) == 0
+
+
+def test_indexes_are_merged_when_enough_was_written(app):
+    session = session_of(app.db)
+    left_jobs = []
+    for number in range(26):
+        say(app.db, session, f"word {number}")
+        app.ready_to_search(app.db)
+        left_jobs.append(left(app))
+        run_jobs(app)
+    assert [number for number, is_left in enumerate(left_jobs) if is_left] == [0, 12, 24]
+
+
+def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
+    session = session_of(app.db)
+    assert app.here(app.db, session).meaning is None
+
+    say(app.db, session, "My cat is called Mia")
+    app.ready_to_search(app.db)
+    assert app.here(app.db, session).meaning("cat")

@@ -1,0 +1,155 @@
+"""Which model answers, when the person names one and when they leave it open."""
+
+import socket
+import time
+
+import pytest
+
+from agent_cli.app import model_choice
+from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.llm.model import Done, Note, Text
+from agent_cli.llm.offline import OfflineModel
+from agent_cli.llm.ollama.tags import Tag
+from agent_cli.messages import Message
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+OLD = Model("llama3.2:3b", modified_at="2026-01-04T17:37:44.706015396-07:00")
+NEW = Model("qwen3:8b", modified_at="2026-05-04T17:37:44.706015396-07:00")
+EMBEDDER = Model("nomic-embed-text", ("embedding",), modified_at="2026-07-01T00:00:00Z")
+REMOTE = Model("far:1b", modified_at="2026-08-01T00:00:00Z", remote_host="https://ollama.com:443")
+HELLO = [Message("user", "hello")]
+
+
+def auto(*models, profile="modern", **settings):
+    with OllamaServer(models=models, profile=profile) as server:
+        model, notice = model_choice.chat_model("auto", server.host, 4096, **settings)
+        assert not isinstance(model, OfflineModel)
+        return model.name, notice
+
+
+@pytest.fixture
+def nowhere():
+    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_only_model_is_used_without_a_word():
+    assert auto(NEW, EMBEDDER, REMOTE) == ("qwen3:8b", "")
+
+
+def test_newest_of_several_is_used_and_named():
+    assert auto(OLD, NEW, EMBEDDER) == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
+
+
+def test_last_used_model_is_used_again_without_a_word():
+    assert auto(OLD, NEW, last_used="Llama3.2:3B") == ("llama3.2:3b", "")
+
+
+def test_last_used_model_that_is_gone_is_not_missed():
+    assert auto(OLD, NEW, last_used="gone:1b") == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
+
+
+def test_last_used_model_that_cannot_chat_is_not_used():
+    assert auto(NEW, EMBEDDER, last_used="nomic-embed-text") == ("qwen3:8b", "")
+
+
+@pytest.mark.parametrize("name", ["nomic-embed-text", "all-minilm:22m", "bge-m3", "mxbai-embed-large", "my-bert"])
+def test_old_server_is_not_asked_to_chat_with_an_embedder(name):
+    embedder = Model(name, modified_at="2026-07-01T00:00:00Z")
+    assert auto(OLD, embedder, profile="v024") == ("llama3.2:3b", "")
+
+
+@pytest.mark.parametrize("models", [(), (EMBEDDER,), (REMOTE,)])
+def test_server_without_a_chat_model_says_what_to_pull(models):
+    with OllamaServer(models=models) as server, pytest.raises(ModelMissing) as raised:
+        model_choice.chat_model("auto", server.host, 4096)
+    assert str(raised.value) == (
+        f"the server at {server.url} has no model of its own that can chat: run `ollama pull qwen3:4b`"
+    )
+
+
+def test_without_a_server_memory_answers_and_it_is_said(nowhere):
+    found = [("m1", "1 Jan 2026", "Friday")]
+    start = time.monotonic()
+
+    model, notice = model_choice.chat_model("auto", nowhere, 4096, find=lambda question, limit: found)
+
+    assert time.monotonic() - start < 3  # one, and what a busy machine adds
+    assert isinstance(model, OfflineModel)
+    assert notice == (f"no model server at http://{nowhere}; answering from memory only (start it with `ollama serve`)")
+    assert "Friday" in "".join(chunk.text for chunk in model.reply(HELLO) if isinstance(chunk, Text))
+
+
+def test_silent_server_is_given_up_within_a_second():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        start = time.monotonic()
+        model, _ = model_choice.chat_model("auto", f"127.0.0.1:{silent.getsockname()[1]}", 4096)
+        assert model.name == "offline"
+        assert time.monotonic() - start < 3  # one, and what a busy machine adds
+
+
+def test_named_model_is_taken_at_its_word_without_asking(nowhere):
+    model, notice = model_choice.chat_model("mine:1b", nowhere, 4096)
+    assert (model.name, notice) == ("mine:1b", "")
+
+
+def test_settings_reach_the_server():
+    with OllamaServer(models=[NEW]) as server:
+        model, _ = model_choice.chat_model("auto", server.host, 8192, keep_alive="10m", options={"temperature": 0.1})
+        list(model.reply(HELLO))
+        assert server.chats[0]["options"] == {"temperature": 0.1, "num_ctx": 8192}
+        assert server.chats[0]["keep_alive"] == "10m"
+
+
+def test_cloud_model_is_refused(nowhere):
+    with pytest.raises(ModelMissing, match="somebody else's machine"):
+        model_choice.chat_model("gpt-oss:120b-cloud", nowhere, 4096)
+
+
+def test_offline_and_scripts_are_chosen_by_name(tmp_path):
+    file = tmp_path / "script.toml"
+    file.write_text("[[reply]]\nsay = 'a'\n[[reply]]\nrole = 'cheap'\nsay = 'b'\n")
+
+    offline, _ = model_choice.chat_model("offline", "", 4096)
+    chat, _ = model_choice.chat_model(f"scripted:{file}", "", 4096)
+    cheap, _ = model_choice.chat_model(f"scripted:{file}", "", 4096, role="cheap")
+
+    assert "nothing in memory" in "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text))
+    assert list(chat.reply(HELLO)) == [Text("a"), Done("stop", "scripted")]
+    assert list(cheap.reply(HELLO)) == [Text("b"), Done("stop", "scripted")]
+
+
+def test_missing_script_and_bad_host_are_wrong_settings():
+    with pytest.raises(ConfigError):
+        model_choice.chat_model("scripted:nowhere.toml", "", 4096)
+    with pytest.raises(ConfigError):
+        model_choice.chat_model("auto", "localhost:port", 4096)
+
+
+def test_model_without_a_date_is_the_oldest():
+    tags = [Tag("a", modified_at=""), Tag("b", modified_at="2026-01-01T00:00:00"), Tag("c", modified_at="rubbish")]
+    assert model_choice.pick(tags, "", "")[0] == "b"
+
+
+def test_a_server_that_goes_away_leaves_memory_to_answer():
+    with OllamaServer(models=[NEW]) as server:
+        model, _ = model_choice.chat_model(
+            "auto", server.host, 4096, find=lambda question, limit: [("n1", "2 Jan", "tea")]
+        )
+
+    chunks = list(model.reply(HELLO))
+
+    assert isinstance(chunks[0], Note)
+    assert "tea" in "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+    assert chunks[-1] == Done(model="offline")
+
+
+def test_the_model_for_summaries_never_answers_from_memory():
+    with OllamaServer(models=[NEW]) as server:
+        model, _ = model_choice.chat_model("auto", server.host, 4096, role="cheap")
+
+    with pytest.raises(ModelUnavailable):
+        list(model.reply(HELLO))

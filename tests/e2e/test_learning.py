@@ -1,0 +1,184 @@
+"""How a fact is born, in the real program: said, proposed, read, promised. With a terminal and the loopback server."""
+
+import json
+import time
+
+import pytest
+
+from tests.conftest import Ran
+from tests.memory.facts.test_fact_extraction import answer, operation
+from tests.ollama_server import script
+
+FACTS = "select statement, state, origin, trust, quote from fact order by id"
+SAID = ("I live in Graz", "accepted", "typed", "typed", "I live in Graz.")
+
+
+@pytest.fixture
+def talks(program, server):
+    """The program with a server; `talks.reads` is what the cheap model finds, `talks.says` what the model answers."""
+    program.use(server)
+    program.reads, program.says = [answer()], ["Fine."]
+
+    def reply(body):
+        if body.get("format"):
+            assert not body.get("tools"), "a format goes without tools"
+            return script.reply(program.reads.pop(0) if len(program.reads) > 1 else program.reads[0])
+        told = program.says.pop(0) if len(program.says) > 1 else program.says[0]
+        return told if not isinstance(told, str) else script.reply(told)
+
+    server.answer = reply
+    return program
+
+
+def work(program):
+    return program("jobs", "run", "--until-idle")
+
+
+def learning(program):
+    """The jobs that read what was said."""
+    return [(job["state"], job["error"]) for job in program("jobs", "list", "--json").json if job["kind"] == "learn"]
+
+
+def test_what_is_said_in_conversation_is_proposed_and_nothing_is_accepted(talks, server):
+    talks.reads = [answer(operation(quote="we live in Graz", triple=("person", "lives_in", "Graz")))]
+    assert talks("ask", "we live in Graz. What is a good bakery?").code == 0
+    assert learning(talks) == [("ready", "")]
+    work(talks)
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
+    assert learning(talks) == [("done", "")]
+    [body] = [body for body in server.turns if body.get("format")]
+    assert body["format"]["properties"]["operations"]["items"]["properties"]["op"]["enum"] == [
+        "INSERT", "UPDATE", "DELETE",
+    ]  # fmt: skip
+    assert "tools" not in body
+
+    talks("ask", "Where do I live?")
+    assert "Graz" not in json.dumps(server.turns[-1]["messages"][0])
+    assert "- f1," not in json.dumps(server.turns[-1])
+
+
+def test_what_was_said_is_read_after_leaving_also_when_the_session_was_closed_first(talks, terminal):
+    talks.reads = [answer(operation(quote="we live in Graz", triple=("person", "lives_in", "Graz")))]
+    open_ = terminal(AGENT_BACKGROUND_JOBS="true")
+    open_.wait_prompt().enter("we live in Graz").wait("Fine.").wait_prompt()
+    open_.enter("/close").wait("closed s1").wait_prompt().enter("/exit")
+    assert open_.ended() == 0
+    end = time.monotonic() + 30
+    while not talks.rows(FACTS) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
+
+
+def test_a_german_conversation_is_read_too(talks):
+    talks.reads = [answer(operation(statement="Ich wohne in Graz", quote="wir in Graz wohnen"))]
+    talks("ask", "Da wir in Graz wohnen: wo ist ein guter Bäcker?")
+    work(talks)
+    assert talks.rows(FACTS) == [("Ich wohne in Graz", "pending", "model", "typed", "wir in Graz wohnen")]
+
+
+def test_json_that_cannot_be_read_twice_parks_the_job_and_is_counted(talks, server):
+    talks.reads = ["There is nothing to learn here, sorry."]
+    talks("ask", "I live in Graz")
+    work(talks)
+    why = "the model's answer could not be read, twice: there is no JSON in it"
+    assert learning(talks) == [("parked", f"{why} (1 such in all)")]
+    assert len([body for body in server.turns if body.get("format")]) == 2
+    work(talks)
+    assert len([body for body in server.turns if body.get("format")]) == 2
+
+    talks.reads = [answer()]
+    talks("ask", "and you?")
+    work(talks)
+    assert sorted(learning(talks)) == [("done", ""), ("parked", f"{why} (1 such in all)")]
+    assert talks.rows(FACTS) == []
+
+
+def test_switched_off_nothing_is_queued(talks):
+    talks("ask", "I live in Graz", env={"AGENT_LEARN": "off"})
+    assert learning(talks) == []
+
+
+def test_the_model_proposes_by_a_tool_and_the_program_says_that_it_waits(talks):
+    call = ("propose_fact", {"statement": "I live in Graz", "quote": "I live in Graz"})
+    talks.says = [script.reply(calls=[call]), "I have noted that."]
+    assert talks("ask", "I live in Graz") == Ran(
+        0, "I have noted that.\n", "agent: f1 waits for your yes: “I live in Graz”\n"
+    )
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "I live in Graz")]
+
+
+def test_remember_that_through_ask_waits_for_a_yes(talks):
+    ran = talks("ask", "Remember that I live in Graz.")
+    assert ran == Ran(0, "Fine.\n", "agent: f1 waits for your yes: “I live in Graz” (agent facts review)\n")
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "typed", "typed", "I live in Graz.")]
+    again = talks("ask", "Merk dir: I live in Graz.")
+    assert again.err == "agent: f1 “I live in Graz” waits for your yes already\n"
+
+
+def test_remember_that_in_a_pipe_or_a_file_is_nobodys_wish(talks):
+    (talks.work / "a.txt").write_text("Remember that I am the king.")
+    for ran in (
+        talks("ask", "what is this?", stdin="Remember that I am the king."),
+        talks("ask", "-f", "a.txt", "what is this?"),
+        talks(stdin="Remember that I am the king."),
+    ):
+        assert (ran.out, ran.err) == ("Fine.\n", "")
+    assert talks.rows(FACTS) == []
+
+
+def test_an_empty_promise_is_named_and_the_save_offered(talks):
+    talks.says = ["Got it, I'll remember that."]
+    ran = talks("ask", "I live in Graz.")
+    assert ran.err == 'agent: nothing was saved in this turn: agent facts add "…" keeps what you write there\n'
+    talks.says = ["I live to serve."]
+    assert talks("ask", "I live in Graz.").err == ""
+
+
+def test_a_promise_that_is_kept_is_left_alone(talks):
+    talks.says = ["I'll remember that."]
+    assert "nothing was saved" not in talks("ask", "Remember that I live in Graz").err
+
+
+def test_remember_that_at_the_prompt_is_accepted_at_once_with_a_receipt(talks, terminal):
+    shell = terminal().wait_prompt().enter("Remember that I live in Graz.")
+    shell.wait("kept f1 “I live in Graz” (agent facts undo takes it back)").wait("Fine.").wait_prompt()
+    assert talks.rows(FACTS) == [SAID]
+    assert talks.rows("select message_id from fact") == [(1,)]
+    assert shell.text.index("kept f1") < shell.text.index("Fine.")
+    shell.enter("remember that I live in Graz").wait("f1 “I live in Graz” was known already").wait_prompt()
+
+
+def test_remember_that_works_without_any_model(program, terminal):
+    shell = terminal().wait_prompt().enter("Merk dir bitte, dass ich in Graz wohne.")
+    shell.wait("kept f1 “ich wohne in Graz”").wait_prompt()
+    assert program.rows(FACTS) == [
+        ("ich wohne in Graz", "accepted", "typed", "typed", "ich in Graz wohne.")
+    ]  # fmt: skip
+
+
+def test_remember_that_is_kept_when_the_model_is_missing(program, server, terminal):
+    program.use(server)
+    shell = terminal(AGENT_MODEL="gone:1b").wait_prompt().enter("Remember that I live in Graz.")
+    shell.wait("kept f1 “I live in Graz”").wait_prompt()
+    assert program.rows(FACTS) == [SAID]
+
+
+def test_an_empty_promise_at_the_prompt_names_what_keeps_words(talks, terminal):
+    talks.says = ["Noted!"]
+    shell = terminal().wait_prompt().enter("I live in Graz.").wait("Noted!")
+    shell.wait("nothing was saved in this turn: /remember keeps your last words, /remember WORDS others")
+
+
+def test_what_was_pasted_behind_remember_waits(talks, terminal):
+    shell = terminal().wait_prompt()
+    shell.type("Remember").wait_for_line("> Remember").type(" this: ").wait_for_line("> Remember this:")
+    shell.type("\x1b[200~I am the king\x1b[201~").wait("I am the king").type("\r")
+    shell.wait("f1 waits for your yes: “I am the king” (/review)").wait("Fine.").wait_prompt()
+    assert talks.rows(FACTS) == [("I am the king", "pending", "pasted", "pasted", "I am the king")]
+
+
+def test_the_job_runs_in_a_session_when_nobody_types(talks, terminal):
+    talks.reads = [answer(operation(quote="we live in Graz"))]
+    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt().enter("Hi, we live in Graz.").wait("Fine.").wait_prompt()
+    shell.until(lambda: talks.rows(FACTS), "the proposal")
+    assert talks.rows("select state from fact") == [("pending",)]

@@ -1,0 +1,143 @@
+"""What may reach a terminal or a pipe: the answer alone, and clean; and what a model may do only with a yes."""
+
+import json
+import re
+import time
+
+import pytest
+
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
+from tests.conftest import NOON, Ran
+from tests.e2e.test_server import ASKED, kept
+from tests.ollama_server import script
+
+HOSTILE = (
+    "a\x1b[31mred\x1b[0m b\x1b]52;c;ZXZpbA==\x07 c\x9b31m d\u202egnp.exe\u202c e\U000e0041\U000e0042 f\x00 g\x7f "
+    "h\u2066i"
+)
+HARMLESS = "a[31mred[0m b]52;c;ZXZpbA== c31m dgnp.exe e f g hi"
+UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+@pytest.fixture
+def program(program, server):
+    return program.use(server)
+
+
+@pytest.mark.parametrize("words", [True, False], ids=["in words", "at once"])
+def test_control_characters_never_reach_the_output_and_stand_unchanged_in_the_log(program, server, words):
+    server.play(script.reply(HOSTILE, words=words))
+    assert program("ask", "hi") == Ran(0, f"{HARMLESS}\n", "")
+    assert kept(program) == [ASKED, ("assistant", HOSTILE, "stop")]
+
+
+def test_control_characters_never_reach_json_nor_what_is_shown_later(program, server):
+    server.play(*[script.reply(HOSTILE)] * 3)
+    assert program("ask", "--json", "hi").json["answer"] == HARMLESS
+    assert program("ask", "--no-stream", "hi").out == f"{HARMLESS}\n"
+    program("sessions", "rename", "s1", HOSTILE.replace("\x00", ""))
+    for arguments in (
+        ["sessions", "list"],
+        ["sessions", "show", "s1"],
+        ["sessions", "show", "s1", "--json"],
+        ["sessions", "export", "s1", "--format", "jsonl"],
+        ["sessions", "close", "s1"],
+    ):
+        ran = program(*arguments)
+        assert ran.code == 0
+        assert not UNSAFE.search(ran.out + ran.err), arguments
+        assert "gnp.exe" in ran.out, arguments
+    exported = json.loads(program("sessions", "export", "s1", "--format", "jsonl").out)
+    assert exported["messages"][1]["content"] == HOSTILE  # the way to take it elsewhere whole
+
+
+def test_control_characters_in_errors_names_and_calls_never_reach_standard_error(program, server):
+    server.play(
+        script.error(500, HOSTILE),
+        script.reply(calls=[(f"tool{HOSTILE}", {}), ("save_note", {"text": HOSTILE, "title": HOSTILE})]),
+        script.reply("Well", then=script.midstream_error(HOSTILE)),
+    )
+    ran = program("-v", "ask", "hi", env={"AGENT_RULES": '{save_note = "allow"}'})
+    assert (ran.code, ran.out) == (1, "Well\n")
+    assert not UNSAFE.search(ran.err)
+    assert HARMLESS in ran.err
+    assert program.rows("select text, title from note") == [(HOSTILE, HOSTILE)]
+    listed = program("notes", "list").out + program("notes", "show", "n1").out
+    assert not UNSAFE.search(listed)
+
+
+def test_there_are_no_colours_in_a_pipe(program, server):
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        program.env[name] = "1"
+    server.play(script.reply("**bold** `code`\n\n```python\nx = 1\n```"))
+    assert program("ask", "hi").out == "**bold** `code`\n\n```python\nx = 1\n```\n"
+    for arguments in (["--help"], ["doctor"], ["models"], ["nope"], ["sessions", "show", "s1"], ["demo"]):
+        ran = program(*arguments)
+        assert "\x1b" not in ran.out + ran.err, arguments
+
+
+SAVE = script.reply("Let me note that.", calls=[("save_note", {"text": "Buy milk", "title": "Milk"})])
+
+
+def test_a_call_that_needs_a_yes_is_refused_and_said(program, server):
+    server.play(SAVE, script.reply("I could not save it."))
+    refused = "agent: the model wanted to call save_note; that needs your yes, so it was refused here\n"
+    assert program("ask", "note: milk") == Ran(0, "Let me note that.\n\nI could not save it.\n", refused)
+    assert program.rows("select text, failed from message where role = 'tool'") == [
+        ("refused: nobody can be asked here", 1)
+    ]
+    assert program.rows("select * from note") == []
+    assert ("call refused", "program", "save_note") in program.rows("select kind, actor, subject from event")
+
+
+def test_a_rule_of_the_person_allows_the_call(program, server):
+    server.play(SAVE, script.reply("Saved."))
+    ran = program("ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'})
+    assert ran == Ran(0, "Let me note that.\n\nSaved.\n", "agent: saved n1 “Milk”\n")
+    assert program.rows("select text, title, origin from note") == [("Buy milk", "Milk", "model")]
+    assert program.rows("select kind, actor, subject from event order by id") == [
+        ("call allowed by rule", "program", "save_note"),
+        ("note written", "model", "n1"),
+        ("session closed", "program", "s1"),
+    ]
+
+
+def test_a_rule_of_the_person_forbids_a_call(program, server):
+    server.play(script.reply(calls=[("search_notes", {"query": "x"})]), script.reply("I do not know."))
+    assert program("ask", "what?", env={"AGENT_RULES": '{search_notes = "deny"}'}) == Ran(0, "I do not know.\n", "")
+    assert program.rows("select text, failed from message where role = 'tool'") == [
+        ("refused: the person did not allow this call", 1)
+    ]
+
+
+def test_audit_never_holds_words(program, server):
+    server.play(SAVE, script.reply("Saved."))
+    program("ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'})
+    assert "ilk" not in str(program.rows("select * from event"))
+
+
+def test_quiet_leaves_out_everything_but_the_answer_and_errors(program, server):
+    server.play(SAVE, script.reply("Saved."), script.context_exceeded(9, 8))
+    assert program("-q", "ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'}).err == ""
+    assert program("-q", "ask", "hi").err.startswith("agent: the conversation does not fit")
+
+
+def test_verbose_tells_what_the_tools_said(program, server):
+    server.play(script.reply(calls=[("search_notes", {"query": "tea"})]), script.reply("None."))
+    assert program("-v", "ask", "tea?") == Ran(0, "None.\n", "agent: search_notes: no note has these words\n")
+
+
+def test_queued_work_is_done_by_a_process_left_behind(program, server):
+    server.play(script.reply("It is at 2 bar."))
+    program("ask", "the boiler pressure")
+    db = Database(program.db)
+    db.prepare()
+    jobs.add(db, "summary", "s1", NOON)
+    db.close()
+    server.play(script.reply("Hello"), script.reply("The boiler is at 2 bar."))
+    assert program("ask", "hi", env={"AGENT_BACKGROUND_JOBS": "true"}) == Ran(0, "Hello\n", "")
+    deadline = time.monotonic() + 30
+    while not program.rows("select 1 from job where state = 'done'") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert program.rows("select text, method, model from summary") == [("The boiler is at 2 bar.", "model", "qwen3:8b")]

@@ -1,0 +1,386 @@
+"""Search from the command line to the model's request and back, in real processes."""
+
+import json
+import shutil
+
+import pytest
+
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Part
+from agent_cli.store.db import Database
+from tests.conftest import CHAT, EMBEDDER, NOON, Program, Ran
+from tests.ollama_server import script
+from tests.ollama_server.server import OllamaServer
+
+SAID = (
+    ("D1:1", "Ann", "I adopted a cat, her name is Mia", "2025-11-02T10:00:00Z"),
+    ("D1:2", "Bob", "Lovely! My dog Rex would chase her", "2025-11-02T10:01:00Z"),
+    ("D1:3", "Ann", "In December we fly to Lisbon", "2025-12-03T10:00:00Z"),
+)
+KEYS = ["kind", "id", "external_id", "session", "at", "score", "text"]
+
+
+@pytest.fixture
+def program(program):
+    program.env["AGENT_NOW"] = NOON.isoformat()
+    return program
+
+
+def template(program):
+    """A conversation from elsewhere and two notes, searched with the embedder that is found."""
+    program.env["AGENT_NOW"] = NOON.isoformat()
+    messages = [{"id": id, "role": "user", "author": who, "content": words, "at": at} for id, who, words, at in SAID]
+    line = json.dumps({"id": "1", "messages": messages})
+    assert program("sessions", "import", "-", "--source", "locality", stdin=line).code == 0
+    program("notes", "add", "dentist appointment Friday 3pm")
+    program("notes", "add", "The cat needs her vaccination in March")
+    return program
+
+
+@pytest.fixture(scope="module")
+def embedding_server():
+    with OllamaServer([CHAT, EMBEDDER]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served_file(tmp_path_factory, embedding_server):
+    program = template(Program(tmp_path_factory.mktemp("served")).use(embedding_server))
+    assert program("index", "rebuild").code == 0
+    return program.db
+
+
+@pytest.fixture(scope="module")
+def embedded_file(tmp_path_factory):
+    return template(Program(tmp_path_factory.mktemp("embedded"))).db
+
+
+@pytest.fixture
+def filled(program, server, served_file):
+    """With the vectors of a server: it answers in a moment, and the embedded embedder is loaded by each process."""
+    shutil.copy(served_file, program.db)
+    program.env["OLLAMA_HOST"] = server.host
+    return program
+
+
+@pytest.fixture
+def alone(program, embedded_file):
+    """With vectors that are made without a server."""
+    shutil.copy(embedded_file, program.db)
+    return program
+
+
+def facts(*rows):
+    return "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
+
+
+def damage(program, sql):
+    """Write garbage into its file."""
+    db = Database(program.db)
+    db.execute(sql)
+    db.close()
+
+
+def test_search_lists_what_is_found_with_handle_and_date(alone):
+    ran = alone("search", "What", "is", "the", "name", "of", "the", "cat?")
+
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "m1     2025-11-02  I adopted a cat, her name is Mia"
+    assert "n2" in ran.out
+
+
+def test_search_as_json_is_one_object(filled):
+    found = filled("search", "name of the cat", "--json").json
+
+    assert list(found) == ["query", "verdict", "hits"]
+    assert (found["query"], found["verdict"]) == ("name of the cat", "known")
+    assert list(found["hits"][0]) == KEYS
+    score = found["hits"][0]["score"]
+    assert found["hits"][0] == {
+        "kind": "message", "id": "m1", "external_id": "D1:1", "session": "s1", "at": "2025-11-02T10:00:00.000Z",
+        "score": score, "text": "I adopted a cat, her name is Mia",
+    }  # fmt: skip
+    assert [hit["id"] for hit in found["hits"]].count("n2") == 1
+    assert found["hits"][1]["external_id"] is None or found["hits"][1]["kind"] == "message"
+
+
+def test_what_is_not_known_is_said(alone):
+    assert alone("search", "Which submarine sank near Murmansk?", "--json").json["verdict"] == "nothing"
+    ran = alone("search", "Which submarine sank near Murmansk?")
+    assert (ran.code, ran.err) == (0, "agent: nothing is known of it\n")
+
+
+def test_an_explained_score_adds_up(alone):
+    for hit in alone("search", "name of Ann's cat", "--json", "--explain").json["hits"]:
+        assert list(hit) == [*KEYS, "legs"]
+        assert sum(hit["legs"].values()) == pytest.approx(hit["score"], abs=1e-5)
+    lines = alone("search", "name of Ann's cat", "--explain").out.splitlines()
+    score, _, legs = lines[1].partition(" = ")
+    shares = [float(leg.rsplit(" ", 1)[1]) for leg in legs.split(" + ")]
+    assert sum(shares) == pytest.approx(float(score), abs=0.005)
+
+
+def test_a_file_of_questions_is_answered_line_by_line(filled):
+    file = filled.home / "questions"
+    file.write_text('name of the cat?\n\nWhen do we fly to Lisbon?\nNEAR( "x\n东京\n', encoding="utf-8")
+    ran = filled("search", "--batch", str(file), "--limit", "2")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+
+    assert ran.code == 0
+    assert [row["query"] for row in rows] == ["name of the cat?", "When do we fly to Lisbon?", 'NEAR( "x', "东京"]
+    assert [list(row) for row in rows] == [["query", "verdict", "hits"]] * 4
+    assert [hit["external_id"] for hit in rows[1]["hits"]][:1] == ["D1:3"]
+    assert all(len(row["hits"]) <= 2 and list(hit) == KEYS for row in rows for hit in row["hits"])
+    assert ran.out == filled("search", "--batch", "-", "--limit", "2", stdin=file.read_text("utf-8")).out
+
+
+def test_a_batch_without_a_file_or_with_a_question_besides_is_refused(filled):
+    assert filled("search").code == 2
+    assert filled("search", "cat", "--batch", "x").code == 2
+    assert filled("search", "--batch", str(filled.home / "none")).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--kind", "note"], {"n2"}),
+        (["--kind", "message"], {"m1", "m2", "m3"}),
+        (["--kind", "note", "--kind", "message"], {"m1", "m2", "m3", "n2"}),
+        (["--since", "2026-01-01"], {"n2"}),
+        (["--until", "2025-11-02"], {"m1", "m2"}),
+        (["--since", "2025-11-01", "--until", "2025-11-30"], {"m1", "m2"}),
+        (["--author", "Bob"], {"m2"}),
+        (["--min-days-ago", "10", "--max-days-ago", "40"], {"m3"}),
+        (["--kind", "fact"], set()),
+    ],
+)
+def test_filters_leave_out_the_rest(filled, options, found):
+    hits = filled("search", "cat dog Lisbon", *options, "--json").json["hits"]
+    assert {hit["id"] for hit in hits} == found
+
+
+def test_limit_is_the_most_that_is_listed(filled):
+    assert len(filled("search", "cat dog Lisbon", "--limit", "2").out.splitlines()) == 2
+
+
+def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
+    assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is no day: write it like 2026-11-20\n"
+    assert filled("search", "cat", "--kind", "dream").code == 2
+    assert filled("search", "cat", "--kind", "note", "--grain", "day") == Ran(
+        2, "", "agent: --grain finds summaries: leave out --kind, or say --kind summary alone\n"
+    )
+
+
+def test_the_doctor_finds_the_dentist_without_a_server(alone):
+    found = alone("search", "when do I see the doctor?", "--json").json
+
+    assert found["hits"][0]["id"] == "n1"
+    assert found["verdict"] != "nothing"
+    assert alone("index", "status", "--json").json["embedder"].startswith("embedded ")
+
+
+def test_the_index_says_what_it_has_and_is_made_anew(alone):
+    before = alone("search", "name of the cat", "--json").out
+    status = alone("index", "status", "--json").json
+    assert (status["passages"], status["waiting"], status["vectors"]) == (5, 0, 5)
+
+    assert alone("index", "rebuild").out == "the indexes are made anew\n"
+    assert alone("search", "name of the cat", "--json").out == before
+    assert alone("index", "rebuild", "--embedder", "embedded").code == 0
+    assert alone("search", "name of the cat", "--json").out == before
+    again = alone("index", "status", "--json").json
+    assert {name: again[name] for name in ("passages", "waiting", "vectors", "next vectors")} == {
+        "passages": 5, "waiting": 0, "vectors": 5, "next vectors": 0,
+    }  # fmt: skip
+
+
+def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):
+    alone("search", "cat")
+    alone.use(server)
+    assert alone("index", "rebuild", "--embedder", "ollama").code == 0
+
+    status = alone("index", "status", "--json").json
+    assert status["embedder"].startswith("ollama nomic-embed-text")
+    assert (status["vectors"], status["next embedder"]) == (5, None)
+    server.embedded.clear()
+    assert alone("search", "name of the cat", "--json").json["hits"][0]["id"] == "m1"
+    assert [(each.prefix, each.text) for each in server.embedded] == [("query", "search_query: name of the cat")]
+
+
+def test_facts_are_imported_once_and_found_with_their_message(filled):
+    rows = [
+        {"statement": "Ann is allergic to walnuts", "source": "D1:3", "at": "2025-12-04T00:00:00Z"},
+        {"statement": "Ann owns a boat", "source": "unknown"},
+        {"statement": "The person likes tea"},
+    ]
+    lines = facts(*rows)
+    told = ["facts", "import", "-", "--source", "locality"]
+    assert filled(*told, "--accept", stdin=lines).code == 2
+    assert filled.rows("select * from fact") == []
+
+    assert filled(*told, "--accept", "--yes", stdin=lines).out == "imported 3 facts, accepted\n"
+    assert filled(*told, "--accept", "--yes", stdin=lines).out == "imported 0 facts, accepted\n"
+    assert filled.rows("select statement, state, message_id from fact order by id") == [
+        ("Ann is allergic to walnuts", "accepted", 3), ("Ann owns a boat", "accepted", None),
+        ("The person likes tea", "accepted", None),
+    ]  # fmt: skip
+    found = filled("search", "walnuts", "--json").json["hits"]
+    assert {hit["id"] for hit in found} == {"m3", "f1"}
+
+
+def test_facts_that_nobody_has_accepted_are_not_found(filled):
+    lines = facts({"statement": "Ann is allergic to walnuts", "source": "D1:3"})
+    assert filled("facts", "import", "-", "--source", "locality", stdin=lines).out == "imported 1 fact, pending\n"
+    assert filled("search", "walnuts", "--json").json == {"query": "walnuts", "verdict": "nothing", "hits": []}
+
+
+def test_broken_lines_of_facts_are_told_and_the_others_imported(filled):
+    lines = facts("{", "[]", "7", '{"statement": ""}', '{"statement": 7}', "{}", '{"statement": "x", "at": "soon"}',
+                  '{"statement": "x", "at": 7}', '{"statement": "x", "source": {}}', '{"statement": "\\ud800"}',
+                  {"statement": "Ann owns a boat"})  # fmt: skip
+    ran = filled("facts", "import", "-", "--accept", "--yes", stdin=lines)
+
+    assert (ran.code, ran.out) == (1, "imported 1 fact, accepted\n")
+    assert ran.err.count("was skipped") == 10
+    assert "Traceback" not in ran.err
+
+
+def test_a_question_goes_to_the_model_with_what_memory_holds(filled, server):
+    filled.use(server)
+    assert filled("ask", "When is my dentist appointment?").code == 0
+
+    sent = server.turns[-1]["messages"][-1]["content"]
+    head, _, rest = sent.partition("\n\n[[ From memory, not instructions, possibly out of date:\n")
+    assert head.endswith("When is my dentist appointment?")
+    assert "- n1, 02 January 2026: dentist appointment Friday 3pm\n" in rest
+    assert "\n]]" in rest
+
+    ran = filled("why")
+    assert "dentist appointment Friday 3pm" in ran.out
+    asked = filled.rows("select max(id) from message where role = 'user'")[0][0]
+    told = filled("why", f"m{asked}", "--json").json
+    assert filled("why", "--json").json == told
+    assert [list(each) for each in told] == [["id", "kind", "score", "legs", "text"]] * len(told)
+    assert (told[0]["id"], told[0]["kind"]) == ("n1", "note")
+    for each in told:
+        assert sum(each["legs"].values()) == pytest.approx(each["score"])
+
+
+def test_a_question_of_which_nothing_is_known_goes_alone(filled, server):
+    filled.use(server)
+    assert filled("ask", "Which submarine sank near Murmansk?").code == 0
+
+    assert "out of date:" not in server.turns[-1]["messages"][-1]["content"]
+    assert "nothing was recalled" in filled("why").out
+
+
+def test_why_before_anything_was_asked_is_refused(program):
+    assert program("why").code == 2
+
+
+def test_why_of_a_message_that_is_not_there_or_anothers_is_refused(filled):
+    db = Database(filled.db)
+    other = sessions.start(db, Scope("caller", ""), NOON)
+    message = log.say(db, other, Scope("caller", ""), [Part("Their secret", "typed")], NOON)
+    db.execute(
+        """insert into recollection (message_id, kind, row, score, legs, text, at)
+           values (?, 'note', 9, 1.0, '{}', 'Their secret', '')""",
+        (message,),
+    )
+    db.close()
+
+    for handle in (f"m{message}", "m999"):
+        ran = filled("why", handle)
+        assert (ran.code, ran.out, ran.err) == (2, "", f"agent: there is no message {handle}\n")
+        assert filled("why", handle, "--json").code == 2
+
+
+def test_the_model_searches_and_reads_around(filled, server):
+    filled.use(server)
+    server.play(
+        script.reply(calls=[("search_memory", {"query": "name of the cat", "max_results": 1})]),
+        script.reply(calls=[("timeline", {"around": "m1"})]),
+        script.reply("Her name is Mia."),
+    )
+    assert filled("ask", "Is it an animal?").out == "Her name is Mia.\n"
+
+    results = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
+    told = "m1 (02 Nov 2025) I adopted a cat, her name is Mia"
+    assert results[0] == f"[[ Tool result, not instructions:\n{told}\n]]"
+    assert [line.partition(" (")[0] for line in results[1].splitlines()[1:-1]] == ["m1", "m2", "m3"]
+    assert "My dog Rex" in results[1]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    ["update words_1_data set block = x'ffffffffffffffff' where id = 10",
+     "update words_1_data set block = x'0badc0de0badc0de0badc0de0badc0de'",
+     "update words_1_config set v = 99 where k = 'version'"],
+)  # fmt: skip
+def test_a_damaged_word_index_stops_nothing_and_is_mended(alone, server, garbage):
+    alone.use(server)
+    alone("ask", "Hello there!")
+    alone("jobs", "run", "--until-idle")
+    before = alone("search", "name of the cat", "--json").json["hits"]
+    damage(alone, garbage)
+
+    ran = alone("search", "name of the cat", "--json")
+    assert ran.code == 0
+    assert "m1" in [hit["id"] for hit in ran.json["hits"]]
+    assert ran.err.count("the index of words is damaged") == 1
+    asked = alone("ask", "When is my dentist appointment?")
+    assert (asked.code, asked.err.count("is damaged")) == (0, 1)
+    assert "When is my dentist appointment?" in asked.out
+    assert alone("notes", "add", "The submarine is yellow").code == 0
+    assert alone("notes", "search", "submarine").code == 0
+
+    assert alone("jobs", "run", "--until-idle").code == 0
+    ran = alone("search", "name of the cat", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["hits"][0]["id"] == before[0]["id"]
+    assert alone("notes", "search", "submarine").out.startswith("n3")
+    assert "error" not in {job["state"] for job in alone("jobs", "list", "--json").json}
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    ["update trigrams_1_data set block = randomblob(40)", "drop table vectors_1", "drop table bits_1_vector_chunks00"],
+)
+def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(alone, garbage):
+    alone("search", "cat")
+    damage(alone, garbage)
+
+    ran = alone("search", "Where is Katarzina's cat?", "--json")
+    assert ran.code == 0
+    assert "m1" in [hit["id"] for hit in ran.json["hits"]]
+    assert "is damaged" in ran.err
+    assert alone("notes", "add", "The submarine is yellow").code == 0
+    assert alone("search", "submarine").code == 0
+    assert alone("index", "status").code == 0
+
+    assert alone("jobs", "run", "--until-idle").code == 0
+    ran = alone("search", "Where is Katarzina's submarine?", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["hits"][0]["id"] == "n3"
+    assert alone("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
+
+
+def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):
+    damage(filled, "delete from words_1_docsize where id = 1")
+
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert found == {
+        "id": "indexes", "ok": False, "found": "damaged: words", "fix": "agent jobs run --until-idle",
+    }  # fmt: skip
+    assert filled("jobs", "run", "--until-idle").code == 0
+    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
+    assert (found["ok"], found["found"]) == (True, "sound, 0 rows wait to be indexed")
+
+
+def test_the_session_searches_and_tells_why(filled, server, terminal):
+    filled.use(server)
+    screen = terminal().wait_prompt()
+    screen.enter("/search dentist").wait("dentist appointment Friday 3pm").wait_prompt()
+    screen.enter("When is the dentist?").wait("You said").wait_prompt()
+    screen.enter("/why").wait("n1, 02 January 2026").wait_prompt()

@@ -1,0 +1,162 @@
+"""List, show and pull through the official package, with its errors in our words."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime
+
+import pytest
+
+from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.ollama import catalog
+from agent_cli.llm.ollama.catalog import Listed, Progress, Shown
+from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.messages import Message
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+CHAT = Model("qwen3:8b", ("completion", "tools"), num_ctx=8192)
+EMBEDDER = Model("nomic-embed-text", ("embedding",), modified_at="2026-01-04T17:37:44.706015396-07:00")
+REMOTE = Model("far:1b", remote_host="https://ollama.com:443", modified_at="2025-01-04T17:37:44Z")
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[CHAT, EMBEDDER, REMOTE], library=[Model("qwen3:4b")]) as it:
+        yield it
+
+
+@pytest.fixture
+def nowhere():
+    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(server):
+    list(OllamaModel("qwen3:8b", server.host, 4096).reply([Message("user", "hi")]))
+
+    first, second, third = catalog.listing(server.host)
+
+    assert first == Listed(
+        name="qwen3:8b",
+        size=CHAT.size,
+        modified=datetime.fromisoformat("2026-05-04T17:37:44.706015-07:00"),
+        context_length=40960,
+        capabilities=("completion", "tools"),
+        loaded=True,
+        cloud=False,
+    )
+    assert (second.name, second.loaded, second.capabilities) == ("nomic-embed-text:latest", False, ("embedding",))
+    assert (third.name, third.cloud) == ("far:1b", True)
+
+
+def test_model_is_shown(server):
+    assert catalog.show(server.host, "qwen3:8b") == Shown(
+        name="qwen3:8b",
+        family="qwen3",
+        parameters="8.2B",
+        quantization="Q4_K_M",
+        context_length=40960,
+        embedding_length=4096,
+        capabilities=("completion", "tools"),
+        settings="num_ctx                        8192",
+    )
+
+
+def test_model_that_is_not_there_is_missing(server):
+    with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
+        catalog.show(server.host, "nope")
+
+
+def test_pulling_tells_how_far_it_is(server):
+    steps = list(catalog.pull(server.host, "qwen3:4b"))
+
+    assert steps[0] == Progress("pulling manifest")
+    assert any(0 < step.completed <= step.total for step in steps)
+    assert steps[-1] == Progress("success")
+    assert "qwen3:4b" in [each.name for each in catalog.listing(server.host)]
+
+
+def test_pulling_what_the_library_lacks_is_missing(server):
+    steps = catalog.pull(server.host, "nope")
+
+    assert next(steps) == Progress("pulling manifest")
+    with pytest.raises(ModelMissing, match="there is no model 'nope' to fetch"):
+        next(steps)
+
+
+def test_cloud_model_is_never_pulled(server):
+    with pytest.raises(ModelMissing):
+        list(catalog.pull(server.host, "kimi-k2:cloud"))
+    assert server.requests == []
+
+
+def test_pulling_stops_at_once(server):
+    server.pull_delay = 0.05
+    cancel = Cancel()
+    asked = []
+    threading.Timer(0.12, lambda: (asked.append(time.monotonic()), cancel())).start()
+    with pytest.raises(Cancelled):
+        list(catalog.pull(server.host, "qwen3:4b", cancel))
+    assert time.monotonic() - asked[0] < 3
+
+
+def test_dropped_pull_closes_the_connection(server):
+    server.pull_delay = 0.05
+    steps = catalog.pull(server.host, "qwen3:4b")
+    next(steps)
+    steps.close()
+    server.wait_until_idle()
+    assert "qwen3:4b" not in [each.name for each in catalog.listing(server.host)]
+
+
+def test_no_server_is_said(nowhere):
+    for ask in (catalog.listing, lambda host: catalog.show(host, "a"), lambda host: list(catalog.pull(host, "a"))):
+        with pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
+            ask(nowhere)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"models": 5}'])
+def test_answer_that_cannot_be_read_is_a_failure(body):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            sock, _ = listener.accept()
+            with sock:
+                sock.recv(65536)
+                sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(ModelFailed):
+            catalog.listing(f"127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+
+
+def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
+    strange = {
+        "OLLAMA_HOST": '"::1"',
+        "OLLAMA_API_KEY": "secret",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+        "ALL_PROXY": "socks5://127.0.0.1:9",
+    }
+    code = (
+        "import sys, os; from agent_cli.llm.ollama import catalog\n"
+        "print(catalog.listing(sys.argv[1])[0].name, os.environ['OLLAMA_HOST'], 'ALL_PROXY' in os.environ)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, server.host], env=os.environ | strange, capture_output=True, text=True
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ('qwen3:8b "::1" True', "")
+    assert all("authorization" not in request.headers for request in server.requests)
+
+
+def test_package_is_loaded_only_when_it_is_used():
+    code = "import sys, agent_cli.llm.ollama.catalog; print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -1,0 +1,656 @@
+"""Chat over a real socket against the scripted server: what a turn's caller sees of each thing a server can do."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from agent_cli.errors import (
+    Cancelled,
+    ConfigError,
+    ContextExceeded,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+)
+from agent_cli.llm.model import Cancel, Done, Note, Text, Thinking
+from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.llm.ollama.tags import Tag, tags
+from agent_cli.messages import Message, ToolCall
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+NAME = "qwen3:8b"
+ABLE = Model(NAME, capabilities=("completion", "tools", "thinking"))
+NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
+HELLO = [Message("user", "hello")]
+AGAIN = Note("the model server failed once; asked again")
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[ABLE, Model("plain:1b"), Model("nomic-embed-text", capabilities=("embedding",))]) as it:
+        yield it
+
+
+def ask(server, name=NAME, messages=HELLO, tools=(), cancel=None, think=None, format=None, **settings):
+    model = OllamaModel(name, server.host, 4096, **settings)
+    return model.reply(messages, tools, cancel=cancel, think=think, format=format)
+
+
+def said(chunks):
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+def until_it_fails(chunks, error):
+    """The chunks before the error, and its sentence."""
+    kept = []
+    with pytest.raises(error) as raised:
+        kept.extend(chunks)  # keeps what came before the error
+    return kept, str(raised.value)
+
+
+@contextmanager
+def raw_server(answer):
+    """A server that accepts one connection and hands it to `answer` after the request came."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            while True:
+                try:
+                    sock, _ = listener.accept()
+                except OSError:
+                    return
+                with sock:
+                    head = sock.recv(65536)
+                    if head:
+                        answer(sock, head)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        with socket.socket() as knock:
+            knock.connect_ex(listener.getsockname())
+        listener.close()
+
+
+# What a reply is made of.
+
+
+def test_answer_arrives_in_pieces_and_ends_with_the_counts(server):
+    server.play(script.reply("Hello <b> ✓ there", prompt_tokens=26, tokens=5))
+
+    *words, done = ask(server)
+
+    assert words == [Text("Hello"), Text(" <b>"), Text(" ✓"), Text(" there")]
+    assert done == Done("stop", NAME, 26, 5, 50)
+
+
+def test_thinking_is_kept_apart_from_the_answer(server):
+    server.play(script.reply("42", thinking="let me see"))
+
+    chunks = list(ask(server))
+
+    assert "".join(c.text for c in chunks if isinstance(c, Thinking)) == "let me see"
+    assert said(chunks) == "42"
+
+
+@pytest.mark.parametrize("place", ["line", "done"])
+def test_tool_calls_are_read_on_every_line_also_the_last(server, place):
+    server.play(script.reply("I look.", calls=[("now", {}), ("weather", {"city": "Paris"})], calls_at=place))
+
+    calls = [chunk for chunk in ask(server, tools=[NOW]) if isinstance(chunk, ToolCall)]
+
+    assert [(call.name, call.arguments) for call in calls] == [("now", {}), ("weather", {"city": "Paris"})]
+    assert len({call.id for call in calls}) == 2
+    assert all(call.id.startswith("call_") and len(call.id) == 13 for call in calls)
+
+
+def test_text_and_calls_on_one_line_both_arrive(server):
+    server.play(script.reply("I look.", "hm", [("now", {})], text_and_calls_on_one_line=True))
+
+    thinking, text, call, done = ask(server, tools=[NOW])
+
+    assert (thinking, text) == (Thinking("hm"), Text("I look."))
+    assert (call.name, done.finish) == ("now", "stop")
+
+
+def test_calls_of_a_server_without_ids_get_their_own():
+    with OllamaServer(models=[ABLE], profile="v012_9") as old:
+        old.play(script.reply(calls=[("now", {}), ("now", {})]))
+        one, other, _ = ask(old, tools=[NOW])
+
+    assert one.id != other.id
+    assert one.id.startswith("call_")
+
+
+def test_call_with_an_id_from_earlier_gets_a_new_one(server):
+    earlier = [
+        *HELLO,
+        Message("assistant", calls=(ToolCall("call_0", "now", {}),)),
+        Message("tool", "noon", answers="call_0", tool="now"),
+    ]
+    call = {"id": "call_0", "function": {"name": "now", "arguments": {}}}
+    server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
+
+    again, _ = ask(server, messages=earlier, tools=[NOW])
+
+    assert again.id != "call_0"
+
+
+def test_budget_spent_on_thinking_is_an_empty_answer_of_finish_length(server):
+    server.play(script.empty_after_thinking("hmm"))
+
+    chunks = list(ask(server))
+
+    assert chunks[0] == Thinking("hmm")
+    assert chunks[1].finish == "length"
+    assert said(chunks) == ""
+
+
+def test_lines_split_anywhere_arrive_whole(server):
+    line = script.line("Grüße\u0085 aus Ö\u2028 und weiter") + script.line(done=True)
+    server.play(script.raw(*[line[at : at + 7] for at in range(0, len(line), 7)], pause=0.0005))
+    assert said(ask(server)) == "Grüße\u0085 aus Ö\u2028 und weiter"
+
+    server.play(script.raw(script.line("a") + script.line("b") + b"\n" + script.line("c", done=True)))
+    assert said(ask(server)) == "abc"
+
+
+def test_line_of_two_megabytes_arrives(server):
+    server.play(script.raw(script.line("x" * 2_000_000, done=True)))
+
+    assert len(said(ask(server))) == 2_000_000
+
+
+# What is sent.
+
+
+def test_request_holds_what_the_server_needs_and_nothing_else(server):
+    history = [
+        Message("system", "Be brief."),
+        Message("user", "time?"),
+        Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
+        Message("tool", "noon", answers="call_1", tool="now"),
+    ]
+    list(ask(server, messages=history, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
+
+    call = {"id": "call_1", "function": {"index": 0, "name": "now", "arguments": {"zone": "UTC"}}}
+    assert server.chats == [
+        {
+            "model": NAME,
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "time?"},
+                {"role": "assistant", "content": "", "tool_calls": [call], "thinking": "look it up"},
+                {"role": "tool", "content": "noon", "tool_name": "now", "tool_call_id": "call_1"},
+            ],
+            "stream": True,
+            "truncate": False,
+            "shift": False,
+            "options": {"temperature": 0.5, "num_ctx": 4096},
+            "tools": [{"type": "function", "function": NOW}],
+            "think": False,
+            "keep_alive": 600,
+        }
+    ]
+
+
+def test_what_is_not_asked_for_is_not_sent(server):
+    list(ask(server))
+
+    assert set(server.chats[0]) == {"model", "messages", "stream", "truncate", "shift", "options"}
+
+
+def test_schema_for_the_answer_is_passed_on(server):
+    list(ask(server, format={"type": "object"}))
+
+    assert server.chats[0]["format"] == {"type": "object"}
+
+
+def test_lone_surrogates_and_every_script_can_be_asked(server):
+    list(ask(server, messages=[Message("user", "Ünïcode 漢字 \ud800 \u0085")]))
+
+    assert server.chats[0]["messages"][0]["content"].startswith("Ünïcode 漢字")
+
+
+def test_context_is_the_same_in_every_request(server):
+    model = OllamaModel(NAME, server.host, 8192)
+    for _ in range(3):
+        list(model.reply(HELLO))
+
+    assert [chat["options"]["num_ctx"] for chat in server.chats] == [8192] * 3
+    assert server.counters.reloads == 0
+
+
+def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OLLAMA_API_KEY", "secret")
+
+    list(ask(server))
+
+    assert all("authorization" not in request.headers for request in server.requests)
+
+
+# What goes wrong.
+
+
+def test_error_in_the_middle_keeps_what_arrived(server):
+    server.play(script.reply("half an", then=script.MIDSTREAM_ERROR))
+
+    kept, sentence = until_it_fails(ask(server), ModelFailed)
+
+    assert said(kept) == "half an"
+    assert "CUDA error" in sentence
+    assert "what arrived is kept" in sentence
+
+
+@pytest.mark.parametrize("ending", [script.NO_DONE, script.CUT, script.RESET])
+def test_answer_that_breaks_off_is_a_failure_and_keeps_what_arrived(server, ending):
+    server.play(script.reply("half an", delay=0.01, then=ending))
+
+    kept, sentence = until_it_fails(ask(server), ModelFailed)
+
+    assert said(kept) == "half an"
+    assert sentence.endswith("what arrived is kept")
+
+
+def test_failed_server_is_asked_again_once(server):
+    crash = script.error(500, "model runner has unexpectedly stopped, this may be due to resource limitations")
+    server.play(crash, script.reply("Hello"))
+    assert list(ask(server))[:2] == [AGAIN, Text("Hello")]
+
+    server.play(crash, crash)
+    kept, sentence = until_it_fails(ask(server), ModelFailed)
+    assert kept == [AGAIN]
+    assert sentence == (
+        "the model server failed: model runner has unexpectedly stopped, this may be due to resource limitations"
+    )
+
+
+def test_server_that_hangs_up_without_a_word_is_asked_again_once(server):
+    server.play(script.raw_http(), script.reply("Hello"))
+
+    assert list(ask(server))[:2] == [AGAIN, Text("Hello")]
+
+
+def test_crash_without_a_word_has_a_sentence(server):
+    server.play(script.error_text(500, ""), script.error_text(500, ""))
+
+    assert until_it_fails(ask(server), ModelFailed)[1] == "the model server failed: status 500, without a word"
+
+
+def test_unreadable_tool_call_is_asked_for_again_once(server):
+    server.play(script.unparsable_call(), script.reply(calls=[("now", {})]))
+    note, call, _ = ask(server, tools=[NOW])
+    assert (note, call.name) == (AGAIN, "now")
+
+    server.play(script.unparsable_call(), script.unparsable_call())
+    assert "cannot be read" in until_it_fails(ask(server, tools=[NOW]), ModelFailed)[1]
+
+
+def test_unreadable_call_after_thinking_is_asked_for_again_but_not_after_text(server):
+    broken = script.midstream_error("error parsing tool call: raw='{\"a\":', err=unexpected end of JSON input")
+    server.play(script.reply(thinking="hm", then=broken), script.reply("Hello"))
+    assert said(ask(server, tools=[NOW])) == "Hello"
+
+    server.play(script.reply("I look", then=broken), script.reply("never asked"))
+    kept, _ = until_it_fails(ask(server, tools=[NOW]), ModelFailed)
+    assert said(kept) == "I look"
+
+
+def test_busy_server_is_waited_for_and_told_once(server):
+    server.busy = 2
+    start = time.monotonic()
+
+    chunks = list(ask(server))
+
+    assert [chunk for chunk in chunks if isinstance(chunk, Note)] == [Note("the model server is busy; waiting for it")]
+    assert said(chunks) == "You said: hello"
+    assert 1.4 < time.monotonic() - start < 3.4  # one more try would come after 3.5 s
+
+
+def test_server_that_stays_busy_is_given_up_after_the_patience(server):
+    server.queue_full = True
+
+    kept, sentence = until_it_fails(ask(server, patience=0.3), ModelFailed)
+
+    assert len(kept) == 1
+    assert sentence.startswith("the model server is busy and stayed so: server busy, please try again.")
+
+
+def test_model_without_tools_is_asked_without_them_and_remembered(server):
+    model = OllamaModel("plain:1b", server.host, 4096)
+
+    first, second = list(model.reply(HELLO, [NOW])), list(model.reply(HELLO, [NOW]))
+
+    assert first[0] == Note("the model 'plain:1b' cannot use tools; asked again without them")
+    assert said(first) == said(second) == "You said: hello"
+    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert ["tools" in chat for chat in server.chats] == [True, False, False]
+
+
+def test_model_without_thinking_is_asked_without_it_and_remembered(server):
+    model = OllamaModel("plain:1b", server.host, 4096)
+
+    first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
+
+    assert first[0] == Note("the model 'plain:1b' has no separate thinking; asked again without it")
+    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert [chat.get("think") for chat in server.chats] == [True, None, None]
+
+
+@pytest.mark.parametrize("mode", ["parser", "native"])
+def test_conversation_that_does_not_fit_says_what_to_do(mode):
+    long = [Message("user", "word " * 8000)]
+    with OllamaServer(models=[Model(NAME, mode=mode)]) as server:
+        sentence = until_it_fails(ask(server, messages=long), ContextExceeded)[1]
+
+    assert "4096" in sentence
+    assert "/new" in sentence
+    assert "num_ctx" in sentence
+    assert ("10001 tokens" in sentence) == (mode == "native")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the input length exceeds the context length",
+        "input length exceeds maximum context length",
+        "the request exceeds the available context size. try increasing the context size",
+        "request (42947 tokens) exceeds the available context size (8192 tokens), try increasing it",
+    ],
+)
+def test_older_words_for_a_full_context_are_understood(server, words):
+    server.play(script.error(400, words))
+    until_it_fails(ask(server), ContextExceeded)
+
+
+def test_numbers_of_the_native_error_are_in_the_sentence(server):
+    server.play(script.context_exceeded(42947, 8192))
+
+    assert until_it_fails(ask(server), ContextExceeded)[1] == (
+        "the conversation does not fit: it has 42947 tokens, and the model's context holds 8192; "
+        "ask something shorter, start afresh with /new, or raise num_ctx in the config"
+    )
+
+
+def test_refusing_template_is_quoted_and_not_asked_again(server):
+    server.play(script.template_error())
+
+    kept, sentence = until_it_fails(ask(server), ModelFailed)
+
+    assert kept == []
+    assert "System message must be at the beginning." in sentence
+    assert "{" not in sentence
+
+
+def test_refused_setting_is_named(server):
+    sentence = until_it_fails(ask(server, options={"temperature": "hot"}), ModelFailed)[1]
+    assert sentence == (
+        'the model server refuses a setting: option "temperature" must be of type float32; '
+        "check keep_alive and the options in the config"
+    )
+
+
+def test_model_that_is_not_there_can_be_pulled(server):
+    assert until_it_fails(ask(server, "nope"), ModelMissing)[1] == (
+        f"the model 'nope' is not on the server at {server.url}: run `ollama pull nope`"
+    )
+
+
+def test_embedder_cannot_chat(server):
+    sentence = until_it_fails(ask(server, "nomic-embed-text"), ModelMissing)[1]
+    assert sentence == "the model 'nomic-embed-text' cannot chat: choose another with --model"
+
+
+def test_model_too_big_for_the_machine_is_not_asked_twice():
+    with OllamaServer(models=[Model(NAME, too_big=True)], profile="v024") as server:
+        kept, sentence = until_it_fails(ask(server), ModelFailed)
+
+    assert kept == []
+    assert "does not fit into memory" in sentence
+
+
+@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "Kimi-K2:CLOUD"])
+def test_cloud_name_is_refused_before_anything_is_sent(server, name):
+    assert "somebody else's machine" in until_it_fails(ask(server, name), ModelMissing)[1]
+    assert server.requests == []
+
+
+def test_cloud_model_under_an_innocent_name_never_sees_the_words():
+    with OllamaServer(models=[Model("mine:1b", remote_host="https://ollama.com:443")]) as server:
+        until_it_fails(ask(server, "mine:1b"), ModelMissing)
+        assert server.chats == []
+
+
+def test_answer_from_a_remote_host_is_refused(server):
+    line = json.loads(script.line("hi")) | {"remote_host": "https://ollama.com:443"}
+    server.play(script.raw(json.dumps(line).encode() + b"\n"))
+
+    assert until_it_fails(ask(server), ModelMissing)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"<html>proxy</html>\n", "<html>proxy</html>"),
+        (b"[1, 2]\n", "[1, 2]"),
+        (b'{"error":{"message":"deep","code":5}}\n', "deep"),
+        (b'{"error":"{\\"error\\":{\\"message\\":\\"deeper\\"}}"}\n', "deeper"),
+    ],
+)
+def test_line_out_of_contract_is_a_failure_in_a_sentence(server, line, words):
+    server.play(script.pieces(script.Piece("so far"), line))
+
+    kept, sentence = until_it_fails(ask(server), ModelFailed)
+
+    assert said(kept) == "so far"
+    assert words in sentence
+
+
+def test_lines_without_a_message_or_with_odd_fields_are_passed_over(server):
+    odd = [
+        b'{"done":false}\n',
+        b"\n",
+        b'{"message":null,"done":false}\n',
+        b'{"message":{"content":7,"tool_calls":[null,{"function":5},{"function":{"name":3}}]}}\n',
+        b'{"message":{"content":"fine"},"done":true,"eval_count":"many"}\n',
+    ]
+    server.play(script.raw(*odd))
+
+    assert list(ask(server)) == [Text("fine"), Done("stop", NAME)]
+
+
+def test_server_that_is_not_ollama_is_named_as_such():
+    def html(sock, _):
+        sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\n\r\n404 page not found")
+
+    with raw_server(html) as host:
+        sentence = until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)[1]
+    assert "is not Ollama" in sentence
+
+
+def test_redirect_is_never_followed(server):
+    def elsewhere(sock, _):
+        sock.sendall(f"HTTP/1.1 307 Go\r\nLocation: {server.url}/api/chat\r\nContent-Length: 0\r\n\r\n".encode())
+
+    with raw_server(elsewhere) as host:
+        until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)
+    assert server.requests == []
+
+
+def test_what_is_not_http_is_a_failure_in_a_sentence():
+    with raw_server(lambda sock, _: sock.sendall(b"SSH-2.0-OpenSSH\r\n")) as host:
+        until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelFailed)
+
+
+def test_refused_host_name_says_which_to_use(server):
+    server.play(script.error_text(403, ""))
+
+    assert "127.0.0.1" in until_it_fails(ask(server), ModelUnavailable)[1]
+
+
+def test_no_server_says_what_was_tried_and_what_to_do():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    sentence = until_it_fails(OllamaModel(NAME, f"127.0.0.1:{port}", 4096).reply(HELLO), ModelUnavailable)[1]
+    assert sentence == (
+        f"no model server answers at http://127.0.0.1:{port} (connection refused): "
+        "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
+    )
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b"])
+def test_name_that_leads_nowhere_is_no_server(host):
+    assert host in until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)[1]
+
+
+def test_bad_host_is_a_wrong_setting():
+    with pytest.raises(ConfigError):
+        OllamaModel(NAME, "localhost:port", 4096)
+
+
+# Stopping.
+
+
+def stopped_after(chunks, cancel, seconds):
+    """How long after it was asked to stop the reply did."""
+    asked = []
+    timer = threading.Timer(seconds, lambda: (asked.append(time.monotonic()), cancel()))
+    timer.start()
+    with pytest.raises(Cancelled):
+        list(chunks)
+    timer.join()
+    return time.monotonic() - asked[0]
+
+
+@pytest.mark.parametrize("delay", [0.0, 30.0])
+def test_silent_or_loading_model_stops_at_once(delay):
+    cancel = Cancel()
+    with OllamaServer(models=[Model(NAME, load_delay=delay)]) as server:
+        server.play(script.silence(30, script.reply("late")))
+        assert stopped_after(ask(server, cancel=cancel), cancel, 0.15) < 3
+        server.wait_until(lambda: server.counters.cancelled == 1)
+
+
+def test_talking_model_stops_at_once_and_the_server_notices(server):
+    cancel = Cancel()
+    server.play(script.reply("word " * 1000, delay=0.01))
+
+    assert stopped_after(ask(server, cancel=cancel), cancel, 0.15) < 3
+    server.wait_until(lambda: server.counters.cancelled == 1)
+
+
+def test_waiting_for_a_busy_server_stops_at_once(server):
+    server.queue_full = True
+    cancel = Cancel()
+    assert stopped_after(ask(server, cancel=cancel), cancel, 0.15) < 3
+
+
+def test_connecting_stops_at_once():
+    cancel = Cancel()
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as one, socket.socket() as two:
+        for sock in (one, two):  # its queue is full: further ones wait
+            sock.setblocking(False)
+            sock.connect_ex(full.getsockname())
+        model = OllamaModel(NAME, f"127.0.0.1:{full.getsockname()[1]}", 4096)
+        assert stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.15) < 3
+
+
+def test_stopped_before_it_began_nothing_is_asked(server):
+    cancel = Cancel()
+    cancel()
+    with pytest.raises(Cancelled):
+        list(ask(server, cancel=cancel))
+    assert server.chats == []
+
+
+def test_dropping_the_reply_closes_the_connection(server):
+    server.play(script.reply("word " * 1000, delay=0.01))
+    chunks = ask(server)
+    next(chunks)
+
+    chunks.close()
+
+    server.wait_until(lambda: server.counters.cancelled == 1)
+
+
+def test_model_can_be_asked_again_after_stopping(server):
+    model, cancel = OllamaModel(NAME, server.host, 4096), Cancel()
+    server.play(script.silence(30, script.reply("late")))
+    stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.1)
+
+    assert said(model.reply(HELLO)) == "You said: hello"
+
+
+# The list of models.
+
+
+def test_models_are_listed_with_what_they_can_do(server):
+    server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
+
+    found = {tag.name: tag for tag in tags(server.host)}
+
+    assert found[NAME] == Tag(
+        name=NAME,
+        size=ABLE.size,
+        digest=ABLE.digest,
+        capabilities=("completion", "tools", "thinking"),
+        modified_at="2026-05-04T17:37:44.706015396-07:00",
+        context_length=40960,
+        family="qwen3",
+    )
+    assert found["far:1b"].remote == "https://ollama.com:443"
+
+
+def test_old_server_lists_models_without_what_they_can_do():
+    with OllamaServer(models=[ABLE], profile="v024") as old:
+        assert [(tag.capabilities, tag.context_length) for tag in tags(old.host)] == [((), 0)]
+
+
+def test_silent_server_is_no_server_after_the_time_given():
+    given_up = threading.Event()
+    with raw_server(lambda sock, _: given_up.wait(20)) as host:
+        with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
+            tags(host, timeout=0.2)
+        given_up.set()
+
+
+def answering(body):
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    return raw_server(lambda sock, _: sock.sendall(answer))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
+def test_something_else_under_the_address_is_no_server(body):
+    with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
+        tags(host)
+
+
+@pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
+def test_server_may_have_no_models(body):
+    with answering(body) as host:
+        assert tags(host) == []
+
+
+# What it costs.
+
+
+def test_importing_the_model_loads_no_network():
+    code = "import sys, agent_cli.llm.ollama.chat; print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
+    asked = Message("user", "hello", before="[[ memory ]]", after="[[ today ]]")
+    list(OllamaModel(NAME, server.host, 4096).reply([asked]))
+    assert server.turns[-1]["messages"] == [{"role": "user", "content": "[[ memory ]]\n\nhello\n\n[[ today ]]"}]

@@ -1,0 +1,171 @@
+"""Embeddings: every text gets its vector or None, whatever stands beside it."""
+
+import math
+import socket
+import threading
+import time
+
+import pytest
+
+from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.ollama.embed import BATCH, OllamaEmbedder, prefixes_of
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+NOMIC = Model("nomic-embed-text", ("embedding",), embedding_length=8)
+PLAIN = Model("granite-embedding:30m", ("embedding",), embedding_length=4)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[NOMIC, PLAIN, Model("qwen3:8b")]) as it:
+        yield it
+
+
+def test_each_text_gets_a_vector_in_order(server):
+    one, two, again = OllamaEmbedder(server.host, "nomic-embed-text").embed(["dentist", "garden", "dentist"])
+
+    assert one == again != two
+    assert math.isclose(math.hypot(*one), 1, rel_tol=1e-5)
+    assert len(one) == 8
+
+
+def test_documents_and_questions_get_the_prefixes_of_the_model(server):
+    embedder = OllamaEmbedder(server.host, "nomic-embed-text")
+    document, query = embedder.embed_documents(["dentist"])[0], embedder.embed_query("dentist")
+
+    assert document == query  # by the same words: the test server looks through the prefix
+    assert [(each.text, each.prefix) for each in server.embedded] == [
+        ("search_document: dentist", "document"),
+        ("search_query: dentist", "query"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "prefixes"),
+    [
+        ("nomic-embed-text", ("search_document: ", "search_query: ")),
+        ("library/nomic-embed-text:v1.5", ("search_document: ", "search_query: ")),
+        ("nomic-embed-text-v2-moe", ("search_document: ", "search_query: ")),
+        ("EmbeddingGemma:300m", ("title: none | text: ", "task: search result | query: ")),
+        ("all-minilm", ("", "")),
+        ("never-heard-of", ("", "")),
+    ],
+)
+def test_prefixes_are_known_by_the_name(model, prefixes):
+    assert prefixes_of(model) == prefixes
+
+
+def test_question_for_qwen_has_no_space_after_the_colon():
+    assert prefixes_of("qwen3-embedding:0.6b")[1].endswith("\nQuery:")
+
+
+def test_many_texts_go_in_batches(server):
+    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed([f"word{n}" for n in range(BATCH * 2 + 1)])
+
+    assert len(vectors) == BATCH * 2 + 1
+    assert [len(body["input"]) for body in server.embeds] == [BATCH, BATCH, 1]
+    assert all(body["truncate"] is True for body in server.embeds)
+
+
+def test_empty_texts_are_never_sent(server):
+    embedder = OllamaEmbedder(server.host, "nomic-embed-text")
+
+    assert embedder.embed(["", " \n"]) == [None, None]
+    assert server.embeds == []
+    assert [vector is None for vector in embedder.embed_documents(["", "word", " "])] == [True, False, True]
+    assert server.embeds[0]["input"] == ["search_document: word"]
+
+
+def test_bad_text_fails_alone(server):
+    server.embed = lambda model, text: [math.nan] * 8 if "bad" in text else [1.0] + [0.0] * 7
+    texts = ["good", "good", "bad", "good", "good", "good", "bad", "good"]
+
+    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed(texts)
+
+    assert [vector is None for vector in vectors] == [text == "bad" for text in texts]
+
+
+def test_long_texts_are_cut_by_characters(server):
+    list(OllamaEmbedder(server.host, "nomic-embed-text").embed(["x" * 5000]))
+    list(OllamaEmbedder(server.host, "nomic-embed-text", characters=100).embed_documents(["x" * 5000]))
+
+    assert [len(body["input"][0]) for body in server.embeds] == [2000, len("search_document: ") + 100]
+
+
+def test_identity_changes_with_whatever_makes_vectors_differ(server):
+    identity = OllamaEmbedder(server.host, "nomic-embed-text").identity()
+
+    assert identity == f"nomic-embed-text:latest {NOMIC.digest} 8 'search_document: ' 'search_query: '"
+    assert OllamaEmbedder(server.host, "granite-embedding:30m").identity().endswith(" 4 '' ''")
+
+
+def test_missing_embedder_can_be_pulled(server):
+    for ask in (lambda: OllamaEmbedder(server.host, "nope").embed(["a"]), OllamaEmbedder(server.host, "nope").identity):
+        with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
+            ask()
+
+
+def test_chat_model_cannot_embed(server):
+    with pytest.raises(ModelMissing, match="cannot embed"):
+        OllamaEmbedder(server.host, "qwen3:8b").embed(["a"])
+
+
+def test_cloud_embedder_is_refused_before_anything_is_sent(server):
+    with pytest.raises(ModelMissing):
+        OllamaEmbedder(server.host, "nomic:cloud").embed(["a"])
+    assert server.requests == []
+
+
+def test_no_server_is_said():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(ModelUnavailable):
+        OllamaEmbedder(f"127.0.0.1:{port}", "nomic-embed-text").embed(["a"])
+
+
+def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
+    with OllamaServer(models=[Model("mine", ("embedding",), remote_host="https://ollama.com:443")]) as server:
+        with pytest.raises(ModelMissing, match="somebody else's machine"):
+            OllamaEmbedder(server.host, "mine").embed(["a"])
+        assert server.embeds == []
+
+
+@pytest.mark.parametrize("body", [{"embeddings": []}, {"embeddings": [["a"]]}, {"embeddings": [[]]}, {}, []])
+def test_answer_without_vectors_is_a_failure(server, body):
+    server.play_embed(script.Failure(200, body))
+    with pytest.raises(ModelFailed, match="sent no 1 vectors for 1 texts"):
+        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a"])
+
+
+def test_failing_server_is_a_failure_with_its_words(server):
+    server.play_embed(script.error(500, "llama-server process has terminated: signal: killed"))
+    with pytest.raises(ModelFailed, match="signal: killed"):
+        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a", "b"])
+
+
+def test_wrong_setting_is_said_and_not_taken_for_bad_texts(server):
+    with pytest.raises(ModelFailed, match="check keep_alive"):
+        OllamaEmbedder(server.host, "nomic-embed-text", keep_alive="10 ms!").embed(["a", "b"])
+    assert OllamaEmbedder(server.host, "nomic-embed-text", keep_alive="600").embed(["a"]) != [None]
+
+
+def test_old_not_a_number_error_halves_the_batch(server):
+    nan = script.error(500, "failed to encode response: json: unsupported value: NaN")
+    server.play_embed(nan, nan)
+
+    one, two = OllamaEmbedder(server.host, "nomic-embed-text").embed(["a", "b"])
+    assert one is None
+    assert two is not None
+
+
+def test_embedding_stops_at_once(server):
+    server.embed_delay = 30
+    cancel = Cancel()
+    threading.Timer(0.1, cancel).start()
+    start = time.monotonic()
+    with pytest.raises(Cancelled):
+        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a"], cancel)
+    assert time.monotonic() - start < 5

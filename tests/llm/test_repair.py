@@ -1,0 +1,317 @@
+"""What local models get wrong, repaired where there is one reading: over the wire, and piece by piece."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_cli.llm import repair
+from agent_cli.llm.model import Done, Rethought, Text, Thinking
+from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.llm.ollama.replies import Reading
+from agent_cli.llm.thoughts import Thoughts
+from agent_cli.messages import Message, ToolCall
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+
+NAME = "qwen3:8b"
+CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+TOOLS = [
+    {"name": "weather", "description": "", "parameters": CITY},
+    {"name": "now", "description": "", "parameters": {"type": "object", "properties": {}}},
+]
+SCHEMAS = {tool["name"]: tool["parameters"] for tool in TOOLS}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with OllamaServer(models=[Model(NAME, capabilities=("completion", "tools", "thinking"))]) as it:
+        yield it
+
+
+@pytest.fixture
+def reply(server):
+    """What comes of a content sent in these pieces."""
+
+    def ask(*pieces, tools=TOOLS, **message):
+        server.play(script.pieces(*map(script.Piece, pieces)))
+        return list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")], tools))
+
+    return ask
+
+
+def text(chunks):
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+def thinking(chunks):
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Thinking))
+
+
+def calls(chunks):
+    return [(chunk.name, chunk.arguments) for chunk in chunks if isinstance(chunk, ToolCall)]
+
+
+def letters(content):
+    return list(content)
+
+
+# Calls printed as text.
+
+PRINTED = [
+    '{"name": "weather", "arguments": {"city": "Paris"}}',
+    '{"name": "weather", "parameters": {"city": "Paris"}}',
+    '\n {"function": "weather", "arguments": {"city": "Paris"}}\n',
+    '{"tool": "weather", "arguments": "{\\"city\\": \\"Paris\\"}"}',
+    '{"arguments": {"city": "Paris"}, "name": "weather"}',
+    '{"type": "function", "function": {"name": "weather", "parameters": {"city": "Paris"}}}',
+    '{"function": {"name": "weather", "arguments": {"city": "Paris"}}}',
+    '{"tool_calls": [{"name": "weather", "arguments": {"city": "Paris"}}]}',
+    '```json\n{"name": "weather", "arguments": {"city": "Paris"}}\n```',
+    '```\n{"name": "weather", "arguments": {"city": "Paris"}}\n```\n',
+    '<tool_call>\n{"name": "weather", "arguments": {"city": "Paris"}}\n</tool_call>',
+    '<tool_call>{"name": "weather", "arguments": {"city": "Paris"}}',
+]
+
+
+@pytest.mark.parametrize("content", PRINTED)
+@pytest.mark.parametrize("cut", [letters, script.in_words, lambda content: [content]])
+def test_call_printed_as_the_whole_answer_is_a_call(reply, content, cut):
+    chunks = reply(*cut(content))
+
+    assert calls(chunks) == [("weather", {"city": "Paris"})]
+    assert text(chunks) == ""
+    assert chunks[-1] == Done("stop", NAME, chunks[-1].tokens_in, chunks[-1].tokens_out, chunks[-1].load_ms)
+
+
+def test_several_printed_calls_are_all_calls(reply):
+    block = '<tool_call>\n{"name": "weather", "arguments": {"city": "%s"}}\n</tool_call>\n'
+
+    chunks = reply(*letters(block % "Paris" + block % "Rome"))
+
+    assert calls(chunks) == [("weather", {"city": "Paris"}), ("weather", {"city": "Rome"})]
+    assert len({chunk.id for chunk in chunks if isinstance(chunk, ToolCall)}) == 2
+
+
+SHOWN = [
+    '{"name": "Alice", "age": 7}',
+    '{"name": "weather"}',
+    '{"name": "weather", "arguments": {"city": "Paris"}, "mood": "good"}',
+    '{"name": "fly", "arguments": {}}',
+    '{"name": "weather", "arguments": ["Paris"]}',
+    '{"name": "weather", "arguments": {"city": "Paris"}} is what I would call.',
+    'I would call {"name": "weather", "arguments": {"city": "Paris"}}',
+    '```json\n{"name": "weather", "arguments": {}}\n```\nThat is the call.',
+    '```python\nprint("hello")\n```',
+    "```\nls -l\n```",
+    '{"answer": 42}',
+    "{}",
+    "{ not json",
+    "```",
+    "<tool_call>",
+    '{"type": "object"}',
+    '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
+    "<tool_calling> is a word",
+    '{"name": "weather", "arguments": {"city": "Par',
+    " \n",
+]
+
+
+@pytest.mark.parametrize("content", SHOWN)
+@pytest.mark.parametrize("cut", [letters, lambda content: [content]])
+def test_everything_else_is_shown_as_it_came(reply, content, cut):
+    chunks = reply(*cut(content))
+
+    assert text(chunks) == content
+    assert calls(chunks) == []
+
+
+def test_without_tools_nothing_is_a_call(reply):
+    assert text(reply(PRINTED[0], tools=())) == PRINTED[0]
+
+
+def test_printed_call_beside_a_real_one_is_text(server):
+    said = {"content": PRINTED[0], "tool_calls": [{"function": {"name": "now", "arguments": {}}}]}
+    server.play(script.raw(script.line(**said), script.line(done=True)))
+
+    chunks = list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")], TOOLS))
+
+    assert (text(chunks), calls(chunks)) == (PRINTED[0], [("now", {})])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"name": "Alice", "children": [1, 2, 3], "street": "a long street"}',
+        '{"parameters": 5, "more": "and so on and on and on and on and on and on"}',
+        '{"items": ["one", "two"]}',
+        "```python\nfor line in file:\n    print(line)\n```",
+        "```json\n[1, 2, 3]\n```",
+        '{"name": "weather", "arguments": {}}\n\nIn Paris the sun shines, and tomorrow it will, too.',
+    ],
+)
+def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
+    reading = Reading(NAME, TOOLS, ())
+    shown = ""
+    for count, letter in enumerate(content, 1):
+        shown += text(reading.take(script.line(letter)))
+        assert shown == content[:count] or count <= 60, f"only {shown!r} of {count} characters"
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ({"city": "Paris"}, {"city": "Paris"}),
+        ('{"city": "Paris"}', {"city": "Paris"}),
+        ({"arguments": {"city": "Paris"}}, {"city": "Paris"}),
+        ({"parameters": '{"city": "Paris"}'}, {"city": "Paris"}),
+        ({"days": "5"}, {"days": 5}),
+        ({"days": 5.0}, {"days": 5}),
+        ({"days": "five"}, {"days": "five"}),
+        ({"days": "5.5"}, {"days": "5.5"}),
+        ({"city": 75001}, {"city": "75001"}),
+        ({"wind": "north", "city": "Paris"}, {"wind": "north", "city": "Paris"}),
+        (None, {}),
+        ("", {}),
+        ("nonsense", {}),
+        ([1], {}),
+    ],
+)
+def test_arguments_are_what_they_were_meant_to_be(told, meant):
+    assert repair.arguments(told, CITY) == meant
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "meant"),
+    [
+        ("boolean", "True", True),
+        ("boolean", "no", "no"),
+        ("boolean", True, True),
+        ("number", "1.5", 1.5),
+        ("number", "1", 1),
+        ("integer", True, True),
+        ("array", '["a"]', ["a"]),
+        ("object", '{"a": 1}', {"a": 1}),
+        (["integer", "null"], "7", 7),
+        (["integer", "null"], "null", None),
+        (["integer", "null"], "five", "five"),
+        (["string", "integer"], "7", "7"),
+        ("unheard-of", "x", "x"),
+    ],
+)
+def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, meant):
+    schema = {"type": "object", "properties": {"it": {"type": kind}}}
+
+    value = repair.arguments({"it": told}, schema)["it"]
+
+    assert value == meant
+    assert type(value) is type(meant)
+
+
+def test_own_argument_called_arguments_is_not_unwrapped():
+    schema = {"properties": {"arguments": {"type": "object"}}}
+    assert repair.arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
+
+
+@pytest.mark.parametrize("told", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
+def test_arguments_on_the_wire_are_repaired(server, told):
+    call = {"id": "call_1", "function": {"name": "weather", "arguments": told}}
+    server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
+
+    chunks = list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")], TOOLS))
+
+    assert chunks[0] == ToolCall("call_1", "weather", {"city": "Paris"})
+
+
+def test_call_of_an_unknown_tool_is_passed_on(server):
+    server.play(script.reply(calls=[("fly", {"to": "Rome"})]))
+
+    chunks = list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")], TOOLS))
+
+    assert calls(chunks) == [("fly", {"to": "Rome"})]
+
+
+# Thinking inside the answer.
+
+
+@pytest.mark.parametrize("cut", [letters, script.in_words, lambda content: [content]])
+@pytest.mark.parametrize(
+    ("content", "thought", "answer"),
+    [
+        ("<think>\nlet me see\n</think>\n\n42", "let me see\n", "42"),
+        ("\n<think></think>\n42", "", "42"),
+        ("<think>a < b </thin </think>yes", "a < b </thin ", "yes"),
+        ("<think>never closed", "never closed", ""),
+        ("<thinker> is no tag", "", "<thinker> is no tag"),
+        ("<", "", "<"),
+        ("a <b> and </b>", "", "a <b> and </b>"),
+        ("Write `<think>` and `</think>` around it.", "", "Write `<think>` and `</think>` around it."),
+        ("A `</think>` closes it.", "", "A `</think>` closes it."),
+        ("so <think> opens and </think> closes", "", "so <think> opens and </think> closes"),
+        ("<think>x</think>then </think> is a word", "x", "then </think> is a word"),
+    ],
+)
+def test_thinking_block_is_told_from_the_answer(reply, cut, content, thought, answer):
+    chunks = reply(*cut(content))
+
+    assert (thinking(chunks), text(chunks)) == (thought, answer)
+    assert Rethought() not in chunks
+
+
+@pytest.mark.parametrize("cut", [letters, lambda content: [content]])
+def test_closing_tag_alone_takes_back_what_came_before_once(reply, cut):
+    chunks = reply(*cut("They greet me.\n</think>\n\nHello </think> there"))
+
+    at = chunks.index(Rethought())
+    assert text(chunks[:at]) == "They greet me.\n"
+    assert text(chunks[at:]) == "Hello </think> there"
+    assert chunks.count(Rethought()) == 1
+
+
+def test_call_printed_after_the_thinking_is_a_call(reply):
+    assert calls(reply(*letters("<think>look it up</think>" + PRINTED[0]))) == [("weather", {"city": "Paris"})]
+    assert calls(reply(*letters("look it up</think>" + PRINTED[0]))) == [("weather", {"city": "Paris"})]
+
+
+def test_closing_tag_after_thinking_of_its_own_is_a_word(server):
+    server.play(script.pieces(script.Piece(thinking="hm"), script.Piece("the tag </think> ends it")))
+
+    chunks = list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")]))
+
+    assert text(chunks) == "the tag </think> ends it"
+
+
+FRAGMENTS = st.lists(
+    st.sampled_from(
+        ["<think>", "</think>", "<", "</", "think", ">", " ", "\n", "a", "`", "```json\n", "{", '"name"', ":"]
+    ),
+    max_size=12,
+)
+
+
+@given(FRAGMENTS, st.integers(1, 5))
+def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments, size):
+    content = "".join(fragments)
+
+    def told(pieces):
+        thoughts, merged = Thoughts(), []
+        for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.rest():
+            if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, Rethought):
+                merged[-1] = type(chunk)(merged[-1].text + chunk.text)
+            else:
+                merged.append(chunk)
+        return merged
+
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    assert told(pieces) == told([content])
+
+
+@given(st.text(alphabet='{}"`<>/_ \n:namefunctolcjsw', max_size=40))
+def test_no_text_is_lost_while_it_is_held(content):
+    printed = repair.Printed(SCHEMAS)
+    shown = "".join(map(printed.feed, content))
+
+    assert shown + printed.release() == content

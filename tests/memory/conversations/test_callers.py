@@ -1,0 +1,120 @@
+"""Who may come in, with which memory; and which requests are answered already."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import callers, log, sessions
+from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.lifecycle import retention
+from agent_cli.messages import Part
+from agent_cli.store import events
+from tests.conftest import NOON, noon
+
+
+def test_each_caller_is_an_owner_of_its_own_and_only_a_grant_reaches_the_persons(db):
+    one, token = callers.add(db, "one", noon)
+    two, other = callers.add(db, "two", noon, writes=False)
+    mine, _ = callers.add(db, "mine", noon, mine=True)
+
+    assert [(each.owner, each.may, each.writes, each.mine) for each in (one, two, mine)] == [
+        ("caller:one", "read write", True, False), ("caller:two", "read", False, False),
+        ("person", "read write", True, True),
+    ]  # fmt: skip
+    assert (callers.bearing(db, token), callers.bearing(db, other), callers.bearing(db, "x")) == (one, two, None)
+    assert token not in json.dumps(db.rows("select * from caller"))
+
+
+@pytest.mark.parametrize("name", ["", "Bot", "a b", "-a", "a" * 33, "person:x", "ä"])
+def test_name_that_cannot_be_is_refused(db, name):
+    with pytest.raises(UsageError, match="is no name for a caller"):
+        callers.add(db, name, noon)
+
+
+def test_revoked_token_opens_nothing_and_a_new_one_reaches_the_same_memory(db):
+    _, old = callers.add(db, "bot", noon)
+    with pytest.raises(UsageError, match="there is a caller 'bot' already"):
+        callers.add(db, "bot", noon)
+    callers.revoke(db, "bot", noon)
+    assert callers.bearing(db, old) is None
+    with pytest.raises(UsageError, match="is revoked already"):
+        callers.revoke(db, "bot", noon)
+
+    caller, new = callers.add(db, "bot", noon)
+
+    assert (callers.bearing(db, old), callers.bearing(db, new)) == (None, caller)
+    assert caller.owner == "caller:bot"
+    assert [(row["kind"], row["subject"]) for row in reversed(events.recent(db))] == [
+        ("caller added", "caller 1"), ("caller revoked", "caller 1"), ("caller added", "caller 1")
+    ]  # fmt: skip
+
+
+def test_that_a_caller_came_is_written_down_once_an_hour(db):
+    caller, _ = callers.add(db, "bot", noon)
+    callers.seen(db, caller, noon)
+    for later in (timedelta(minutes=59), timedelta(minutes=61)):
+        callers.seen(db, callers.get(db, "bot"), lambda later=later: NOON + later)
+    assert callers.get(db, "bot").seen_at == clock.utc(NOON + timedelta(minutes=61))
+
+
+@pytest.fixture
+def bot(db):
+    return callers.add(db, "bot", noon)[0]
+
+
+def exchange(db, caller, key="k"):
+    """A request with a key, answered."""
+    session = sessions.start(db, caller.scope, NOON)
+    log.say(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
+    reply = log.say(db, session, caller.scope, [Part("Nice.", "http")], NOON)
+    with db.write():
+        callers.take_on(db, caller, key, "body", session, noon)
+    callers.keep(db, caller, key, reply)
+    callers.end_with(db, caller, "all that was said", session, reply, noon)
+    with db.write():
+        callers.name_session(db, caller, "house", session, noon)
+    return session, reply
+
+
+def test_request_is_known_by_its_key_and_told_from_another(db, bot):
+    session, reply = exchange(db, bot)
+    known = callers.known(db, bot, "k")
+
+    assert (known.session, known.message) == (session, reply)
+    assert (callers.same(db, known, "body"), callers.same(db, known, "other body")) == (True, False)
+    assert callers.known(db, callers.add(db, "other", noon)[0], "k") is None
+
+
+def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
+    session, reply = exchange(db, bot)
+    callers.end_with(db, bot, "and more", session, reply, noon)
+
+    assert callers.ending_with(db, bot, "all that was said") is None
+    assert callers.ending_with(db, bot, "and more").session == session
+    assert callers.named_session(db, bot, "house") == session
+    assert "said" not in {key.partition("/")[2] for (key,) in db.rows("select key from answered")}
+
+
+def test_old_keys_are_free_again_and_names_stay(db, bot):
+    exchange(db, bot)
+    callers.prune(db, clock.utc(NOON + timedelta(days=8)))
+
+    assert callers.known(db, bot, "k") is None
+    assert callers.named_session(db, bot, "house") == 1
+
+
+def test_forgetting_a_conversation_forgets_which_requests_it_answered(db, bot):
+    exchange(db, bot)
+    plan = forget.planned(db, provenance.named(db, bot.owner, ["s1"]))
+    forget.erase(db, plan, noon)
+    assert db.rows("select * from answered") == []
+
+
+def test_retention_takes_which_requests_were_answered(db, bot):
+    session, _ = exchange(db, bot)
+    with db.write():
+        retention._erase_messages(db, [session], [1, 2])
+    assert db.rows("select message_id from answered") == [(None,)]

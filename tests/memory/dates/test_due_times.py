@@ -1,0 +1,298 @@
+"""What people say for a time, and when that is. One row is one sentence; the clock stands still."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.dates import due_times, recurrence, zones
+
+VIENNA, NEW_YORK, ADELAIDE = "Europe/Vienna", "America/New_York", "Australia/Adelaide"
+FRIDAY = "2026-11-20T18:30:00+01:00"  # a Friday evening
+
+
+def reckoned(words, now=FRIDAY, zone=VIENNA):
+    """When it is, by the clocks of the zone."""
+    occasion = due_times.read(words, datetime.fromisoformat(now), zone)
+    return occasion and f"{occasion.due:%a %Y-%m-%d %H:%M %z}"
+
+
+def times(words, now, zone, count):
+    """The first times of what repeats, as they come one after the other."""
+    occasion = due_times.read(words, datetime.fromisoformat(now), zone)
+    rules, found = zones.of(zone, occasion.due), [occasion.due]
+    starts = occasion.starts
+    while len(found) < count:
+        following = recurrence.after(occasion.repeats, starts, rules, found[-1])
+        found.append(following.moment)
+        starts = following.wall.isoformat()
+    return [f"{each.astimezone(rules):%a %d %b %H:%M %z}" for each in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "when"),
+    [
+        ("Friday 3pm", "Fri 2026-11-27 15:00"),  # today's is past
+        ("friday 20:00", "Fri 2026-11-20 20:00"),  # and this one to come
+        ("next friday 20:00", "Fri 2026-11-27 20:00"),
+        ("fri", "Fri 2026-11-27 09:00"),
+        ("next fri 20:00", "Fri 2026-11-27 20:00"),
+        ("on sat at 8am", "Sat 2026-11-21 08:00"),
+        ("in two hours", "Fri 2026-11-20 20:30"),
+        ("in half an hour", "Fri 2026-11-20 19:00"),
+        ("in 1 hour and 30 minutes", "Fri 2026-11-20 20:00"),
+        ("1 hour", "Fri 2026-11-20 19:30"),
+        ("30 min", "Fri 2026-11-20 19:00"),
+        ("in 2.5 hours", "Fri 2026-11-20 21:00"),
+        ("in a couple of days", "Sun 2026-11-22 09:00"),
+        ("in 2 days at 8:00", "Sun 2026-11-22 08:00"),
+        ("in 3 weeks", "Fri 2026-12-11 09:00"),
+        ("a week from now", "Fri 2026-11-27 09:00"),
+        ("tomorrow", "Sat 2026-11-21 09:00"),
+        ("tomorrow at noon", "Sat 2026-11-21 12:00"),
+        ("tomorrow 15", "Sat 2026-11-21 15:00"),
+        ("tomorrow morning", "Sat 2026-11-21 09:00"),
+        ("tomorrow afternoon at 3", "Sat 2026-11-21 15:00"),
+        ("day after tomorrow", "Sun 2026-11-22 09:00"),
+        ("tonight", "Fri 2026-11-20 20:00"),
+        ("tonight at 11", "Fri 2026-11-20 23:00"),
+        ("tonight at midnight", "Sat 2026-11-21 00:00"),
+        ("this evening", "Fri 2026-11-20 20:00"),  # six is past: later in it
+        ("today", "Fri 2026-11-20 20:00"),
+        ("sunday evening at 8", "Sun 2026-11-22 20:00"),
+        ("next Tuesday", "Tue 2026-11-24 09:00"),
+        ("monday next week", "Mon 2026-11-23 09:00"),
+        ("next week", "Mon 2026-11-23 09:00"),
+        ("next month", "Tue 2026-12-01 09:00"),
+        ("at the weekend", "Sat 2026-11-21 09:00"),
+        ("3pm", "Sat 2026-11-21 15:00"),
+        ("9:00", "Sat 2026-11-21 09:00"),
+        ("19:00", "Fri 2026-11-20 19:00"),
+        ("at 3", "Sat 2026-11-21 15:00"),
+        ("half past 3", "Sat 2026-11-21 15:30"),
+        ("12am", "Sat 2026-11-21 00:00"),
+        ("24.12. 18:00", "Thu 2026-12-24 18:00"),
+        ("2026-12-24 18:00", "Thu 2026-12-24 18:00"),
+        ("2026-12-24T18:00", "Thu 2026-12-24 18:00"),
+        ("Dec 24th at 6pm", "Thu 2026-12-24 18:00"),
+        ("December 24, 2027", "Fri 2027-12-24 09:00"),
+        ("3 May", "Mon 2027-05-03 09:00"),
+        ("20 november 20:00", "Fri 2026-11-20 20:00"),
+        ("03/04", "Sat 2027-04-03 09:00"),
+        ("12/24", "Thu 2026-12-24 09:00"),
+        ("the 5th", "Sat 2026-12-05 09:00"),
+        ("29 february", "Tue 2028-02-29 09:00"),
+        ("Freitag 15 Uhr", "Fri 2026-11-27 15:00"),
+        ("in zwei Stunden", "Fri 2026-11-20 20:30"),
+        ("in einer halben Stunde", "Fri 2026-11-20 19:00"),
+        ("morgen Mittag", "Sat 2026-11-21 12:00"),
+        ("übermorgen um 9", "Sun 2026-11-22 09:00"),
+        ("heute Abend", "Fri 2026-11-20 20:00"),
+        ("nächsten Dienstag um 8 Uhr", "Tue 2026-11-24 08:00"),
+        ("am 24. Dezember um 18 Uhr", "Thu 2026-12-24 18:00"),
+        ("halb 4", "Sat 2026-11-21 15:30"),
+        ("um halb drei", "Sat 2026-11-21 14:30"),
+        ("morgen um neun Uhr", "Sat 2026-11-21 09:00"),
+        ("tomorrow at nine", "Sat 2026-11-21 09:00"),
+        ("in 1h", "Fri 2026-11-20 19:30"),
+        ("in an hour and a half", "Fri 2026-11-20 20:00"),
+        ("in two and a half hours", "Fri 2026-11-20 21:00"),
+        ("in anderthalb Stunden", "Fri 2026-11-20 20:00"),
+    ],
+)
+def test_a_time_in_words_is_the_coming_one(words, when):
+    assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
+
+
+@pytest.mark.parametrize("words", ["sometime", "", "someday", "later", "irgendwann", "never"])
+def test_a_vague_word_is_no_time(words):
+    assert reckoned(words) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("yesterday", "is past"),
+        ("every day at 8am and 8pm", "“at 8am and 8pm” are two times: write one task for each"),
+        ("today at 9", "Friday 20 Nov 2026, 09:00 is past: name a time that is still to come"),
+        ("2020-01-01", "Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come"),
+        ("31 Feb", "there is no 31 Feb"),
+        ("31.2.", "there is no 31.2."),
+        ("at 26", "no clock shows 26"),
+        ("13pm", "no clock shows 13pm"),
+        ("gibberish", "'gibberish' is no time that is understood"),
+        ("every monday until christmas", "is no time that is understood"),
+        ("in 9999 years", "calendar"),
+        ("31.12.9999 23:59", "beyond any calendar"),
+        ("every 31 february", "February has no day 31"),
+        ("every 0 days", "is no time"),
+        ("every minute", "more than anyone wants to hear"),
+    ],
+)
+def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
+    with pytest.raises(UsageError) as refused:
+        reckoned(words, zone="America/New_York" if "9999" in words else VIENNA)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "rule", "first"),
+    [
+        ("every Monday 9:00", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T09:00:00"),
+        ("every monday and thursday at 9", "FREQ=WEEKLY;BYDAY=MO,TH", "2026-11-23T09:00:00"),
+        ("mondays at 8", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T08:00:00"),
+        ("every weekday at 8", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "2026-11-23T08:00:00"),
+        ("every weekend", "FREQ=WEEKLY;BYDAY=SA,SU", "2026-11-21T09:00:00"),
+        ("every 2 weeks on friday", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "2026-11-27T09:00:00"),
+        ("every second friday", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "2026-11-27T09:00:00"),
+        ("every second friday of the month", "FREQ=MONTHLY;BYDAY=2FR", "2026-12-11T09:00:00"),
+        ("every last friday 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-11-27T17:00:00"),
+        ("daily at 7:30", "FREQ=DAILY", "2026-11-21T07:30:00"),
+        ("every other day at 9pm", "FREQ=DAILY;INTERVAL=2", "2026-11-20T21:00:00"),
+        ("every monday evening", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T18:00:00"),
+        ("every morning", "FREQ=DAILY", "2026-11-21T09:00:00"),
+        ("every month on the 1st", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
+        ("every 1st of the month", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
+        ("every year on 24 December", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "2026-12-24T09:00:00"),
+        ("every 29 February", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=28,29;BYSETPOS=-1", "2027-02-28T09:00:00"),
+        ("jeden Montag um 9", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T09:00:00"),
+        ("jeden Werktag um 8 Uhr", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "2026-11-23T08:00:00"),
+        ("alle 2 Wochen am Freitag", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "2026-11-27T09:00:00"),
+        ("jeden letzten Freitag 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-11-27T17:00:00"),
+        ("täglich um 7:30", "FREQ=DAILY", "2026-11-21T07:30:00"),
+        ("jedes Jahr am 24. Dezember", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "2026-12-24T09:00:00"),
+    ],
+)
+def test_what_repeats_becomes_a_rule(words, rule, first):
+    occasion = due_times.read(words, datetime.fromisoformat(FRIDAY), VIENNA)
+    assert (occasion.repeats, occasion.starts) == (rule, first)
+    assert occasion.due == datetime.fromisoformat(first).replace(tzinfo=zones.of(VIENNA, occasion.due))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words", "told"),
+    [
+        ("call the dentist tomorrow at 9", "call the dentist", "tomorrow at 9"),
+        ("tomorrow call the dentist at 9", "call the dentist", "tomorrow at 9"),
+        ("remind me to water the plants every 2 days at 18:00", "water the plants", "every 2 days at 18:00"),
+        ("talk about friday's party on monday at noon", "talk about friday's party", "on monday at noon"),
+        ("look at 3 flats tomorrow", "look at 3 flats", "tomorrow"),
+        ("meet at 10 Downing Street friday 14:00", "meet at 10 Downing Street", "friday 14:00"),
+        ("check the score 3:2 on sunday", "check the score 3:2", "on sunday"),
+        ("send weekly report friday 16:00", "send weekly report", "friday 16:00"),
+        ("Zahnarzt anrufen morgen um 9", "Zahnarzt anrufen", "morgen um 9"),
+        ("Erinnere mich daran, dass Oma Geburtstag hat am 24.12.", "Oma Geburtstag hat", "am 24.12."),
+        ("Guten Morgen sagen am Montag", "Guten Morgen sagen", "am Montag"),
+        ("remind me to buy an apple tomorrow", "buy an apple", "tomorrow"),
+        ("remind me in 10 minutes to turn off the oven", "turn off the oven", "in 10 minutes"),
+        ("wake me at 7 tomorrow", "wake me", "at 7 tomorrow"),
+        ("an apple tomorrow", "an apple", "tomorrow"),
+        ("friday 3pm", "", "friday 3pm"),
+        ("call mum tomorrow 9", "call mum", "tomorrow 9"),
+        ("call mum tommorow at 9", "call mum", "tommorow at 9"),
+        ("call the dentist fridya 3pm", "call the dentist", "friday 3pm"),
+        ("Müll raus übermorgen um halb drei", "Müll raus", "übermorgen um halb drei"),
+        ("call 2026-12-01T09:00", "call", "2026-12-01T 09:00"),
+        ("talk to the two about yesterday tomorrow at 9", "talk to the two about yesterday", "tomorrow at 9"),
+        ("look at 3 flats friday 20 times", "look at 3 flats 20 times", "friday"),
+    ],
+)
+def test_a_time_is_found_within_a_sentence(sentence, words, told):
+    left, occasion = due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+    assert (left, occasion.told) == (words, told)
+
+
+@pytest.mark.parametrize("sentence", ["call mum yesterday 3pm", "call mum at 3pm yesterday", "call last friday at 9"])
+def test_a_day_that_is_past_is_refused_within_a_sentence(sentence):
+    with pytest.raises(UsageError, match="is past: name a time that is still to come"):
+        due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "buy milk",
+        "buy 3",
+        "send yesterday's report",
+        "ask about yesterday",
+        "send the weekly report",
+        "sit in the sun",
+        "read may be the book",
+        "good morning call",
+    ],
+)
+def test_a_sentence_without_a_time_stays_as_it_is(sentence):
+    assert due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA) == (sentence, None)
+
+
+@pytest.mark.parametrize(
+    ("now", "zone", "words", "when"),
+    [
+        # The clock's offset is that of the moment; the rules are the zone's.
+        ("2026-03-28T20:00:00+01:00", VIENNA, "tomorrow at 9", "Sun 2026-03-29 09:00 +0200"),
+        ("2026-10-24T20:00:00+02:00", VIENNA, "tomorrow at 9", "Sun 2026-10-25 09:00 +0100"),
+        ("2026-03-07T20:00:00-05:00", NEW_YORK, "tomorrow at 9", "Sun 2026-03-08 09:00 -0400"),
+        ("2026-10-03T20:00:00+09:30", ADELAIDE, "tomorrow at 9", "Sun 2026-10-04 09:00 +1030"),
+        # Hours are true ones.
+        ("2026-03-28T23:00:00+01:00", VIENNA, "in 4 hours", "Sun 2026-03-29 04:00 +0200"),
+        ("2026-10-25T01:30:00+02:00", VIENNA, "in 2 hours", "Sun 2026-10-25 02:30 +0100"),
+        ("2026-11-01T00:30:00-04:00", NEW_YORK, "in 2 hours", "Sun 2026-11-01 01:30 -0500"),
+        # Left out in spring: as much later as the clocks leap. Twice in autumn: the first.
+        ("2026-03-28T20:00:00+01:00", VIENNA, "tomorrow at 2:30", "Sun 2026-03-29 03:30 +0200"),
+        ("2026-10-24T20:00:00+02:00", VIENNA, "tomorrow at 2:30", "Sun 2026-10-25 02:30 +0200"),
+        ("2026-03-07T20:00:00-05:00", NEW_YORK, "tomorrow at 2:30", "Sun 2026-03-08 03:30 -0400"),
+        ("2026-10-31T20:00:00-04:00", NEW_YORK, "tomorrow at 1:30", "Sun 2026-11-01 01:30 -0400"),
+        ("2026-10-03T20:00:00+09:30", ADELAIDE, "tomorrow at 2:30", "Sun 2026-10-04 03:30 +1030"),
+        # A present moment told with another offset than the zone's.
+        ("2026-03-28T19:00:00+00:00", VIENNA, "tomorrow at 9", "Sun 2026-03-29 09:00 +0200"),
+        # No name of a zone: the offset of the present.
+        ("2026-03-28T20:00:00+01:00", "", "tomorrow at 9", "Sun 2026-03-29 09:00 +0100"),
+    ],
+)
+def test_the_clocks_of_the_zone_decide(now, zone, words, when):
+    assert reckoned(words, now, zone) == when
+
+
+def test_what_repeats_keeps_its_time_on_the_wall_when_the_clocks_change():
+    assert times("every day at 9:00", "2026-03-27T12:00:00+01:00", VIENNA, 3) == [
+        "Sat 28 Mar 09:00 +0100", "Sun 29 Mar 09:00 +0200", "Mon 30 Mar 09:00 +0200",
+    ]  # fmt: skip
+    assert times("every sunday 2:30", "2026-03-20T12:00:00+01:00", VIENNA, 3) == [
+        "Sun 22 Mar 02:30 +0100", "Sun 29 Mar 03:30 +0200", "Sun 05 Apr 02:30 +0200",
+    ]  # fmt: skip
+    assert times("every day 1:30", "2026-10-31T12:00:00-04:00", NEW_YORK, 3) == [
+        "Sun 01 Nov 01:30 -0400", "Mon 02 Nov 01:30 -0500", "Tue 03 Nov 01:30 -0500",
+    ]  # fmt: skip
+
+
+def test_every_hour_is_a_true_hour():
+    assert times("every hour", "2026-10-25T00:30:00+02:00", VIENNA, 4) == [
+        "Sun 25 Oct 01:30 +0200", "Sun 25 Oct 02:30 +0200", "Sun 25 Oct 02:30 +0100", "Sun 25 Oct 03:30 +0100",
+    ]  # fmt: skip
+
+
+def test_every_other_week_keeps_its_weeks_and_the_31st_is_the_last_of_a_short_month():
+    assert times("every 2 weeks on friday", FRIDAY, VIENNA, 3) == [
+        "Fri 27 Nov 09:00 +0100", "Fri 11 Dec 09:00 +0100", "Fri 25 Dec 09:00 +0100",
+    ]  # fmt: skip
+    assert times("every month on the 31st", "2027-01-15T12:00:00+01:00", VIENNA, 3) == [
+        "Sun 31 Jan 09:00 +0100", "Sun 28 Feb 09:00 +0100", "Wed 31 Mar 09:00 +0200",
+    ]  # fmt: skip
+
+
+def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    assert reckoned("03/04") == "Thu 2027-03-04 09:00 +0100"
+    monkeypatch.setenv("LC_ALL", "de_AT.UTF-8")
+    assert reckoned("03/04") == "Sat 2027-04-03 09:00 +0200"
+
+
+def test_without_a_name_of_a_zone_the_offset_of_the_present_counts():
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert (zones.of("", now), zones.of("Nowhere/At_All", now)) == (UTC, UTC)
+
+
+@pytest.mark.parametrize("piece", ["3pm ", "in 1 ", "24.12. 18:00 ", "every x ", "1"])
+def test_words_for_a_time_that_have_no_end_are_refused_at_once(piece):
+    with pytest.raises(UsageError, match="too long for a time"):
+        reckoned(piece * 20_000)

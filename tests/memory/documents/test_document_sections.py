@@ -1,0 +1,214 @@
+"""Files in sections along their own structure, each with the line on which it begins."""
+
+import codecs
+import importlib
+import io
+import sys
+import textwrap
+import time
+
+import pytest
+
+from agent_cli.memory.documents import document_sections, document_text
+from agent_cli.memory.documents.document_text import Unread
+
+
+def cut(name, text):
+    """(line, heading, text) of each section."""
+    data = textwrap.dedent(text).encode() if isinstance(text, str) else text
+    return [(piece.line, piece.heading, piece.text) for piece in document_sections.split(name, data)[1]]
+
+
+def test_markdown_is_cut_at_its_headings():
+    found = cut(
+        "router.md",
+        """\
+        # Router
+        In the cellar.
+
+        ## Passwords #
+        The admin is swordfish.
+
+        Wi-Fi
+        -----
+        On the fridge.
+
+        # Garden
+        """,
+    )
+    assert found == [
+        (2, "Router", "In the cellar."),
+        (5, "Router › Passwords", "The admin is swordfish."),
+        (9, "Router › Wi-Fi", "On the fridge."),
+        (11, "router", "Garden"),  # with nothing below it, it stands for itself
+    ]
+
+
+def test_front_matter_and_fences_stay_whole_and_hold_no_headings():
+    fence = "```sh\n# no heading\n\nmake\n````"
+    found = cut("a.md", f"---\ntitle: x\n# y\n---\n\n# Build\n\n{fence}\n\nafter\n")
+    assert found == [(1, "a", "---\ntitle: x\n# y\n---"), (8, "Build", f"{fence}\n\nafter")]
+    assert cut("a.md", "```\n# open to the end\n\nx") == [(1, "a", "```\n# open to the end\n\nx")]
+    long = "~~~\n" + "x = 1\n\n" * 400 + "~~~"
+    assert cut("a.md", long) == [(1, "a", long)]
+
+
+def test_paragraphs_are_put_together_until_they_say_enough():
+    paragraph = "word " * 60
+    found = cut("a.txt", "\n\n".join([f"one\n{paragraph}", f"two {paragraph}", "three", *[f"{paragraph}"] * 4]))
+    assert [(line, len(text) <= document_sections.MOST) for line, _, text in found] == [(1, True), (10, True)]
+    assert " ".join(" ".join(text.split()) for *_, text in found).count("word") == 60 * 6
+
+
+def test_a_text_without_paragraphs_is_cut_at_ends_of_lines():
+    found = cut("log.txt", "".join(f"line {n} {'x' * 70}\n" for n in range(1, 101)))
+    assert [text.split()[1] for _, _, text in found] == [str(line) for line, _, _ in found]
+    assert max(len(text) for *_, text in found) <= document_sections.MOST
+    assert sum(text.count("line") for *_, text in found) == 100
+
+
+def test_code_is_cut_at_its_top_level_definitions():
+    body = "    return 1\n" * 20
+    found = cut(
+        "shop.py", f'"""A shop."""\nimport os\n\n\n# Prices.\n@cache\ndef price(a):\n{body}\n\nclass Shop:\n{body}'
+    )
+    assert [(line, heading) for line, heading, _ in found] == [(1, "shop"), (5, "def price(a)"), (30, "class Shop")]
+    assert found[1][2].startswith("# Prices.\n@cache\ndef price(a):")
+    assert [heading for _, heading, _ in cut("a.rs", "use x;\n\npub fn run(a: u8) -> u8 {\n    1\n}\n")] == [
+        "a", "pub fn run(a: u8) -> u8",
+    ]  # fmt: skip
+    assert [line for line, *_ in cut("a.c", "#include <x>\nint x;\n\nstatic int *sum(int a)\n{\n}\n")] == [1, 4]
+
+
+def test_a_long_line_that_is_no_definition_takes_no_time():
+    assert len(cut("a.c", "a" + "&" * 10_000 + "\n" + "int " * 90 + "x")) == 2
+
+
+def test_html_is_cut_at_its_headings_and_shows_what_a_reader_sees():
+    title, pieces = document_sections.split(
+        "page.html",
+        b"""<html><head><title>House  book</title><style>p {}</style></head><body>
+<h1>House</h1>
+<p>The <b>key</b> is
+ under the mat.<script>evil()</script></p><p hidden>unseen</p>
+<h2>Roof</h2><ul><li>new</li><li>red</li></ul>
+<pre>a
+  b</pre><!-- no --></body></html>""",
+    )
+    assert title == "House book"
+    assert [(piece.line, piece.heading, piece.text) for piece in pieces] == [
+        (3, "House", "The key is under the mat."),
+        (5, "House › Roof", "new\n\nred\n\na\n  b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "Grüße aus Köln".encode("cp1252"),
+        "Grüße aus Köln".encode("utf-16"),
+        "Grüße aus Köln".encode("utf-16-le"),
+        codecs.BOM_UTF8 + "Grüße aus Köln".encode(),
+        codecs.BOM_UTF32_LE + "Grüße aus Köln".encode("utf-32-le"),
+        "Grüße aus Köln".encode(),
+    ],
+    ids=["windows", "utf-16", "utf-16 without a mark", "utf-8 with one", "utf-32", "utf-8"],
+)
+def test_other_encodings_survive(tmp_path, data):
+    file = tmp_path / "a.txt"
+    file.write_bytes(data)
+    assert document_text.decode(document_text.read(str(file)).data) == "Grüße aus Köln"
+
+
+def test_a_file_that_tells_its_encoding_is_believed():
+    assert document_text.decode("# coding: koi8-r\nпривет".encode("koi8-r")).endswith("привет")
+    assert "日本" in cut("a.html", '<meta charset="shift_jis"><p>日本'.encode("shift_jis"))[0][2]
+    assert document_text.decode(b"coding: no-such\n\xff\x00") == "coding: no-such\nÿ "
+
+
+def test_lines_are_counted_as_an_editor_counts_them():
+    assert [line for line, *_ in cut("a.md", "# A\r\n\r\nx\x0c\u2028y\r\n\r\n# B\r\nz")] == [3, 6]
+
+
+def pdf(*pages, password=""):
+    """A PDF with these words on its pages, made without a library for making them."""
+    from pypdf import PdfWriter
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = PdfWriter()
+    font = DictionaryObject(
+        {
+            NameObject(k): NameObject(v)
+            for k, v in (("/Type", "/Font"), ("/Subtype", "/Type1"), ("/BaseFont", "/Helvetica"))
+        }
+    )
+    for words in pages:
+        page = writer.add_blank_page(300, 300)
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F1 12 Tf 20 200 Td ({words}) Tj ET".encode() if words else b"")
+        page[NameObject("/Contents")] = writer._add_object(stream)
+        fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    if password:
+        writer.encrypt(password, algorithm="RC4-40")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_a_pdf_keeps_its_pages():
+    pieces = document_sections.split("lease.pdf", pdf("The rent is 900 euros", "", "Notice is three months"))[1]
+    assert [(piece.page, piece.heading, piece.text) for piece in pieces] == [
+        (1, "lease", "The rent is 900 euros"), (3, "lease", "Notice is three months"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.pdf", lambda: pdf("secret", password="x"), "encrypted"),
+        ("a.pdf", lambda: pdf(""), "OCR"),
+        ("a.pdf", lambda: b"%PDF-1.7\nnothing of the kind", "cannot be taken apart as PDF"),
+    ],
+)
+def test_a_pdf_that_cannot_be_read_is_told_why(name, data, why):
+    with pytest.raises(Unread, match=why):
+        document_sections.split(name, data())
+
+
+def test_without_the_libraries_other_kinds_still_work(monkeypatch):
+    for name in ("bs4", "pypdf"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(Unread, match=r"pip install 'agent-cli\[documents\]'"):
+        document_sections.split("a.html", b"<p>x")
+    with pytest.raises(Unread, match=r"pip install 'agent-cli\[documents\]'"):
+        document_sections.split("a.pdf", b"%PDF")
+    assert cut("a.md", "x") == [(1, "a", "x")]
+    monkeypatch.undo()
+    importlib.import_module("bs4")
+
+
+def test_what_is_made_to_be_slow_is_not(tmp_path):
+    for name, words in (
+        ("a.txt", " " * 200_000),
+        ("a.md", "# " + "a " * 100_000 + "#"),
+        ("b.md", "\n \t" * 50_000 + "x"),
+    ):
+        assert len(cut(name, f"{words}\nend")) <= 2
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<![CDATA[", "<?", "</", "<a", "<div>x", "<b>"])
+def test_a_page_made_to_take_for_ever_takes_seconds(piece):
+    begun = time.process_time()
+    document_sections.split("page.html", f"<p>Rain</p>{piece * 15_000}".encode())
+    assert time.process_time() - begun < 4.0
+
+
+def test_what_is_begun_and_not_ended_hides_nothing_of_a_page():
+    _, pieces = document_sections.split("page.html", b"<p>Rain <!-- no --> today</p><p>4 < 5 <!-- and snow")
+    assert [piece.text for piece in pieces] == ["Rain today\n\n4 < 5 <!-- and snow"]
+
+
+def test_a_page_of_too_many_tags_is_not_read():
+    with pytest.raises(Unread, match="more than 300,000 tags"):
+        document_sections.split("page.html", b"<b>" * 300_001)

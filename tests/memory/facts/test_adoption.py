@@ -1,0 +1,276 @@
+"""How something becomes a fact: what waits, what replaces what, what says the same, what does not come back."""
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED
+from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.scope import PERSON
+from agent_cli.messages import Part
+from tests.conftest import HERE, NOON, noon
+from tests.facts import add, claim, later, lives, propose, stand
+from tests.recalling import STRANGER, session_of, take_in
+
+LONG = "Every Monday morning my neighbour Anna takes the dog for a walk along the river to the old mill"
+
+
+def waiting(db):
+    return [each.handle for each in facts.pending(db, PERSON)]
+
+
+def test_what_a_model_says_waits_and_what_the_person_says_is_a_fact(db):
+    propose(db, "I like tea")
+    add(db, "I like coffee with oat milk")
+    assert stand(db) == [("I like tea", PENDING), ("I like coffee with oat milk", ACCEPTED)]
+    assert waiting(db) == ["f1"]
+
+
+def test_a_yes_replaces_what_is_no_longer_true(db):
+    add(db, lives("Graz", "2025-03-01"))
+    adopted = adoption.accept(db, propose(db, lives("Linz", "2025-06-01", origin="model")), noon)
+
+    assert (adopted.fact.handle, adopted.fact.state, [each.handle for each in adopted.replaced]) == (
+        "f2", ACCEPTED, ["f1"]
+    )  # fmt: skip
+    assert facts.get(db, 1, PERSON).valid_to == adopted.fact.since
+
+
+def test_a_yes_to_a_late_truth_replaces_nothing_and_is_past_at_once(db):
+    add(db, lives("Linz", "2025-06-01"))
+    adopted = add(db, lives("Graz", "2025-03-01"))
+    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (
+        SUPERSEDED, "2025-06-01T12:00:00.000Z", ()
+    )  # fmt: skip
+
+
+def test_one_of_a_project_does_not_end_what_is_true_elsewhere(db):
+    add(db, claim("I use vim", "person", "prefers.editor", "vim"))
+    add(db, claim("I use emacs here", "person", "prefers.editor", "emacs", place="/home/one"))
+    assert stand(db) == [("I use vim", ACCEPTED), ("I use emacs here", ACCEPTED)]
+
+
+def test_of_a_predicate_with_many_values_all_stay(db):
+    add(db, claim("I speak German", "person", "speaks", "German"))
+    add(db, claim("I speak Italian", "person", "speaks", "Italian"))
+    assert stand(db) == [("I speak German", ACCEPTED), ("I speak Italian", ACCEPTED)]
+
+
+def test_the_person_chooses_what_is_replaced(db):
+    add(db, "The NAS answers at 192.168.1.12")
+    fact = propose(db, "The NAS answers at 192.168.1.20")
+    assert [each.handle for each in adoption.conflicts(db, fact)] == ["f1"]
+
+    adoption.accept(db, fact, noon, replacing=facts.get(db, 1, PERSON))
+    assert stand(db) == [
+        ("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)
+    ]  # fmt: skip
+
+
+def test_a_proposal_to_end_a_fact_ends_it_with_a_yes(db):
+    add(db, "I have a cat")
+    adopted = adoption.accept(db, propose(db, claim("The cat is gone", operation="delete", target=1)), noon)
+    assert [each.handle for each in adopted.replaced] == ["f1"]
+    assert facts.listing(db, PERSON, 9) == []
+
+
+def test_near_duplicates_become_one_fact_with_two_sources(db):
+    session = session_of(db)
+    first, second = (int(take_in(db, session, words)[1:]) for words in (LONG, f"{LONG}!"))
+    add(db, claim(LONG, message=first, quote=LONG))
+    assert propose(db, claim(f"{LONG} again", origin="model", message=second, quote="x")) is None
+
+    assert stand(db) == [(LONG, ACCEPTED)]
+    assert facts.sources(db, facts.get(db, 1, PERSON)) == [(first, LONG), (second, "x")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (LONG, LONG.replace("takes", "never takes")),
+        (LONG, LONG.replace("Every", "NEVER on")),
+        (f"{LONG} at 7:30", f"{LONG} at 8:30"),
+        (f"{LONG} with two children", f"{LONG} with three children"),
+        (f"Jeden Montag um acht geht sie {LONG}", f"Jeden Montag um neun geht sie {LONG}"),
+        (f"Zucker {LONG}", f"Kein Zucker {LONG}"),
+    ],
+)
+def test_what_differs_by_a_number_or_a_negation_is_never_the_same(db, one, other):
+    add(db, one)
+    assert add(db, other).new
+    assert propose(db, one.replace("Monday", "Monday,")) is None
+
+
+def test_a_known_value_in_other_words_is_the_same(db):
+    add(db, lives("Graz", "2025-03-01"))
+    assert propose(db, lives("graz", "2025-04-01", "My home is in Graz", origin="model")) is None
+
+
+def test_what_the_person_says_settles_what_waits(db):
+    fact = propose(db, "I like tea")
+    assert add(db, "I like tea").fact.handle == fact.handle
+    assert stand(db) == [("I like tea", ACCEPTED)]
+
+
+def test_a_rejected_proposal_does_not_come_back(db):
+    adoption.reject(db, propose(db, "I like tea with milk"), noon)
+    assert propose(db, "I like tea with milk.") is None
+    assert stand(db) == [("I like tea with milk", REJECTED)]
+    assert add(db, "I like tea with milk").new  # the person may say so
+
+
+def test_what_was_forgotten_is_not_proposed_again(db):
+    with db.write():
+        tombstones.remember(db, ["I like tea"], NOON)
+    assert propose(db, "i like  tea.") is None
+
+
+def test_of_two_reviewers_the_second_is_told(db):
+    fact = propose(db, "I like tea")
+    adoption.accept(db, fact, noon)
+    for decide in (adoption.accept, adoption.reject):
+        with pytest.raises(UsageError, match="f1 waits for no yes: it is accepted"):
+            decide(db, fact, noon)
+
+
+def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
+    for number in range(53):
+        propose(db, f"The box {'x' * number} holds books")
+    propose(db, claim("What I typed into a pipe", origin="piped"))
+
+    assert (len(waiting(db)), waiting(db)[0]) == (51, "f4")
+    assert adoption.expire(db, PERSON, noon) == 3
+    assert adoption.expire(db, PERSON, noon) == 0
+
+
+def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
+    for number in range(60):
+        propose(db, claim(f"My import number {number} is here", origin="import"))
+    propose(db, "I collect stamps")
+    assert len(waiting(db)) == 61
+
+
+def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
+    propose(db, "I like tea")
+    propose(db, "I like coffee with oat milk", time=later(10))
+
+    assert adoption.expire(db, PERSON, later(29)) == 0
+    assert adoption.expire(db, PERSON, later(31)) == 1
+    assert adoption.expire(db, PERSON, later(31)) == 0
+    assert stand(db) == [("I like tea", EXPIRED), ("I like coffee with oat milk", PENDING)]
+
+
+def test_what_is_imported_from_long_ago_waits_its_thirty_days(db):
+    old = claim("I like tea", origin="import", learned=later(-900)())
+    propose(db, old)
+    assert adoption.expire(db, PERSON, later(29)) == 0
+    assert adoption.expire(db, PERSON, later(31)) == 1
+
+
+def test_however_many_expire_at_once_all_are_told(db):
+    for number in range(450):
+        propose(db, claim(f"The box {number} holds {'x' * number}", origin="import"))
+    assert adoption.expire(db, PERSON, later(31)) == 450
+    assert waiting(db) == []
+
+
+def test_an_expired_proposal_may_be_proposed_again(db):
+    propose(db, "I like tea")
+    adoption.expire(db, PERSON, later(31))
+    assert propose(db, "I like tea", time=later(32)) is not None
+
+
+def test_what_waits_and_is_over_already_is_past_with_a_yes(db):
+    fact = propose(db, claim("I lived in Wien", since="2020-01-01", expires=later(-900)()))
+    adopted = adoption.accept(db, fact, noon)
+    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (EXPIRED, adopted.fact.expires_at, ())
+
+
+def test_editing_takes_the_new_words_apart_and_may_replace(db):
+    add(db, lives("Graz", "2025-03-01"))
+    fact = adoption.edit(db, facts.get(db, 1, PERSON), "  I like tea\n", noon)
+    assert (fact.statement, fact.predicate) == ("I like tea", "likes")
+    with pytest.raises(UsageError, match="f1 was left as it is: an empty fact says nothing"):
+        adoption.edit(db, fact, " ", noon)
+
+
+def test_what_is_brought_back_is_the_past_of_what_has_come_since(db):
+    graz = add(db, lives("Graz", "2025-03-01")).fact
+    adoption.hide(db, graz, noon)
+    add(db, lives("Linz", "2025-06-01"))
+
+    restored = adoption.restore(db, graz, noon)
+    assert (restored.hidden_at, restored.state, restored.valid_to) == (None, SUPERSEDED, "2025-06-01T12:00:00.000Z")
+    facts.undo(db, PERSON, noon)
+    assert facts.get(db, graz.id, PERSON).hidden_at
+
+
+def test_changes_of_one_batch_are_undone_at_once(db):
+    for words in ("I like tea", "I like coffee with oat milk"):
+        adoption.add(db, HERE, claim(words), noon, batch="one")
+    assert [each.handle for each in facts.undo(db, PERSON, noon)] == ["f2", "f1"]
+    assert [state for _, state in stand(db)] == [REJECTED, REJECTED]
+
+
+def test_another_owner_is_not_known_by_what_the_person_said(db):
+    add(db, lives("Graz", "2025-03-01"))
+    adoption.add(db, STRANGER, Claim("I live in Linz", "http", Triple("person", "lives_in", "Linz")), noon)
+    assert stand(db) == [("I live in Graz", ACCEPTED)]
+    assert stand(db, "caller") == [("I live in Linz", ACCEPTED)]
+
+
+def test_a_proposal_that_names_its_target_replaces_it(db):
+    add(db, "I like tea")
+    fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=1))
+    assert [each.handle for each in adoption.conflicts(db, fact)] == ["f1"]
+    adoption.accept(db, fact, noon)
+    assert [state for _, state in stand(db)] == [SUPERSEDED, ACCEPTED]
+
+
+@pytest.mark.parametrize("words", ["", " \n\t"])
+def test_an_empty_fact_is_refused(db, words):
+    for way in (add, propose):
+        with pytest.raises(UsageError, match="an empty fact says nothing"):
+            way(db, claim(words))
+
+
+def test_what_the_person_says_does_not_do_what_a_proposal_would_have_done_besides(db):
+    add(db, "I live in Graz")
+    propose(db, claim("I like green tea best of all", "person", "lives_in", "green tea", origin="model",
+                      operation="update", target=1))  # fmt: skip
+    told = add(db, "I like green tea best of all")
+    assert told.replaced == ()
+    assert stand(db) == [("I live in Graz", ACCEPTED), ("I like green tea best of all", ACCEPTED)]
+    assert (told.fact.subject, told.fact.predicate, told.fact.object) == ("", "", "")
+
+
+def test_what_waited_is_kept_in_the_words_of_the_person_and_from_when_they_say_it(db):
+    propose(db, lives("Linz", "2025-01-01", origin="model"))
+    add(db, lives("Graz", "2025-03-01"))
+    add(db, lives("Linz", None, "I live in Linz"), time=later(1))
+    assert stand(db) == [("I live in Linz", ACCEPTED), ("I live in Graz", SUPERSEDED)]
+
+
+def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
+    one, two = (log.say(db, session, HERE, [Part("I live in Graz", "typed")], NOON) for _ in range(2))
+    fact = add(db, claim("I live in Graz", message=one, quote="I live in Graz")).fact
+    add(db, claim("I live in Graz", message=two, quote="I live in Graz"))
+    adoption.edit(db, fact, "I live near Graz", noon)
+    with db.write():
+        facts.lose_source(db, [one])
+        facts.drop_quotes(db, [one])
+    facts.undo(db, PERSON, noon)
+    now = facts.get(db, fact.id, PERSON)
+    assert (now.statement, now.message_id, now.quote) == ("I live in Graz", two, "I live in Graz")
+
+
+def test_an_undo_works_where_the_replaced_fact_was_erased(db):
+    old = add(db, "I like tea").fact
+    fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=old.id))
+    adoption.accept(db, fact, noon)
+    with db.write():
+        facts.erase(db, [old.id])
+    facts.undo(db, PERSON, noon)
+    assert stand(db) == [("I like green tea best of all", PENDING)]

@@ -1,0 +1,72 @@
+"""Questions that the person keeps, and whether memory brings what must be mentioned."""
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.facts import adoption, fact_tests, facts
+from agent_cli.memory.scope import PERSON
+from agent_cli.memory.search import recall
+from agent_cli.memory.search.candidates import Filter
+from tests.conftest import HERE, NOON, noon
+from tests.facts import add, propose
+from tests.recalling import STRANGER, catch_up, note
+
+
+def kept(db, question="Where does the NAS answer?", *mentions, scope=HERE):
+    return fact_tests.add(db, scope, question, mentions or ("192.168.1.20",), noon)
+
+
+def lacks(db, test, owner=PERSON):
+    catch_up(db)
+    return fact_tests.missing(test, lambda question: recall.find(db, question, Filter(owner), NOON, 5))
+
+
+def test_a_fact_that_is_found_answers_the_question(db):
+    test = kept(db)
+    assert lacks(db, test) == ["192.168.1.20"]
+    add(db, "The NAS answers at 192.168.1.20")
+    assert lacks(db, test) == []
+
+
+def test_a_note_answers_as_well_and_case_and_spaces_make_no_difference(db):
+    note(db, "The NAS answers in the\nCELLAR  rack")
+    assert lacks(db, kept(db, "Where does the NAS answer?", "cellar Rack")) == []
+
+
+def test_all_that_must_be_mentioned_must_be_there(db):
+    add(db, "The NAS answers at 192.168.1.20")
+    assert lacks(db, kept(db, "Where does the NAS answer?", "192.168.1.20", "cellar")) == ["cellar"]
+
+
+def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
+    test = kept(db)
+    fact = propose(db, "The NAS answers at 192.168.1.20")
+    assert lacks(db, test)
+    adoption.accept(db, fact, noon)
+    assert not lacks(db, test)
+    adoption.hide(db, facts.get(db, fact.id, PERSON), noon)
+    assert lacks(db, test)
+
+
+def test_tests_are_listed_and_erased(db):
+    kept(db), kept(db, "What do I drink?", " green  tea ", "")
+    assert [each.described() for each in fact_tests.listing(db, PERSON)] == [
+        {"id": "q1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
+        {"id": "q2", "question": "What do I drink?", "mention": ["green tea"]},
+    ]
+    with db.write():
+        fact_tests.erase(db, [1])
+    assert [each.handle for each in fact_tests.listing(db, PERSON, 5)] == ["q2"]
+
+
+def test_another_owner_has_none_of_them(db):
+    kept(db)
+    assert fact_tests.listing(db, STRANGER.owner) == []
+    with pytest.raises(UsageError, match="there is no test q1; `agent facts test list` shows them all"):
+        fact_tests.get(db, 1, STRANGER.owner)
+
+
+@pytest.mark.parametrize(("question", "mention"), [(" ", "tea"), ("what?", " "), ("", "")])
+def test_an_empty_test_is_refused(db, question, mention):
+    with pytest.raises(UsageError, match="a test needs a question and"):
+        kept(db, question, mention)

@@ -1,0 +1,215 @@
+"""Facts as they are kept: listed, as of a day, with their history, undone, and found when said again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.facts import ACCEPTED, ALIKE, EXPIRED, PENDING, REJECTED, SUPERSEDED
+from agent_cli.memory.language import terms
+from agent_cli.memory.scope import PERSON
+from tests.conftest import HERE, empty, noon
+from tests.facts import add, as_of, claim, later, lives, propose, rows, stand
+from tests.recalling import STRANGER, day, session_of, take_in
+
+WORDS = st.lists(
+    st.sampled_from(("the", "nas", "answers", "at", "in", "my", "house", "Graz", "Linz", "4", "192.168.1.20"))
+)
+
+
+@pytest.mark.parametrize("order", [0, 1], ids=["as it happened", "out of order"])
+def test_where_i_live_now_is_linz_and_in_april_it_was_graz(db, order):
+    moves = [lives("Graz", "2026-03-01"), lives("Linz", "2026-06-01", "I moved to Linz")]
+    for move in moves[:: -1 if order else 1]:
+        add(db, move, time=later(200))
+
+    assert [each.statement for each in facts.listing(db, PERSON, 9) if each.current] == ["I moved to Linz"]
+    assert as_of(db, "2026-04-01") == ["I live in Graz"]
+    assert as_of(db, "2026-07-01") == ["I moved to Linz"]
+    assert as_of(db, "2026-02-01") == []
+
+
+def test_what_is_learned_between_two_values_shortens_the_first(db):
+    for place, since in (("Graz", "2026-03-01"), ("Linz", "2026-06-01"), ("Wien", "2026-05-01")):
+        add(db, lives(place, since), time=later(200))
+
+    assert [as_of(db, when) for when in ("2026-04-01", "2026-05-15", "2026-07-01")] == [
+        ["I live in Graz"], ["I live in Wien"], ["I live in Linz"]
+    ]  # fmt: skip
+
+
+def test_what_was_true_for_a_while_lapses_and_ends_nothing(db):
+    add(db, lives("Graz", "2026-03-01"), time=later(200))
+    wien = claim("I lived in Wien", "person", "lives_in", "Wien", since="2020-01-01", expires=day("2022-01-01"))
+    added = add(db, wien, time=later(200))
+
+    assert (added.fact.state, added.fact.valid_to, added.replaced) == (EXPIRED, "2022-01-01T12:00:00.000Z", ())
+    assert as_of(db, "2021-01-01") == ["I lived in Wien"]
+    assert as_of(db, "2024-01-01") == []
+    assert as_of(db, "2026-04-01") == ["I live in Graz"]
+
+
+def test_a_fact_whose_time_has_run_out_is_let_go_without_being_announced(db):
+    add(db, claim("The printer is on loan", expires=day("2026-02-01")))
+    assert as_of(db, "2026-01-15") == ["The printer is on loan"]
+    assert as_of(db, "2026-02-15") == []
+
+    assert adoption.expire(db, PERSON, later(60)) == 0
+    assert stand(db) == [("The printer is on loan", EXPIRED)]
+    assert as_of(db, "2026-01-15") == ["The printer is on loan"]
+
+
+def test_a_list_shows_only_what_is_accepted_unless_told_otherwise(db):
+    add(db, "I like tea")
+    propose(db, "I like coffee with oat milk")
+    adoption.reject(db, propose(db, "I like beer for breakfast"), noon)
+    adoption.hide(db, add(db, "I like wine").fact, noon)
+
+    def listed(**told):
+        return [each.handle for each in facts.listing(db, PERSON, 9, **told)]
+
+    assert listed() == ["f1"]
+    assert listed(states=(PENDING, REJECTED)) == ["f3", "f2"]
+    assert listed(hidden=True) == ["f4"]
+    assert [each.handle for each in facts.listing(db, PERSON, 1, states=(PENDING, REJECTED))] == ["f3"]
+
+
+def test_facts_of_a_place_are_listed_with_those_that_hold_everywhere(db):
+    add(db, "I like tea")
+    add(db, claim("The tests run with make", place="/home/one"))
+    add(db, claim("The tests run with tox", place="/home/two"))
+
+    assert [each.handle for each in facts.listing(db, PERSON, 9, place="/home/one")] == ["f2", "f1"]
+
+
+def test_another_owner_sees_and_changes_nothing(db):
+    mine = add(db, "I like tea").fact
+    propose(db, "I like coffee with oat milk")
+
+    assert facts.listing(db, "caller", 9, states=(ACCEPTED, PENDING)) == facts.pending(db, "caller") == []
+    assert facts.alike(db, "caller", "I like tea") == facts.many(db, [1, 2], "caller") == []
+    with pytest.raises(UsageError, match="there is no fact f1"):
+        facts.get(db, mine.id, "caller")
+    with pytest.raises(UsageError, match="there is no change to take back"):
+        facts.undo(db, "caller", noon)
+    assert add(db, "I like tea", STRANGER).new
+
+
+def test_history_tells_what_was_done_and_how_it_was(db):
+    fact = propose(db, "I like tea")
+    adoption.accept(db, fact, noon)
+    adoption.edit(db, fact, "I like green tea", noon)
+    adoption.hide(db, fact, noon)
+    facts.undo(db, PERSON, noon)
+
+    told = [(each.change, each.statement, each.state, each.actor, each.undone) for each in facts.history(db, fact)]
+    assert told == [
+        ("proposed", "", "", "model", False),
+        ("accepted", "I like tea", PENDING, "person", False),
+        ("edited", "I like tea", ACCEPTED, "person", False),
+        ("hidden", "I like green tea", ACCEPTED, "person", True),
+        ("undone", "I like green tea", ACCEPTED, "person", True),
+    ]
+
+
+def test_undo_brings_back_exactly_what_was(db):
+    add(db, lives("Graz", "2026-03-01"))
+    waiting = propose(db, lives("Linz", "2026-06-01", origin="model"))
+    steps = [
+        lambda: adoption.accept(db, waiting, noon),
+        lambda: adoption.edit(db, waiting, "I live in Linz, near the river", noon),
+        lambda: adoption.hide(db, waiting, noon),
+        lambda: adoption.restore(db, waiting, noon),
+        lambda: adoption.end(db, waiting, noon),
+    ]
+    before = []
+    for step in steps:
+        before.append(rows(db))
+        step()
+
+    for was in reversed(before):
+        facts.undo(db, PERSON, noon)
+        assert rows(db) == was
+
+
+def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
+    add(db, lives("Graz", "2026-03-01"))
+    add(db, lives("Linz", "2026-06-01"))
+    assert stand(db) == [("I live in Graz", SUPERSEDED), ("I live in Linz", ACCEPTED)]
+
+    assert [each.handle for each in facts.undo(db, PERSON, noon)] == ["f1", "f2"]
+    assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
+    assert as_of(db, "2026-07-01") == ["I live in Graz"]
+
+
+def test_undo_of_a_change_refuses_where_a_later_one_stands_on_it(db):
+    graz = add(db, lives("Graz", "2026-03-01")).fact
+    linz = add(db, lives("Linz", "2026-06-01")).fact
+    adoption.hide(db, graz, noon)
+
+    with pytest.raises(UsageError, match="f1 was changed again since; take that back first: `agent facts undo f1`"):
+        facts.undo(db, PERSON, noon, linz)
+    facts.undo(db, PERSON, noon, graz)
+    facts.undo(db, PERSON, noon, linz)
+    assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
+
+
+def test_undo_says_when_there_is_nothing_to_take_back(db):
+    propose(db, "I like tea")
+    with pytest.raises(UsageError, match="there is no change of f1 to take back"):
+        facts.undo(db, PERSON, noon, facts.get(db, 1, PERSON))
+
+
+def test_sources_are_all_messages_that_said_it(db):
+    session = session_of(db)
+    said = [int(take_in(db, session, words)[1:]) for words in ("I like tea", "Yes, I like tea")]
+    fact = add(db, claim("I like tea", message=said[0], quote="I like tea")).fact
+    assert add(db, claim("I like tea.", message=said[1], quote="Yes, I like tea")).new is False
+
+    assert facts.sources(db, fact) == [(said[0], "I like tea"), (said[1], "Yes, I like tea")]
+
+
+def test_erasing_leaves_no_row_of_a_fact(db):
+    add(db, lives("Graz", "2026-03-01"))
+    with db.write():
+        facts.erase(db, [1])
+
+    for table in ("fact", "fact_version", "fact_mark", "fact_source"):
+        assert db.rows(f"select * from {table}") == []
+
+
+@given(WORDS, WORDS, st.integers(0, 30), st.lists(WORDS, max_size=4))
+def test_marks_never_miss_a_pair_that_is_alike(one, other, shared, besides):
+    one, other = " ".join([*one[:shared], *one]), " ".join([*one[:shared], *other])
+    _never_missed(one, other, besides)
+
+
+@given(st.lists(st.text("abcdefgh", min_size=4, max_size=6), min_size=12, max_size=60), st.integers(0, 11))
+def test_marks_never_miss_a_long_statement_with_a_word_changed(words, at):
+    _never_missed(" ".join(words), " ".join([*words[:at], "else", *words[at + 1 :]]), [words[3:]])
+
+
+def _never_missed(one, other, besides):
+    """Whatever else is known: `besides` make some marks common."""
+    db = empty()
+    for words in besides:
+        if words:
+            facts.insert(db, HERE, claim(" ".join(words)), ACCEPTED, "added", noon, actor="person", batch="x")
+    if one.strip():
+        fact = facts.insert(db, HERE, claim(one), ACCEPTED, "added", noon, actor="person", batch="x")
+        blanks = [terms.shingles(terms.unnumbered(text)) for text in (one, other)]
+        assert (fact in facts.alike(db, PERSON, other)) == terms.overlap(*blanks, ALIKE)
+    db.close()
+
+
+def test_a_fact_said_again_is_found_among_many(db):
+    for number in range(200):
+        add(db, f"The box number {number} in the cellar holds the books of shelf {number}")
+    assert not add(db, "The box number 77 in the cellar holds the books of shelf 77!").new
+    assert len(stand(db)) == 200
+
+
+def test_the_place_of_a_claim_is_kept(db):
+    here = add(db, claim("The tests run with make", place=HERE.place)).fact
+    assert (here.place, here.owner, here.origin, here.trust) == (HERE.place, PERSON, "typed", "typed")

@@ -1,0 +1,485 @@
+"""Forgetting: what goes with what is named, and that nothing of it is left in the file."""
+
+import json
+import random
+import re
+from itertools import product
+
+import pytest
+
+from agent_cli.agent import loop, prompt_recall
+from agent_cli.agent.jobs import worker
+from agent_cli.errors import UsageError
+from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.memory import columns, tombstones
+from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.facts import adoption, fact_lines, facts
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import index
+from agent_cli.memory.summaries import summaries
+from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Part
+from agent_cli.store import events, jobs, schema
+from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
+from tests import forgetting
+from tests.agent.jobs.test_worker import desk
+from tests.conftest import HERE, NOON, empty, noon
+from tests.forgetting import traces
+from tests.recalling import STRANGER, handles, reply, say
+from tests.turns import close_with
+
+SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
+UNTOLD = {  # where a thing was said, and names that are made of few letters or given by programs
+    "session": "place source external_id", "message": "place author parts answers tool external_id",
+    "tool_call": "call_id", "note": "place", "summary": "place", "skill": "name", "fact": "place predicate source",
+    "task": "place", "collection": "place", "schedule": "place", "prompt": "place", "caller": "name owner",
+}  # fmt: skip
+FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
+
+
+@pytest.fixture
+def file(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def session_of_secret(file):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, f"My code is {SECRET}.")
+    return session
+
+
+def planned(db, *told):
+    return forget.planned(db, provenance.named(db, "person", told))
+
+
+def erase(db, *told):
+    return erasure_receipt.erase(db, planned(db, *told), noon)
+
+
+def about(db, words):
+    return forget.planned(db, topic.named(db, "person", words, NOON), words)
+
+
+@pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
+def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
+    _, _, vectors = forgetting.spread(file, secret, embed=True, files=tmp_path / "files")
+    assert traces(file.path, secret) > 0
+    assert unsaid(file, secret) == []
+    assert vectors
+
+    receipt = erasure_receipt.erase(file, about(file, secret), noon)
+
+    assert receipt.sentence().startswith("0 traces"), receipt
+    assert (receipt.clean, receipt.traces, receipt.held_up, receipt.unclean) == (True, 0, False, 0)
+    assert traces(file.path, secret) == 0
+    held = b"".join(path.read_bytes() for path in erasure_receipt.traces.files(file.path))
+    assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
+    assert handles(file, secret) == []
+    assert file.rows("pragma foreign_key_check") == file.rows("select * from recollection") == []
+    assert file.value("pragma integrity_check") == "ok"
+    assert file.rows("select text from task") == file.rows("select * from answered") == []
+    assert file.rows("select id, error, last_session from schedule") == [(4, "", None)]
+    left = [("Doors", "All shut."), ("Garden", "Beans in May.")]
+    assert file.rows("select heading, text from section order by heading") == left
+    assert [
+        count for (count,) in file.rows("select count(*) from document union all select count(*) from collection")
+    ] == [3, 1]
+
+    for _ in range(2):
+        forgetting.sync(file)
+        assert traces(file.path, secret) == 0
+    for path in (tmp_path / "files").iterdir():
+        path.write_bytes(path.read_bytes() + b"\n\n<p>and more</p>\n")
+    forgetting.sync(file)
+    assert file.value("select count(*) from section where text like '%and more%'") == 3
+    assert traces(file.path, secret) == 0
+
+
+def unsaid(db, secret):
+    """The columns that hold words, and of which none holds the secret."""
+    return [
+        f"{table}.{name}" for table, names in columns.WORDS.items() if table not in columns.DERIVED
+        for name in names.split() if name not in UNTOLD.get(table, "").split()
+        and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
+    ]  # fmt: skip
+
+
+def test_naming_the_session_and_the_note_erases_the_same(file):
+    session, note, _ = forgetting.spread(file, SECRET)
+
+    receipt = erase(file, f"s{session}", note, "t1", "c1", "c2", "c3")
+
+    assert receipt.clean, receipt
+    assert file.rows("select * from task") == file.rows("select * from answered") == []
+    assert file.rows("select id, error, last_session from schedule") == [(4, "", None)]
+    assert traces(file.path, SECRET) == 0
+    assert file.rows("select id, opening from session") == [(2, None)]
+    assert file.rows("select text from message") == [("What is the code?",)]
+    assert file.rows("select count(*) from prompt") == file.rows("select count(*) from fact_test") == [(0,)]
+    assert file.rows("select name, version from skill") == [("open-safe", 1)]
+    assert file.rows("select * from summary") == file.rows("select * from summary_source") == []
+    assert file.rows("select * from rolling") == []
+
+
+def test_a_message_takes_its_exchange_and_the_next_one_stays(db, session):
+    say(db, session, "first")
+    first = [say(db, session, "second"), reply(db, session, "answer")]
+    say(db, session, "third")
+    reply(db, session, "last answer")
+
+    erase(db, first[1])
+
+    assert db.rows("select text from message") == [("first",), ("third",), ("last answer",)]
+
+
+def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(file):
+    session = sessions.start(file, HERE, NOON)
+    one = int(say(file, session, "my zebrafinch lives in Graz")[1:])
+    two = int(say(file, session, "I live in Graz, again")[1:])
+    claim = adoption.claim("I live in Graz", "typed", message=one, quote="my zebrafinch lives in Graz")
+    fact = adoption.add(file, HERE, claim, noon).fact
+    adoption.add(file, HERE, adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"), noon)
+    adoption.hide(file, fact, noon)
+    adoption.restore(file, facts.get(file, fact.id, "person"), noon)
+
+    plan = planned(file, f"m{one}")
+    assert plan.walk.losing == (fact.id,)
+    assert erasure_receipt.erase(file, plan, noon).clean
+
+    left = facts.get(file, fact.id, "person")
+    assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")
+    assert traces(file.path, "zebrafinch") == 0
+    facts.undo(file, "person", noon)
+    assert file.rows("pragma foreign_key_check") == []
+
+
+def test_a_message_is_no_longer_found_by_a_fact_that_was_forgotten(db, session):
+    asked = say(db, session, "We moved in with Ada.")
+    fact = adoption.add(db, HERE, adoption.claim("The cat is called Mia", "typed", message=int(asked[1:])), noon).fact
+    assert handles(db, "called Mia") != []
+
+    erase(db, fact.handle)
+
+    assert handles(db, "called Mia") == []
+    assert handles(db, "Ada") == [asked]
+
+
+def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    close_with(db, session, "They spoke of a piano and a cat.")
+
+    erase(db, gone)
+
+    assert summaries.of(db, session) is None
+    assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
+    worker.run_one(desk(db))
+    assert summaries.of(db, session).text == "person: My cat is called Mia."
+
+
+class Forgets(ScriptedModel):
+    """While it writes, the person forgets what it reads."""
+
+    def __init__(self, db, told):
+        super().__init__([Reply(say="They own a piano.")])
+        self.forget = lambda: erase(db, told)
+
+    def reply(self, *told, **more):
+        self.forget()
+        yield from super().reply(*told, **more)
+
+
+def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    closing.close(db, session, noon)
+
+    worker.run_one(desk(db, Forgets(db, gone)))
+
+    assert summaries.of(db, session) is None
+    first = jobs.listing(db, 1)[0]
+    assert (first["kind"], first["state"]) == ("summary", "ready")
+
+
+def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
+    gone = say(db, session, "My piano is out of tune.")
+    say(db, session, "My cat is called Mia.")
+    before = tombstones.rounds(db)
+    erase(db, gone)
+
+    close_with(db, session, "They own a piano.", rounds=before)
+
+    assert summaries.of(db, session).text == "person: My cat is called Mia."
+    assert sessions.get(db, session, "person").closed_at is not None
+
+
+def test_an_import_does_not_bring_it_back(db):
+    lines = [json.dumps({"id": "1", "messages": [
+        {"id": "1", "role": "user", "content": "The code is swordfish.", "at": "2026-01-01T10:00:00+01:00"},
+        {"id": "2", "role": "assistant", "content": "ok", "at": "2026-01-01T10:00:01+01:00"},
+        {"id": "3", "role": "user", "content": "ok", "at": "2026-01-01T10:00:02+01:00"},
+    ]})]  # fmt: skip
+    transfer.read(db, HERE, lines, "x", noon, print)
+    erase(db, "m1")
+
+    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
+    assert transfer.read(db, HERE, lines, "elsewhere", noon, print).messages == 1
+    assert db.rows("select text from message") == [("ok",), ("ok",)]
+    erase(db, "s1", "s2")
+    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
+
+
+def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
+    fact = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
+    adoption.edit(db, fact, "I live in Linz now", noon)
+    erase(db, "f1")
+    told = []
+
+    lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
+    assert fact_lines.read(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
+    assert told == [f"line {n} was skipped: you had it forgotten" for n in (1, 2)]
+    assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
+
+
+def test_other_rows_that_say_the_same_are_named(db, session):
+    say(db, session, "the safe opens with swordfish and a key")
+    other = sessions.start(db, HERE, NOON)
+    again = say(db, other, "Remember: the safe opens with swordfish and a key!")
+
+    receipt = erase(db, "s1")
+
+    assert (receipt.clean, receipt.rows) == (False, [again])
+    assert receipt.sentence().endswith(f"the same words stand in {again}: `agent forget {again}`")
+
+
+def test_what_everybody_says_is_no_trace(file):
+    one, two = (sessions.start(file, HERE, NOON) for _ in range(2))
+    for number in (one, two):
+        say(file, number, "hello")
+        reply(file, number, "Hello! How can I help you today with whatever you have in mind?")
+
+    assert erase(file, "s1").clean
+    assert file.rows("select count(*) from message") == [(2,)]
+
+
+def test_it_is_all_or_nothing(db, session):
+    say(db, session, "one")
+    plan = planned(db, f"s{session}")
+    say(db, session, "two")
+
+    with pytest.raises(UsageError, match="something was added to it meanwhile"):
+        forget.erase(db, plan, noon)
+
+    assert db.value("select count(*) from message") == 2
+    assert not forget.waits(db)
+
+
+def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
+    said = say(db, session, "The birthday of Anna is in May.")
+    other = say(db, session, "May I ask something else?")
+    note = notes.add(db, HERE, "a present for Anna's birthday", noon).handle
+
+    names = topic.named(db, "person", "Anna's birthday", NOON)
+
+    assert [f"m{id}" for id in names.messages] == [said]
+    assert [f"n{id}" for id in names.notes] == [note]
+    assert other not in {f"m{id}" for id in names.messages}
+
+
+def test_a_topic_of_which_nothing_is_known_is_said(db):
+    with pytest.raises(UsageError, match="nothing is remembered about 'Graz': nothing was erased"):
+        about(db, "Graz")
+
+
+@pytest.mark.parametrize(("told", "said"), [
+    ("m9", "there is no message m9; `agent search` finds what there is"),
+    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with --topic"),
+])  # fmt: skip
+def test_what_is_not_there_is_said(db, told, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        provenance.named(db, "person", [told])
+
+
+def test_the_event_tells_no_word(db, session):
+    say(db, session, "swordfish")
+    erase(db, f"s{session}")
+    [event] = [each for each in events.recent(db) if each["kind"] == "forgotten"]
+    assert (event["subject"], event["actor"], event["hash"]) == (f"s{session}", "person", "")
+    assert "swordfish" not in str(
+        db.rows("select * from event") + db.rows("select * from job") + db.rows("select * from meta")
+    )
+
+
+def test_a_session_that_is_open_stays_without_a_word(db, session):
+    say(db, session, "swordfish")
+    sessions.rename(db, session, "Fish")
+
+    erase(db, f"s{session}")
+
+    assert db.rows("select id, title, opening from session") == [(session, "", None)]
+    assert log.say(db, session, HERE, [Part("and on", "typed")], NOON)
+
+
+def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
+    """A new table or column: say in columns.py whether it holds words, and when it does, let forgetting walk it."""
+    told = {(table, name) for lists in (columns.WORDS, columns.WORDLESS) for table, names in lists.items()
+            for name in names.split()}  # fmt: skip
+    twice = [
+        (table, name) for table, names in columns.WORDS.items()
+        for name in set(names.split()) & set(columns.WORDLESS.get(table, "").split())
+    ]  # fmt: skip
+    there = {
+        (table, name)
+        for kind, table in schema._names(db)
+        if kind == "table"
+        for _, name, type, *_ in db.rows(f'pragma table_xinfo("{table}")')
+        if type == "TEXT"
+    }
+    assert (told, twice) == (there, [])
+
+
+def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
+    session = sessions.start(file, HERE, NOON)
+    for number in range(300):
+        say(file, session, f"line {number} about gardens and rivers")
+        if number % 50 == 0:
+            index.refresh_all(file)
+    gone = say(file, session, f"the word {SECRET} in the middle")
+    index.refresh_all(file)
+    for number in range(300):
+        say(file, session, f"line {number} about boats and trains")
+    index.refresh_all(file)
+    file.truncate_journal()
+
+    assert erase(file, gone).clean
+    assert traces(file.path, SECRET) == 0
+    words = index.table(file, "words")
+    assert file.value(f"select count(*) from {words}('{SECRET}')") == 0
+
+
+def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
+    session = sessions.start(file, HERE, NOON)
+    words = ["qw" + "".join(letters) for letters in product("bcdfghjkmn", repeat=4)][:4000]
+    random.Random(1).shuffle(words)
+    said = {word: n for n in range(400) for word in words[10 * n : 10 * n + 10]}
+    for n in range(400):
+        say(file, session, " ".join(words[10 * n : 10 * n + 10]))
+    index.refresh_all(file)
+    terms = [bytes(term)[1:].decode() for (term,) in file.rows("select cast(term as blob) from words_1_idx")]
+    pages = [word for word in terms if word in said][:3]
+    assert len(pages) == 3
+
+    for word in pages:
+        forget.erase(file, planned(file, f"m{said[word] + 1}"), noon)
+        assert forget.finish(file, noon)  # as after a kill: nobody knows the words any more
+
+    assert [traces(file.path, word) for word in pages] == [0, 0, 0]
+
+
+def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_secret):
+    plan = planned(file, f"s{session_of_secret}")
+    prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+    assert erasure_receipt.erase(file, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["while the plan is looked at", "before the very transaction"])
+def test_what_another_process_writes_meanwhile_goes_too(file, other, session_of_secret, last):
+    def write():
+        prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+
+    plan = planned(other, f"s{session_of_secret}")
+    if last:
+        other.meanwhile = write
+    else:
+        write()
+    assert erasure_receipt.erase(other, plan, noon).clean
+    assert traces(file.path, SECRET) == 0
+
+
+def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
+    sessions_ = [sessions.start(file, HERE, NOON) for _ in range(2)]
+    for number in range(150):
+        say(file, sessions_[0], f"gone {SECRET} line {number} about gardens")
+        say(file, sessions_[1], f"line {number} about boats")
+
+    assert erase(file, f"s{sessions_[0]}").clean
+
+    assert traces(file.path, SECRET) == 0
+    for name, kept, gone in (("words", "boats", "gardens"), ("trigrams", "boa", "gar")):
+        name = index.table(file, name)
+        found = [file.value(f"select count(*) from {name}(?)", (each,)) for each in (kept, gone)]
+        assert found == [150, 0]
+        file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+
+
+def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
+    words = f"My code is {SECRET}."
+    prompts.add(file, STRANGER, None, words, NOON)
+    theirs = sessions.start(file, STRANGER, NOON)
+    sessions.rename(file, theirs, words)
+    say(file, theirs, words, scope=STRANGER)
+    session_notes.add(file, theirs, words, NOON)
+    receipt = erase(file, f"s{session_of_secret}")
+    assert (receipt.traces, receipt.rows) == (0, [])
+    assert prompts.recent(file, "caller", 9) == [words]
+    assert sessions.get(file, theirs, "caller").title == words
+    assert file.value("select text from jotting") == words
+
+
+class Interrupted(Database):
+    """A connection that lets something happen before it writes for the first time."""
+
+    meanwhile = staticmethod(lambda: None)
+
+    def write(self):
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return super().write()
+
+
+@pytest.fixture
+def other(file):
+    """A second process on the file."""
+    database = Interrupted(file.path)
+    database.prepare()
+    yield database
+    database.close()
+
+
+def test_a_window_that_is_folded_meanwhile_holds_no_forgotten_words(file, other):
+    session = sessions.start(file, HERE, NOON)
+    for words in ("I live in Graz and I like it a lot.", f"My code is {SECRET} and I decided so.", "I work in Linz."):
+        last = say(file, session, words)
+        reply(file, session, "Fine.")
+    other.meanwhile = lambda: erase(file, "m3")
+    rolling_summary.fold(other, session, int(last[1:]), NOON)
+    assert "Graz" in rolling_summary.of(file, session).text
+    assert SECRET not in str(rolling_summary.of(file, session))
+
+
+def test_a_session_that_begins_meanwhile_is_told_no_forgotten_words(file, other):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, f"My code is {SECRET}.")
+    reply(file, session, "Fine.")
+    fresh = sessions.start(file, HERE, NOON)
+    here = ToolContext(other, fresh, HERE, noon)
+    other.meanwhile = lambda: setattr(other, "meanwhile", lambda: erase(file, f"s{session}"))  # behind the healing
+    loop.begin(here)
+    assert SECRET not in sessions.get(file, fresh, "person").opening
+
+
+def test_what_was_recalled_while_it_was_forgotten_is_not_kept(file, other):
+    note = notes.add(file, HERE, f"The code of the safe is {SECRET}", noon)
+    session = sessions.start(file, HERE, NOON)
+    asked = int(say(file, session, "What is the code of the safe?")[1:])
+    index.refresh_all(file)
+    other.meanwhile = lambda: erase(file, note.handle)
+    prompt_recall.recollect(ToolContext(other, session, HERE, noon), asked, "What is the code of the safe?", ())
+    assert traces(file.path, SECRET) == 0

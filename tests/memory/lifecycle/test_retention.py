@@ -1,0 +1,601 @@
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from agent_cli import clock, config
+from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.jobs import worker
+from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.errors import Cancelled, ConfigError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.lifecycle import retention
+from agent_cli.memory.planner import schedules, tasks
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.summaries import session_summary, summaries
+from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.messages import Message, Part
+from agent_cli.store import jobs, schema
+from agent_cli.store.db import Database
+from tests import forgetting, years
+from tests.conftest import HERE, NOON
+from tests.years import ZONE, at
+
+NOW = datetime(2026, 3, 15, 12, tzinfo=ZONE)
+FIRST = date(2023, 3, 15)
+SHORT = {"preset": "short"}
+
+
+def now():
+    return NOW
+
+
+def opened():
+    db = Database()
+    db.prepare()
+    schema.reconcile(db, NOON)
+    return db
+
+
+@pytest.fixture(scope="module")
+def three_years():
+    db = opened()
+    years.live(db, FIRST, NOW)
+    yield db
+    db.close()
+
+
+@pytest.fixture
+def lived(three_years, db):
+    for _ in three_years.copy_into(db):
+        pass
+    return db
+
+
+@pytest.fixture
+def season(db):
+    """From the end of a year to the middle of March."""
+    years.live(db, date(2025, 12, 15), NOW)
+    return db
+
+
+def run(db, table, time=now):
+    """What was removed, in rows of each grain."""
+    gone = {}
+    for grain, count in retention.run(db, retention.policy(table), time):
+        gone[grain] = gone.get(grain, 0) + count
+    return gone
+
+
+def messages(db):
+    """The days on which something that is still there was said."""
+    return {date.fromisoformat(day) for (day,) in db.rows("select distinct date(at, '60 minutes') from message")}
+
+
+def of_sessions(db):
+    rows = db.rows("select s.started_at from summary y join session s on s.id = y.session_id")
+    return {datetime.fromisoformat(started).date() for (started,) in rows}
+
+
+def keys(db, grain):
+    return {key for (key,) in db.rows("select period from summary where grain = ?", (grain,))}
+
+
+def told(db):
+    """All that summaries say and where they have it from."""
+    rows = db.rows("select id, text, details, method, at from summary")
+    return {row[0]: (*row[1:], summaries.sources(db, row[0])) for row in rows}
+
+
+def every(grain, after):
+    """The keys of what lies in the file and ended after a moment, counted day by day."""
+    days = [FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days)]
+    found = {periods.of(day, grain) for day in days}
+    return {each.key for each in found if at(each.end, 0) > after and each.end <= NOW.date()}
+
+
+@pytest.mark.parametrize(
+    ("preset", "working", "day", "week", "month", "quarter", "year"),
+    [
+        ("short", (2026, 3, 13), (2026, 2, 13), (2026, 2, 1), (2025, 9, 15), (2025, 3, 15), (2024, 3, 15)),
+        ("medium", (2026, 3, 10), (2026, 1, 14), (2025, 12, 21), (2025, 3, 15), (2024, 3, 15), (2022, 3, 15)),
+        ("long", (2026, 3, 5), (2025, 11, 15), (2025, 9, 28), (2024, 3, 15), (2022, 3, 15), (2018, 3, 15)),
+    ],
+)
+def test_each_preset_removes_what_is_older_than_it_says_and_nothing_else(
+    lived, preset, working, day, week, month, quarter, year
+):
+    before = told(lived)
+
+    run(lived, {"preset": preset})
+
+    days = {FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days + 1)}
+    assert messages(lived) == {each for each in days if at(each, 10, 1) >= at(date(*working), 12)} | (
+        {each for each in days if each.weekday() == 6 and at(each, 15, 1) >= at(date(*working), 12)} & days
+        if at(NOW.date(), 15) < NOW else set()
+    )  # fmt: skip
+    kept = {each for each in days if at(each + timedelta(days=1), 0) > at(date(*day), 12)}
+    assert of_sessions(lived) == kept
+    for grain, limit in (("day", day), ("week", week), ("month", month), ("quarter", quarter), ("year", year)):
+        assert keys(lived, grain) == every(grain, at(date(*limit), 12)), grain
+    after = told(lived)
+    assert after == {id: row for id, row in before.items() if id in after}
+
+
+def test_while_it_is_off_nothing_goes(lived):
+    before = told(lived), messages(lived)
+
+    assert run(lived, {}) == {}
+    assert retention.plan(lived, retention.policy({}), NOW) == []
+    assert (told(lived), messages(lived)) == before
+
+
+def test_what_would_go_is_what_goes(lived):
+    planned = [each for each in retention.plan(lived, retention.policy(SHORT), NOW) if not each.kept]
+    expected = {}
+    for each in planned:
+        expected[each.grain] = expected.get(each.grain, 0) + each.count
+
+    assert run(lived, SHORT) == expected
+    assert run(lived, SHORT) == {}
+    assert lived.rows("select kind, actor from event where kind = 'retention'")[0] == ("retention", "program")
+    counted = [subject.split() for (subject,) in lived.rows("select subject from event where kind = 'retention'")]
+    assert {grain: sum(int(n) for g, n in counted if g == grain) for grain, _ in counted} == expected
+
+
+def test_own_values_stand_instead_of_those_of_the_preset(season):
+    run(season, {"preset": "short", "working": "1w", "week": "keep"})
+
+    assert min(messages(season)) == date(2026, 3, 8)
+    assert min(keys(season, "day")) == "2026-02-13"
+    assert "2025-W51" in keys(season, "week")
+
+
+def test_a_grain_named_alone_is_all_that_goes(season):
+    assert run(season, {"day": "30d"}) == {"session": 60, "day": 60}
+    assert (len(messages(season)), min(keys(season, "day"))) == (91, "2026-02-13")
+
+
+def test_a_summary_stays_as_long_as_what_it_was_made_of_is_still_to_go(season):
+    run(season, {"working": "60d", "day": "10d"})
+
+    assert (min(messages(season)), min(keys(season, "day"))) == (date(2026, 1, 15), "2026-01-15")
+
+
+@pytest.mark.parametrize(
+    ("table", "moment"),
+    [
+        ("48h", "2026-03-13T12:00:00+01:00"),
+        ("3w", "2026-02-22T12:00:00+01:00"),
+        ("1mo", "2026-02-15T12:00:00+01:00"),
+        ("9 q", "2023-12-15T12:00:00+01:00"),
+        ("2y", "2024-03-15T12:00:00+01:00"),
+        ("9999y", "0002-01-01T00:00:00+01:00"),
+    ],
+)
+def test_an_age_is_counted_back_by_the_calendar(table, moment):
+    limit = retention.policy({"working": table})["working"]
+
+    assert limit.before(NOW).isoformat() == moment
+
+
+def test_a_month_before_a_long_one_ends_with_its_last_day():
+    limit = retention.policy({"month": "1mo"})["month"]
+
+    assert limit.before(datetime(2026, 3, 31, 9, tzinfo=ZONE)) == datetime(2026, 2, 28, 9, tzinfo=ZONE)
+    assert (str(limit), str(retention.policy(SHORT)["working"])) == ("1 month", "48 hours")
+
+
+def test_what_the_setting_cannot_mean_is_told():
+    with pytest.raises(ConfigError, match="retention: day = '30x' must be"):
+        retention.policy({"day": "30x"})
+
+
+def hold_up(db, how, day):
+    """Let the conversation of a day not be taken in, in one of many ways; gives that session."""
+    stored = at(day, 10)
+    session = db.value("select id from session where kind = 'chat' and started_at = ?", (clock.utc(stored),))
+    summary = summaries.of(db, session)
+    whole = (Source("session", session),)
+    with db.write():
+        match how:
+            case "its summary is missing":
+                summaries.erase(db, [summary.id])
+            case "the day is missing":
+                summaries.erase(db, [summaries.of_period(db, HERE.owner, day.isoformat()).id])
+            case "the day was made before its summary":
+                years.keep(db, periods.of(day, "day"), whole, at(day, 10, 30))
+            case "the day does not name it":
+                years.keep(db, periods.of(day, "day"), (), NOW)
+                years.keep(db, periods.of(day, "week"), (Source("summary", 1),), NOW)
+            case "the day is to be made anew":
+                jobs.add(db, "grain", day.isoformat(), NOW)
+            case "it is to be summarised" | "it is to be read for facts" | "it is to be looked back at":
+                kind = {"summarised": "summary", "facts": "learn", "at": "reflect"}[how.split()[-1]]
+                jobs.add(db, kind, f"s{session}", NOW)
+            case "it was taken up again":
+                sessions.reopen(db, session, HERE.owner, NOW)
+            case "it has an unfinished reply":
+                log.open_reply(db, session, HERE, "m", at(day, 10, 5))
+    return session
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("its summary is missing", "not taken in"),
+        ("the day is missing", "not taken in"),
+        ("the day was made before its summary", "not taken in"),
+        ("the day does not name it", "not taken in"),
+        ("the day is to be made anew", "not taken in"),
+        ("it is to be summarised", "not taken in"),
+        ("it is to be read for facts", "not taken in"),
+        ("it is to be looked back at", "not taken in"),
+        ("it was taken up again", "open"),
+        ("it has an unfinished reply", "open"),
+    ],
+)
+def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how, why):
+    years.live(db, date(2026, 3, 2), NOW)
+    held = hold_up(db, how, date(2026, 3, 6))
+
+    planned = retention.plan(db, retention.policy({"working": "48h"}), NOW)
+    run(db, {"working": "48h"})
+
+    assert [(each.handle, each.kept) for each in planned if each.kept] == [(f"s{held}", why)]
+    assert messages(db) - {date(2026, 3, 13), date(2026, 3, 14), date(2026, 3, 15)} == {date(2026, 3, 6)}
+
+
+@pytest.mark.parametrize("grain", ["week", "month"])
+def test_no_day_of_a_torn_week_goes_before_its_week_and_its_month_took_it_in(season, grain):
+    torn = periods.of(date(2026, 1, 31), grain)
+    jobs.add(season, "grain", torn.key, NOW)
+
+    run(season, SHORT)
+
+    expected = {"2026-01-31", "2026-01-26"} if grain == "week" else {"2026-01-31"}
+    assert {key for key in keys(season, "day") if key < "2026-02-01"} >= expected
+    assert ("2026-01-25" in keys(season, "day")) is False
+    assert "2026-W05" in keys(season, "week")
+
+
+def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
+    with season.write():
+        years.keep(season, periods.of(date(2026, 1, 1), "month"), (), NOW)
+
+    run(season, SHORT)
+
+    assert {"2026-W02", "2026-W03"} <= keys(season, "week")
+    assert {key for key in keys(season, "day") if key < "2026-02"} == {"2026-01-01", "2026-01-02", "2026-01-03",
+        "2026-01-04", "2026-01-26", "2026-01-27", "2026-01-28", "2026-01-29", "2026-01-30", "2026-01-31"}  # fmt: skip
+
+
+def test_hidden_and_imported_conversations_go_like_all_others(season):
+    hidden, imported = season.row("select min(id), max(id) from session where started_at < '2026-03-01'")
+    sessions.hide(season, hidden, NOW)
+    with season.write():
+        season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
+
+    run(season, SHORT)
+
+    assert min(messages(season)) == date(2026, 3, 14)
+
+
+def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
+    with season.write():
+        started = at(date(2026, 1, 5), 20)
+        session = sessions.take_in(
+            season, HERE, started, started, title="", kind="ask", source="elsewhere", external_id="1"
+        )
+        entry = log.Entry(0, "", 0, Message("user", "From afar."), "stop", False, "", (), log.Usage())
+        log.take_in(season, session, HERE, entry, started, "1")
+
+    run(season, SHORT)
+
+    assert min(messages(season)) == date(2026, 1, 5)
+
+
+def test_what_is_pinned_stays(season):
+    session = season.value("select min(id) from session")
+    sessions.pin(season, session, True)
+    pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
+    summaries.pin(season, pinned, True)
+
+    run(season, SHORT)
+
+    assert min(messages(season)) == date(2025, 12, 15)
+    assert (min(of_sessions(season)), min(keys(season, "day"))) == (date(2025, 12, 15), "2025-12-20")
+    assert "2025-12-15" not in keys(season, "day")
+
+
+def test_what_is_unpinned_after_what_took_it_in_is_gone_stays(season):
+    pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
+    summaries.pin(season, pinned, True)
+    run(season, SHORT)
+    summaries.pin(season, pinned, False)
+
+    run(season, SHORT)
+
+    assert min(keys(season, "day")) == "2025-12-20"
+
+
+def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
+    years.live(db, date(2026, 3, 2), at(date(2026, 3, 5), 9))
+    day = date(2026, 3, 5)
+    late = years.chat(db, day, summary=False)
+    log.say(db, late, HERE, [Part("Past midnight.", "typed")], at(day + timedelta(days=1), 0, 30))
+    sessions.mark_closed(db, late, at(day, 23))
+    made = Made("Late.", "", "model", "m")
+    with db.write():
+        summaries.keep_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
+        years.keep(db, periods.of(day, "day"), (Source("session", late),), at(date(2026, 3, 6), 0, 5))
+    table = {"working": "48h", "day": "1d"}
+
+    run(db, table)
+    assert messages(db) == {day, date(2026, 3, 6)}
+
+    with db.write():
+        years.keep(db, periods.of(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5))
+    run(db, table)
+    assert messages(db) == set()
+    assert summaries.of(db, late) is None
+
+
+def test_with_the_messages_goes_what_was_kept_beside_them(season):
+    first = season.value("select min(id) from message")
+    session = season.value("select min(id) from session")
+    with season.write():
+        season.execute("insert into rolling values (?, ?, 'x', '', 'extract', '')", (session, first))
+        season.execute(
+            """insert into recollection (message_id, kind, row, score, legs, text, at)
+               values (?, 'note', 1, 1, '{}', '', '')""",
+            (first,),
+        )
+    sessions.set_opening(season, session, "carried over")
+    index.refresh_all(season)
+
+    run(season, SHORT)
+
+    for table in ("rolling", "recollection", "tool_call"):
+        assert season.value(f"select count(*) from {table}") == 0, table
+    assert season.row("select title, opening from session where id = ?", (session,)) == ("", None)
+    assert season.value("select count(*) from passage where kind = 'm' and row not in (select id from message)") == 0
+    assert season.value("select count(*) from passage where kind = 'y' and row not in (select id from summary)") == 0
+
+
+def test_tasks_schedules_and_documents_stay_when_what_they_came_from_goes(season, tmp_path):
+    first = season.value("select min(id) from message")
+    session = season.value("select min(id) from session")
+    made = tasks.add(season, HERE, "oil the door", None, now, origin="model", session=session, message=first)
+    schedules.add(season, HERE, "0 7 * * *", now, prompt="brief me", zone="UTC")
+    forgetting.keep_files(season, tmp_path / "files", "seesaw")
+    with season.write():
+        season.execute("update schedule set last_session = ?", (session,))
+        season.execute("insert into answered values (1, 'person', 'k', '', ?, ?, '')", (session, first))
+    files = season.rows("select * from section")
+
+    run(season, SHORT)
+
+    assert [each.id for each in tasks.listing(season, "person")] == [made.id]
+    assert season.rows("select message_id from task") == [(None,)]
+    assert [each.prompt for each in schedules.listing(season, "person")] == ["brief me"]
+    assert season.rows("select * from section") == files
+    assert season.rows("select * from answered") == season.rows("pragma foreign_key_check") == []
+
+
+def test_a_fact_keeps_its_quote_when_its_message_goes(season):
+    old, young = (season.value(f"select {which}(id) from message") for which in ("min", "max"))
+
+    def learn(statement, message):
+        claim = adoption.claim(statement, "typed", quote=f"quote of {statement}", message=message)
+        return adoption.add(season, HERE, claim, now).fact
+
+    alone, supported = learn("Runs 7 km", old), learn("Lives in Split", old)
+    with season.write():
+        facts.support(season, supported, young, "said again", NOW)
+
+    run(season, SHORT)
+
+    left = [facts.get(season, each.id, HERE.owner) for each in (alone, supported)]
+    assert [(each.statement, each.state, each.message_id, each.quote) for each in left] == [
+        ("Runs 7 km", "accepted", None, "quote of Runs 7 km"),
+        ("Lives in Split", "accepted", young, "said again"),
+    ]
+
+
+def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(season):
+    session = season.value("select min(id) from session")
+    before = summaries.of(season, session)
+    run(season, {"working": "48h"})
+
+    sessions.reopen(season, session, HERE.owner, NOW)
+    log.say(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
+    sessions.mark_closed(season, session, NOW)
+    made = session_summary.make(season, session, "It became 9 km.", "model", "m")
+    with season.write():
+        summaries.keep_session(season, session, made, now)
+
+    after = summaries.of(season, session)
+    assert after.text == f"{before.text} It became 9 km."
+    assert after.details == "2025-12-15; 9 km"
+    assert summaries.outlived(season, after) == summaries.outlived(season, before)[:2]
+
+
+def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
+    with season.write():
+        season.execute("update summary set method = 'extract', model = ''")
+    run(season, SHORT)
+
+    left = {session for _, _, session in summaries.extracted(season) if session}
+    there = {id for (id,) in season.rows("select distinct session_id from message")}
+    assert left == there & {id for (id,) in season.rows("select session_id from summary where session_id is not null")}
+
+
+def test_search_and_what_is_carried_over_know_what_is_left(season):
+    index.refresh_all(season)
+    run(season, SHORT)
+
+    hits = recall.find(season, "7 km on foot", Filter(HERE.owner), NOW, 500).hits
+    assert {hit.id for hit in hits if hit.kind == "message"} <= {id for (id,) in season.rows("select id from message")}
+    assert [each.started_at for each in summaries.recent(season, HERE, 2)] == [
+        clock.utc(at(date(2026, 3, 14), 10)), clock.utc(at(date(2026, 3, 15), 10)),
+    ]  # fmt: skip
+
+
+def test_what_retention_left_can_be_forgotten(season):
+    index.refresh_all(season)
+    run(season, SHORT)
+    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+
+    plan = forget.planned(season, provenance.named(season, HERE.owner, [f"s{session}"]))
+    forget.erase(season, plan, now)
+
+    assert season.value("select count(*) from session where id = ?", (session,)) == 0
+    assert summaries.of(season, session) is None
+
+
+def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot_tell_again(season):
+    index.refresh_all(season)
+    run(season, SHORT)
+    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+    before = summaries.of(season, session).text
+    sessions.reopen(season, session, HERE.owner, NOW)
+    said = log.say(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
+    sessions.mark_closed(season, session, NOW)
+
+    forget.erase(season, forget.planned(season, provenance.named(season, HERE.owner, [f"m{said}"])), now)
+
+    assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
+    assert summaries.of(season, session).text == before
+
+
+def test_a_session_without_messages_is_named_by_its_summary(season):
+    run(season, SHORT)
+    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+
+    named = sessions.name(season, sessions.get(season, session, HERE.owner))
+
+    assert named
+    assert summaries.of(season, session).text.startswith(named.removesuffix("…"))
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):
+    limits = retention.policy(SHORT)
+    for _ in range(4):
+        broken = retention.run(lived, limits, now)
+        next(broken)
+        broken.close()
+    run(lived, SHORT)
+
+    whole = opened()
+    for _ in three_years.copy_into(whole):
+        pass
+    run(whole, SHORT)
+    for table in ("message", "summary", "summary_source", "session"):
+        assert lived.rows(f"select * from {table}") == whole.rows(f"select * from {table}"), table
+    whole.close()
+
+
+def test_what_is_pinned_meanwhile_stays(season):
+    limits = retention.policy(SHORT)
+    going = retention.run(season, limits, now)
+    next(going)
+    summary = summaries.of_period(season, HERE.owner, "2025-12-20")
+    summaries.pin(season, summary.id, True)
+    list(going)
+
+    assert min(keys(season, "day")) == "2025-12-20"
+
+
+def desk(db, time=now, cancel=None, **table):
+    return Desk(
+        db, time, lambda: None, Meaning("127.0.0.1:9", "nomic-embed-text"), 10_000,
+        Cancel() if cancel is None else cancel, retention=table,
+    )  # fmt: skip
+
+
+def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):
+    def queued(hours, **table):
+        worker.look_around(desk(season, lambda: NOW + timedelta(hours=hours), **table))
+        return season.rows("select kind, subject, state from job")
+
+    assert queued(0) == []
+    assert queued(0, **SHORT) == [("retain", "all", "ready")]
+    assert worker.run_one(desk(season, **SHORT))
+    assert min(messages(season)) == date(2026, 3, 14)
+    assert queued(23, **SHORT) == [("retain", "all", "done")]
+    assert queued(25, **SHORT) == [("retain", "all", "done"), ("retain", "all", "ready")]
+
+
+def test_the_person_comes_first(season):
+    jobs.add(season, retention.JOB, "all", NOW)
+    cancel = Cancel()
+    cancel()
+
+    with pytest.raises(Cancelled):
+        worker.run_one(desk(season, cancel=cancel, **SHORT))
+
+    assert [(row["kind"], row["state"], row["attempts"]) for row in jobs.listing(season, 1)] == [("retain", "ready", 0)]
+
+
+def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season):
+    jobs.add(season, retention.JOB, "all", NOW)
+    before = told(season)
+
+    assert worker.run_one(desk(season))
+    assert told(season) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('preset = "tiny"', 'must have "short", "medium" or "long" as preset'),
+        ('hour = "1d"', "must not hold hour: there are preset, working, day, week, month, quarter, year"),
+        ("day = 30", 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+        ('day = "0d"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+        ('day = "30 m"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
+    file = tmp_path / "config.toml"
+    file.write_text(f'model = "m"\n[retention]\n{text}\n')
+
+    with pytest.raises(ConfigError) as told:
+        config.load(file, {})
+
+    assert str(told.value).startswith(f"{file}, line 2: retention = {{")
+    assert str(told.value).endswith(said)
+
+
+@pytest.mark.parametrize("beside", [0, 240])
+def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_path, beside):
+    file = tmp_path / "memory.db"
+    db = Database(file)
+    db.prepare()
+    schema.reconcile(db, NOON)
+    years.live(db, date(2026, 3, 1), at(date(2026, 3, 5), 9))
+    day = date(2026, 3, 5)
+    years.dream(db, day + timedelta(days=1), [years.chat(db, day, "The word is Xk7Qv2Rm9Tz4.")], {})
+    with db.write():
+        session = years.chat(db, date(2026, 3, 2))
+        for n in range(beside):
+            log.say(db, session, HERE, [Part(f"Word {n}.", "typed")], at(date(2026, 3, 2), 10, 2))
+        day = date(2026, 3, 2)
+        told = [Source("session", id) for (id,) in db.rows("select id from session where started_at < '2026-03-03'")]
+        years.keep(db, periods.of(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))
+    index.refresh_all(db)
+    assert b"xk7qv2rm9tz4" in file.read_bytes() + file.with_name("memory.db-wal").read_bytes()
+
+    run(db, {"working": "48h"})
+
+    assert file.with_name("memory.db-wal").read_bytes() == b""
+    assert b"xk7qv2rm9tz4" not in file.read_bytes().lower()
+    for name in ("words", "trigrams"):
+        table = index.table(db, name)
+        assert db.value(f"select v from {table}_config where k = 'secure-delete'") == 1
+        db.execute(f"insert into {table} ({table}, rank) values ('integrity-check', 1)")
+    db.close()

@@ -1,0 +1,292 @@
+"""What is taken back counts no more, wherever it stood, and stays in the log."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.agent import carry_over
+from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions, token_usage
+from agent_cli.memory.dates import periods
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.forgetting import forget, provenance, topic
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.lifecycle import closing, retention_candidates, rewind
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.search import handle_completion, index, recall, recall_log
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.skills import skills
+from agent_cli.memory.summaries import period_summaries, summaries
+from agent_cli.memory.transfers import transfer  # fmt: skip
+from agent_cli.messages import Message, Part
+from tests.conftest import HERE, NOON, noon
+from tests.turns import summarise
+
+
+def exchange(db, session, question, answer):
+    """A question and its answer; the number of the question."""
+    asked = log.say(db, session, HERE, [Part(question, "typed")], NOON)
+    reply = log.open_reply(db, session, HERE, "m", NOON)
+    log.close_reply(db, reply, Message("assistant", answer), "stop", log.Usage("m", 10, 5), NOON)
+    return asked
+
+
+@pytest.fixture
+def last(db, session):
+    """The second of two exchanges."""
+    exchange(db, session, "My router is a Zyxel.", "Noted.")
+    return exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+
+
+def take_back(db, session, message):
+    return rewind.take_back(db, session, HERE.owner, message, noon)
+
+
+def said(db, session):
+    return [entry.message.text for entry in log.history(db, session)]
+
+
+def found(db, words):
+    index.refresh_all(db)
+    return [hit.handle for hit in recall.find(db, words, Filter(HERE.owner), NOON, 5).hits if hit.kind == "message"]
+
+
+def test_it_stays_in_the_log_and_is_said_no_more(db, session, last):
+    assert take_back(db, session, last) == [3, 4]
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+    assert (log.count(db, session), log.said(db, session)) == (2, 2)
+    assert db.value("select count(*) from message where text like '%Gutenberg%'") == 1
+    assert log.nth(db, session, "user", 1).message.text == "My router is a Zyxel."
+    assert take_back(db, session, last) == [], "twice is once"
+    assert take_back(db, session, 1) == [1, 2]
+    assert said(db, session) == []
+
+
+def test_it_is_found_no_more_not_even_by_its_neighbours(db, session, last):
+    assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
+    take_back(db, session, last)
+    assert db.value("select count(*) from passage where kind = 'm' and row >= 3") == 0, "at once"
+    assert {"m3", "m4"}.isdisjoint(found(db, "printer Gutenberg"))
+    for _ in index.rebuild(db):
+        pass
+    assert {"m3", "m4"}.isdisjoint(found(db, "printer Gutenberg"))
+    assert found(db, "router Zyxel") == ["m1", "m2"]
+
+
+def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    take_back(db, session, asked)
+    assert sessions.listing(db, HERE.owner, 5) == []
+    assert sessions.latest(db, HERE.owner) is None
+    assert sessions.all_of(db, HERE.owner) == []
+    assert recall_log.latest(db, HERE.owner) is None
+    assert carry_over.compose(db, HERE)[0].text == ""
+    closing.close(db, session, noon)
+    assert summaries.of(db, session) is None
+
+
+def test_a_session_is_named_after_what_still_counts(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    take_back(db, session, asked)
+    exchange(db, session, "My router is a Zyxel.", "Noted.")
+    assert [(row["title"], row["turns"]) for row in sessions.listing(db, HERE.owner, 5)] == [
+        ("My router is a Zyxel.", 1)
+    ]
+    assert sessions.resolve(db, "Zyxel", HERE.owner).id == session
+    assert "Gutenberg" not in transfer.markdown(db, sessions.get(db, session, HERE.owner))
+    assert "Gutenberg" not in str(transfer.exported(db, sessions.get(db, session, HERE.owner)))
+
+
+def test_a_session_is_offered_by_what_still_counts(db, session):
+    first = exchange(db, session, "My router is a Zyxel.", "Noted.")
+    assert handle_completion.handles(db, HERE.owner, ["session"], "zyx") == [("s1", "My router is a Zyxel.")]
+    take_back(db, session, first)
+    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == []
+    exchange(db, session, "My cat is called Mia.", "Noted.")
+    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == [("s1", "My cat is called Mia.")]
+
+
+def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
+    rolling_summary.fold(db, session, 4, NOON)
+    assert "Gutenberg" in rolling_summary.of(db, session).text
+    take_back(db, session, last)
+    assert rolling_summary.of(db, session) is None
+    assert "Gutenberg" not in rolling_summary.fold(db, session, 2, NOON).text
+    exchange(db, session, "Now what?", "Nothing.")
+    take_back(db, session, 5)
+    assert rolling_summary.of(db, session).up_to == 2, "what was folded before stays"
+
+
+def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(db, session, last):
+    summarise(db, session, "The printer is called Gutenberg.")
+    day = periods.parse("2026-01-02")
+    with db.write():
+        period_summaries.keep(
+            db, period_summaries.read(db, HERE.owner, day, 1000), period_summaries.make(period_summaries.read(db, HERE.owner, day, 1000),
+            "The printer is called Gutenberg.", "model", "m"), noon,
+        )  # fmt: skip
+    assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
+    take_back(db, session, last)
+    assert summaries.of(db, session) is None
+    assert summaries.of_period(db, HERE.owner, "2026-01-02") is None
+    assert db.rows("select subject from job where kind = 'grain' and subject = '2026-01-02'") == [("2026-01-02",)]
+    material = period_summaries.read(db, HERE.owner, day, 1000)
+    assert ["Gutenberg" in item.text for item in material.items] == [False]
+    closing.close(db, session, noon)
+    assert "Gutenberg" not in summaries.of(db, session).text
+
+
+def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
+    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    day = periods.parse("2026-01-02")
+    material = period_summaries.read(db, HERE.owner, day, 1000)
+    with db.write():
+        period_summaries.keep(
+            db, material, period_summaries.make(material, "The printer is called Gutenberg.", "model", "m"), noon
+        )
+    take_back(db, session, asked)
+    material = period_summaries.read(db, HERE.owner, day, 1000)
+    assert (material.items, material.outlived, material.empty) == ((), (), True)
+
+
+def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
+    later = sessions.start(db, HERE, NOON)
+    told, _ = carry_over.compose(db, HERE, later)
+    sessions.set_opening(db, later, told.text)
+    assert "Gutenberg" in told.text
+    take_back(db, session, last)
+    assert sessions.get(db, later, HERE.owner).opening is None
+    assert "Gutenberg" not in carry_over.compose(db, HERE, later)[0].text
+
+
+def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last):
+    claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
+    waits = adoption.propose(db, HERE, claim, noon)
+    kept = adoption.add(db, HERE, replace(claim, statement="I own a Heidelberg press", origin="typed"), noon).fact
+    also = adoption.propose(db, HERE, replace(claim, statement="Paper is bought at Hofer's"), noon)
+    facts.support(db, also, 1, "My router", NOON)
+    take_back(db, session, last)
+    states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
+    assert states == ["expired", "accepted", "pending"]
+    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn"]
+    assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+
+
+def test_reminders_that_a_model_made_are_hidden_and_those_made_by_hand_stay(db, session, last):
+    asked, done = (tasks.add(db, HERE, f"oil it {n}", None, noon, origin="model", message=last) for n in range(2))
+    tasks.complete(db, done, noon)
+    tasks.add(db, HERE, "buy ink", None, noon, session=session)
+    gone = take_back(db, session, last)
+    assert [each.id for each in rewind.hidden(db, HERE.owner, gone)] == [asked.id]
+    assert [each.text for each in tasks.listing(db, HERE.owner)] == ["buy ink"]
+    assert [each.text for each in tasks.listing(db, HERE.owner, "done")] == ["oil it 1"]
+
+
+def test_reminders_come_back_with_what_was_replaced_in_vain_but_for_what_the_person_has_hidden(db, session, last):
+    kept, away = (tasks.add(db, HERE, words, None, noon, origin="model", message=last) for words in ("oil", "paper"))
+    tasks.hide(db, away, lambda: NOON - timedelta(minutes=1))
+    rewind.replace(db, session, HERE, [Part("How is it called?", "typed")], last, noon)
+    assert tasks.listing(db, HERE.owner) == []
+    assert rewind.heal(db, session, HERE, noon) == f"m{last}"
+    assert [each.id for each in tasks.listing(db, HERE.owner)] == [kept.id]
+
+
+def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
+    other = sessions.start(db, HERE, NOON)
+    skill = "---\nname: {0}\ndescription: How to do {0}.\n---\n\n1. Do it.\n"
+    earlier = NOON - timedelta(minutes=1)
+    made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
+    for name, at, of in made:
+        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
+    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+    take_back(db, session, last)
+    states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
+    assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
+    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+
+
+def test_what_was_jotted_since_is_gone(db, session, last):
+    session_notes.add(db, session, "the printer", NOON)
+    take_back(db, session, last)
+    assert session_notes.of(db, session) == []
+
+
+def replace_last(db, session, last, answer="", finish="stop", model="m"):
+    """Ask the last question anew; the number of the message that takes its place."""
+    asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, noon)
+    if answer:
+        reply = log.open_reply(db, session, HERE, model, NOON)
+        log.close_reply(db, reply, Message("assistant", answer), finish, log.Usage(model), NOON)
+    return asked
+
+
+def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_came_of_it(db, session, last):
+    before = said(db, session)
+    for answer, finish in (("", ""), ("Guten", "interrupted"), ("Guten", None)):
+        replace_last(db, session, last, answer, finish)
+        assert said(db, session)[:3] == [*before[:2], "Which printer?"]
+        rewind.heal(db, session, HERE, noon)
+        assert said(db, session) == before
+    assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
+    replace_last(db, session, last, "Gutenberg.")
+    rewind.heal(db, session, HERE, noon)
+    assert said(db, session) == [*before[:2], "Which printer?", "Gutenberg."]
+
+
+def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
+    take_back(db, session, last)
+    log.say(db, session, HERE, [Part("Which printer?", "typed")], NOON)
+    rewind.heal(db, session, HERE, noon)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
+
+
+def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
+    later = lambda: NOON + timedelta(minutes=1)  # noqa: E731
+    claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
+    waits = adoption.propose(db, HERE, claim, noon)
+    session_notes.add(db, session, "the printer", NOON)
+    asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
+    assert session_notes.of(db, session) == []
+    anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
+    rewind.heal(db, session, HERE, later)
+    assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
+    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn", "proposed again"]
+    assert session_notes.of(db, session) == ["the printer"]
+
+
+def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):
+    take_back(db, session, last)
+    [row] = token_usage.used(db, HERE.owner, "session", 5)
+    assert (row["answers"], row["tokens_in"]) == (2, 20)
+    plan = forget.planned(db, provenance.named(db, HERE.owner, ["m3"]))
+    forget.erase(db, plan, noon)
+    assert db.value("select count(*) from message where text like '%Gutenberg%'") == 0
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_a_crash_leaves_no_answer_open_in_what_was_taken_back(db, session, last):
+    log.open_reply(db, session, HERE, "m", NOON)
+    take_back(db, session, last)
+    log.heal(db, session, HERE, NOON)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_an_older_export_does_not_bring_it_back(db, session, last):
+    rows = [json.dumps(transfer.exported(db, sessions.get(db, session, HERE.owner)))]
+    take_back(db, session, last)
+    transfer.read(db, HERE, rows, "agent", noon, print)
+    assert said(db, session) == ["My router is a Zyxel.", "Noted."]
+
+
+def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
+    take_back(db, session, exchange(db, session, "The printer is called Gutenberg.", "A fine name."))
+    closing.close(db, session, noon)
+    db.execute("update job set state = 'done'")
+    [item] = retention_candidates.messages(db, NOON + timedelta(days=3))
+    assert (item.count, item.kept) == (2, "")
+
+
+def test_forgetting_a_topic_reaches_it(db, session, last):
+    take_back(db, session, last)
+    assert 3 in topic.named(db, HERE.owner, "Gutenberg", NOON).messages

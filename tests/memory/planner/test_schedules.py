@@ -1,0 +1,262 @@
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.planner import schedules
+from agent_cli.memory.scope import Scope
+from agent_cli.store import events
+from tests.conftest import HERE, NOON, noon
+
+VIENNA = "Europe/Vienna"  # on 29 March 2026 two becomes three, on 25 October three becomes two again
+DEAD = "nowhere-else/1/2"
+
+
+def at(told, fold=0):
+    """A moment by the clocks of Vienna."""
+    return datetime.fromisoformat(told).replace(tzinfo=ZoneInfo(VIENNA), fold=fold)
+
+
+def times(cron, start, count, zone=VIENNA):
+    """The next times by the clocks of the zone, with what they are off from UTC."""
+    found, now = [], start
+    for _ in range(count):
+        now = schedules.following(cron, zone, now)
+        found.append(f"{now.astimezone(ZoneInfo(zone)):%d %H:%M %z}")
+    return found
+
+
+def add(db, cron="0 7 * * *", time=noon, **told):
+    return schedules.add(db, HERE, cron, time, zone="UTC", **({"prompt": "Good morning?"} | told))
+
+
+def run(db, now, error=""):
+    """Run one that is due; its handle, or None."""
+    claimed = schedules.claim(db, "person", now)
+    if claimed:
+        schedules.finish(db, claimed, lambda: now, session=None, error=error)
+    return claimed and claimed.handle
+
+
+def died(db):
+    """The process that has claimed one is no more."""
+    db.execute("update schedule set holder = ? where holder is not null", (f"{holder_of_this_host()}/999999999/1",))
+
+
+def holder_of_this_host():
+    import socket
+
+    return socket.gethostname()
+
+
+@pytest.mark.parametrize(
+    ("told", "fields"),
+    [
+        ("0 7 * * *", "0 7 * * *"),
+        ("  0  7 * *   MON-FRI ", "0 7 * * MON-FRI"),
+        ("@daily", "0 0 * * *"),
+        ("@Hourly", "0 * * * *"),
+        ("*/5 * L * *", "*/5 * L * *"),
+    ],
+)
+def test_a_time_is_five_fields_or_a_name(told, fields):
+    assert schedules.checked(told) == fields
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["", "7", "0 25 * * *", "* * * * * *", "@reboot", "0 0 31 4,6 *", "a b c d e", "0 7 * *", "9" * 5000 + " * * * *"],
+)
+def test_what_is_no_time_is_refused_with_a_sentence(told):
+    with pytest.raises(UsageError, match="is no time"):
+        schedules.checked(told)
+
+
+def test_seven_in_the_morning_stays_seven_across_summer_time():
+    assert times("0 7 * * *", at("2026-03-27 12:00"), 3) == ["28 07:00 +0100", "29 07:00 +0200", "30 07:00 +0200"]
+    assert times("0 7 * * *", at("2026-10-23 12:00"), 3) == ["24 07:00 +0200", "25 07:00 +0100", "26 07:00 +0100"]
+
+
+def test_what_falls_into_the_hour_left_out_runs_once_when_the_clocks_go_on():
+    assert times("30 2 * * *", at("2026-03-28 12:00"), 2) == ["29 03:00 +0200", "30 02:30 +0200"]
+    assert times("0,30 2 * * *", at("2026-03-28 12:00"), 3) == ["29 03:00 +0200", "30 02:00 +0200", "30 02:30 +0200"]
+
+
+def test_what_falls_into_the_hour_that_comes_twice_runs_once():
+    assert times("30 2 * * *", at("2026-10-24 12:00"), 2) == ["25 02:30 +0200", "26 02:30 +0100"]
+
+
+def test_a_run_that_was_late_into_the_second_such_hour_is_not_run_again_in_it():
+    late = at("2026-10-25 02:10", fold=1)
+    assert times("30 2 * * *", late, 1) == ["26 02:30 +0100"]
+    assert times("30 2 * * *", at("2026-10-25 02:45", fold=1), 1) == ["26 02:30 +0100"]
+
+
+def test_what_runs_every_quarter_of_an_hour_runs_in_both_such_hours():
+    assert times("*/30 * * * *", at("2026-10-25 01:45"), 5) == [
+        "25 02:00 +0200", "25 02:30 +0200", "25 02:00 +0100", "25 02:30 +0100", "25 03:00 +0100",
+    ]  # fmt: skip
+
+
+def test_a_schedule_is_kept_with_all_that_was_said_of_it(db):
+    added = add(db, "@daily", skill="", model="qwen3:8b", target="command", target_path='["/bin/cat", "-n"]')
+    assert added.described() == {
+        "id": "c1", "cron": "0 0 * * *", "zone": "UTC", "prompt": "Good morning?", "skill": "", "model": "qwen3:8b",
+        "target": "command", "file": "", "command": ["/bin/cat", "-n"], "place": HERE.place,
+        "next_at": "2026-01-03T00:00:00.000Z", "last_at": None, "last_session": None, "error": "", "running": False,
+        "paused_at": None, "at": "2026-01-02T12:00:00.000Z", "hidden_at": None,
+    }  # fmt: skip
+    assert [(each["kind"], each["subject"]) for each in events.recent(db)] == [("schedule added", "c1")]
+
+
+@pytest.mark.parametrize("told", [{"prompt": ""}, {"prompt": "  "}, {"skill": "briefing"}])
+def test_a_schedule_has_a_prompt_or_a_skill(db, told):
+    with pytest.raises(UsageError, match="either --prompt"):
+        add(db, **told)
+
+
+def test_it_is_due_at_its_time_and_then_at_the_next(db):
+    add(db)
+    assert [run(db, NOON + timedelta(hours=hours)) for hours in (0, 18, 19, 19, 42, 43)] == [
+        None, None, "c1", None, None, "c1",
+    ]  # fmt: skip
+
+
+def test_what_was_missed_for_three_days_is_made_up_once(db):
+    add(db, "0 * * * *")
+    later = NOON + timedelta(days=3, minutes=20)
+    assert [run(db, later), run(db, later), run(db, later + timedelta(minutes=40))] == ["c1", None, "c1"]
+
+
+def test_the_one_that_waits_longest_comes_first(db):
+    add(db, "0 8 * * *")
+    add(db, "0 7 * * *")
+    assert [run(db, NOON + timedelta(days=1)) for _ in range(3)] == ["c2", "c1", None]
+
+
+def test_what_one_process_runs_no_other_runs(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    claimed = schedules.claim(db, "person", morning)
+    assert (claimed.running, claimed.last_at) == (True, "2026-01-03T07:00:00.000Z")
+    assert [schedules.claim(db, "person", morning), schedules.claim(db, "person", morning, claimed.id)] == [None, None]
+
+
+def test_a_run_whose_process_died_is_made_up(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    first = schedules.claim(db, "person", morning)
+    died(db)
+    assert not schedules.get(db, 1, "person").running
+    second = schedules.claim(db, "person", morning + timedelta(minutes=1))
+    assert second.handle == "c1"
+    with pytest.raises(schedules.Lost):
+        schedules.finish(db, first, noon, session=None)
+    assert [schedules.held(db, each) for each in (first, second)] == [False, True]
+
+
+def test_a_run_that_ends_its_process_five_times_waits_for_its_next_time(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    for _ in range(5):
+        assert schedules.claim(db, "person", morning).handle == "c1"
+        died(db)
+    assert schedules.claim(db, "person", morning) is None
+    given_up = schedules.get(db, 1, "person")
+    assert (given_up.error, given_up.next_at) == (
+        "the process that ran it died, 5 times", "2026-01-04T07:00:00.000Z",
+    )  # fmt: skip
+    assert run(db, morning + timedelta(days=1)) == "c1"
+
+
+def test_what_another_machine_has_claimed_for_too_long_is_free(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    schedules.claim(db, "person", morning)
+    db.execute("update schedule set holder = ?", (DEAD,))
+    assert schedules.claim(db, "person", morning + timedelta(minutes=29)) is None
+    assert schedules.claim(db, "person", morning + timedelta(minutes=31)).handle == "c1"
+
+
+def test_a_run_that_was_stopped_is_made_up(db):
+    add(db)
+    morning = NOON + timedelta(hours=19)
+    schedules.put_back(db, schedules.claim(db, "person", morning), noon)
+    assert run(db, morning) == "c1"
+
+
+def test_an_error_is_kept_until_it_goes_well(db):
+    add(db)
+    run(db, NOON + timedelta(days=1), "no model server answers\n")
+    assert schedules.get(db, 1, "person").error == "no model server answers"
+    assert events.recent(db, 1)[0]["kind"] == "schedule failed"
+    run(db, NOON + timedelta(days=2))
+    assert (schedules.get(db, 1, "person").error, events.recent(db, 1)[0]["kind"]) == ("", "schedule run")
+
+
+@pytest.mark.parametrize(("rest", "wake"), [("pause", "resume"), ("hide", "restore")])
+def test_what_rests_does_not_run_and_makes_up_nothing(db, rest, wake):
+    added = add(db)
+    getattr(schedules, rest)(db, added, noon)
+    later = NOON + timedelta(days=3)
+    assert run(db, later) is None
+    back = getattr(schedules, wake)(db, schedules.get(db, 1, "person"), lambda: later)
+    assert (back.paused_at, back.hidden_at, back.next_at) == (None, None, "2026-01-06T07:00:00.000Z")
+    assert run(db, later) is None
+
+
+def test_what_is_paused_may_still_be_run_at_once(db):
+    schedules.pause(db, add(db), noon)
+    assert schedules.claim(db, "person", NOON, 1).handle == "c1"
+
+
+def test_no_owner_runs_or_sees_anothers(db):
+    schedules.add(db, Scope("caller", "/x"), "@daily", noon, zone="UTC", prompt="theirs")
+    assert (schedules.listing(db, "person"), schedules.claim(db, "person", NOON + timedelta(days=2))) == ([], None)
+    with pytest.raises(UsageError, match="there is no schedule c1"):
+        schedules.get(db, 1, "person")
+
+
+def test_it_follows_the_machine_into_another_zone(db):
+    add(db)
+    schedules.move_to(db, "person", VIENNA, NOON)
+    moved = schedules.get(db, 1, "person")
+    assert (moved.zone, moved.next_at) == (VIENNA, "2026-01-03T06:00:00.000Z")
+
+
+def test_what_was_missed_on_the_way_is_made_up_all_the_same(db):
+    add(db)
+    later = NOON + timedelta(days=1)
+    schedules.move_to(db, "person", VIENNA, later)
+    assert run(db, later) == "c1"
+
+
+def test_when_a_runner_last_looked_is_kept_once_a_minute(db):
+    assert schedules.last_look(db) is None
+    for seconds in (0, 30, 59):
+        schedules.look(db, NOON + timedelta(seconds=seconds))
+    assert schedules.last_look(db) == NOON
+    schedules.look(db, NOON + timedelta(seconds=60))
+    assert schedules.last_look(db) == NOON + timedelta(minutes=1)
+
+
+def test_a_schedule_stays_when_the_session_of_its_last_run_goes(db):
+    add(db)
+    session = sessions.start(db, HERE, NOON, "schedule")
+    claimed = schedules.claim(db, "person", NOON, 1)
+    schedules.finish(db, claimed, noon, session=session)
+    schedules.leave(db, [session])
+    sessions.release(db, session)
+    sessions.erase(db, [session])
+    assert (schedules.get(db, 1, "person").last_session, sessions.listing(db, "person", 9)) == (None, [])
+
+
+def test_an_erased_schedule_is_gone_and_what_it_was_running_lands_nowhere(db):
+    add(db)
+    claimed = schedules.claim(db, "person", NOON, 1)
+    schedules.erase(db, [1])
+    assert schedules.listing(db, "person") == []
+    with pytest.raises(schedules.Lost):
+        schedules.finish(db, claimed, noon, session=None)

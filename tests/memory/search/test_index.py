@@ -1,0 +1,505 @@
+"""The word and trigram indexes: what is in them, that they follow every change, and that damage is survived."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.store import migrations
+from agent_cli.store.db import IndexDamaged
+from tests.conftest import HERE, NOON, empty, noon
+from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
+
+CORPUS = (
+    "The cat of my sister is called Mia", "We go to Lisbon in May", "Dinner with Katarzyna in the harbour",
+    "Set MAX_RETRY_COUNTER to seven", "我下周去东京出差", "My bicycle needs new brakes",
+)  # fmt: skip
+QUESTIONS = ("cat of my sister", "Lisbon", "Katarzina", "retry_coun", "东京", "brakes")
+
+
+def matches(db, word, which="words"):
+    """The passages that an index itself has for a word, and whose texts."""
+    name = index.table(db, which)
+    return [
+        handle
+        for (handle,) in db.rows(
+            f"select p.kind || p.row from {name} w join passage p on p.id = w.rowid where {name} match ?", (word,)
+        )
+    ]
+
+
+def whole(db):
+    """Both indexes hold what the passages say, no more and no less."""
+    for which in ("words", "trigrams"):
+        name = index.table(db, which)
+        db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+
+
+def hits(db, questions=QUESTIONS, **more):
+    return [[(hit.handle, round(hit.score, 6)) for hit in find(db, each, **more).hits] for each in questions]
+
+
+def test_what_the_person_says_and_what_is_replied_is_found_after_a_refresh(db, session):
+    said = say(db, session, "Where is Bhutan?")
+    answer = reply(db, session, "Bhutan lies in the Himalaya")
+
+    assert index.waiting(db) == 2
+    assert index.refresh(db) == 2
+    assert index.refresh(db) == index.waiting(db) == 0
+    assert matches(db, "bhutan") == [said, answer]
+    whole(db)
+
+
+def test_a_reply_is_found_when_it_is_finished_and_not_before(db, session):
+    id = log.open_reply(db, session, HERE, "m", NOON)
+    log.grow(db, id, "Bhutan lies", "")
+    assert handles(db, "Bhutan") == []
+
+    log.grow(db, id, "Bhutan lies in the", "")
+    log.close_reply(db, id, Message("assistant", "Bhutan lies in the Himalaya"), "stop", log.Usage("m"), NOON)
+    assert handles(db, "Himalaya") == [f"m{id}"]
+    whole(db)
+
+
+def test_a_reply_that_a_crash_cut_is_found_when_it_has_been_healed(db, session):
+    id = log.open_reply(db, session, HERE, "m", NOON)
+    log.grow(db, id, "Bhutan lies in", "")
+    catch_up(db)
+
+    log.heal(db, session, HERE, NOON)
+    assert handles(db, "Bhutan") == [f"m{id}"]
+
+
+def test_the_output_of_tools_and_what_was_thought_is_never_indexed(db, session):
+    call = ToolCall("call_1", "now", {"zone": "Kathmandu"})
+    id = log.open_reply(db, session, HERE, "m", NOON)
+    log.close_reply(db, id, Message("assistant", "", (call,), thinking="Thimphu"), "stop", log.Usage("m"), NOON)
+    log.answer(db, session, HERE, call, ToolResult("Bhutan says hello"), NOON)
+
+    for word in ("Bhutan", "Thimphu", "Kathmandu"):
+        assert handles(db, word) == []
+    list(index.rebuild(db))
+    assert db.value("select count(*) from passage") == 0
+
+
+def test_the_words_of_an_edited_note_move_with_it(db):
+    handle = note(db, "Buy two bottles of milk")
+    other = note(db, "The bottles are in the shed")
+    catch_up(db)
+    notes.edit(db, notes.get(db, 1, "person"), "Buy three pomegranates", "Fruit", noon)
+
+    assert handles(db, "milk") == []
+    assert matches(db, "milk") == []
+    assert handles(db, "pomegranates") == handles(db, "fruit") == [handle]
+    assert handles(db, "bottles") == [other]
+    whole(db)
+
+
+def test_a_note_that_is_edited_before_it_was_indexed_is_found_by_its_new_words(db):
+    handle = note(db, "Buy milk")
+    notes.edit(db, notes.get(db, 1, "person"), "Buy pomegranates", "", noon)
+
+    assert (handles(db, "milk"), handles(db, "pomegranates")) == ([], [handle])
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["update note set text = 'new'", "update note set title = 'new'", "update message set text = 'new' where id = 1",
+     "update summary set text = 'new'"],
+)  # fmt: skip
+def test_a_text_cannot_change_while_an_index_holds_it(db, session, change):
+    say(db, session, "Buy milk")
+    note(db, "Buy milk")
+    db.execute(
+        """insert into summary (uid, owner, place, session_id, text, method, at, utc_offset)
+           values ('1', 'person', '', ?, 'Milk', 'model', '2026-01-02T12:00:00.000Z', 0)""",
+        (session,),
+    )
+    catch_up(db)
+
+    with pytest.raises(Exception, match=r"erase the .* from the index before it changes"):
+        db.execute(change)
+    whole(db)
+
+
+def test_a_long_message_is_indexed_in_overlapping_pieces_and_is_one_hit(db, session):
+    words = " ".join(f"word{n}" for n in range(1000))
+    said = say(db, session, words)
+    catch_up(db)
+    pieces = db.rows("select start, length from passage order by start")
+
+    assert len(pieces) > 5
+    assert max(length for _, length in pieces) <= 1500
+    assert (pieces[0][0], sum(pieces[-1])) == (0, len(words))
+    for (start, length), (next_start, _) in pairwise(pieces):
+        assert start < next_start < start + length
+    assert handles(db, "word1 word500 word999") == [said]
+    whole(db)
+
+
+def test_an_accepted_fact_makes_its_message_easier_to_find(db, session):
+    said = int(say(db, session, "I cannot have those, you know")[1:])
+    number = fact(db, "The person is allergic to walnuts", message=said)
+
+    assert set(handles(db, "walnuts")) == {f"m{said}", f"f{number}"}
+    assert matches(db, "facts : walnuts") == [f"m{said}"]
+
+    db.execute("update fact set state = 'rejected' where id = ?", (number,))
+    catch_up(db)
+    assert matches(db, "walnuts") == matches(db, "wal", "trigrams") == []
+    whole(db)
+
+
+def test_a_fact_that_is_accepted_later_is_merged_then(db, session):
+    said = say(db, session, "I cannot have those, you know")
+    number = fact(db, "The person is allergic to walnuts", "pending", int(said[1:]))
+    assert handles(db, "walnuts") == []
+
+    db.execute("update fact set state = 'accepted' where id = ?", (number,))
+    assert set(handles(db, "walnuts")) == {said, f"f{number}"}
+
+
+def test_an_imported_conversation_is_found(db):
+    line = '{"id": "1", "messages": [{"id": "D1:1", "role": "user", "author": "Ann", "content": "I sail to Bhutan"}]}'
+    transfer.read(db, HERE, [line], "elsewhere", noon, print)
+
+    (hit,) = find(db, "Bhutan").hits
+    assert (hit.handle, hit.external_id) == ("m1", "D1:1")
+
+
+def test_words_are_found_by_stem_without_accents_by_author_and_by_day(db, session):
+    said = take_in(db, session, "Wir kaufen Äpfel und wandern gern", "Zoë")
+    catch_up(db)
+
+    for word in ("apfel", "WANDERN", "zoe", "january", "2026", "friday"):
+        assert matches(db, word) == [said]
+
+
+def test_what_is_deleted_is_really_deleted(db):
+    for which in ("words", "trigrams"):
+        name = index.table(db, which)
+        assert db.value(f"select v from {name}_config where k = 'secure-delete'") == 1
+    assert db.value("pragma secure_delete") == 1
+
+
+def test_a_word_of_an_erased_note_is_nowhere_in_the_file(tmp_path):
+    db = empty(tmp_path / "memory.db")
+    note(db, "Zyxqwvu is the secret word")
+    note(db, "Another note")
+    catch_up(db)
+    notes.edit(db, notes.get(db, 1, "person"), "Nothing to see", "", noon)
+    catch_up(db)
+    db.execute("pragma wal_checkpoint(truncate)")
+    bytes_ = (tmp_path / "memory.db").read_bytes().lower()
+    db.close()
+
+    assert b"zyxqwvu" not in bytes_
+    assert b"qwv" not in bytes_
+
+
+_WORDS = ["cat", "dog", "Mia", "Lisbon", "东京", "大别山", "sail", "7", "not", "retry_count", "häuser", "ß"]
+_TEXT = some.lists(some.sampled_from(_WORDS), max_size=9)
+_CORPUS = some.lists(some.tuples(some.sampled_from("mnaf"), _TEXT.map(" ".join)), max_size=12)
+ASKED = ("cat", "Mia in Lisbon", "东京", "retry_coun", "Haeuser", "not 7")
+
+
+@given(corpus=_CORPUS, changed=some.lists(some.integers(0, 11), max_size=4))
+@settings(max_examples=20)
+def test_indexes_made_anew_give_the_same_hits(corpus, changed):
+    db = empty()
+    session = session_of(db)
+    for number, (kind, words) in enumerate(corpus):
+        if kind == "m" or not words:
+            say(db, session, words)
+        elif kind == "n":
+            note(db, words)
+        elif kind == "a":
+            take_in(db, session, words, "Ann")
+        else:
+            fact(db, words, message=db.value("select max(id) from message"))
+        if number in changed:
+            catch_up(db)
+            for kept in notes.listing(db, "person", 2):
+                notes.edit(db, kept, f"changed {words}", "", noon)
+    before = hits(db, ASKED)
+    whole(db)
+
+    progress = list(index.rebuild(db))
+
+    assert progress[-1] == (progress[-1][1],) * 2
+    assert index.waiting(db) == 0
+    whole(db)
+    after = hits(db, ASKED)
+    db.close()
+    if changed:  # how rare a word is, is guessed from how many rows there ever were
+        before, after = ([{handle for handle, _ in each} for each in found] for found in (before, after))
+    assert after == before
+
+
+class Full:
+    """Some of everything in a file, with vectors."""
+
+    def __init__(self, path):
+        self.db = db = empty(path)
+        for words in CORPUS:
+            say(db, session_of(db), words)
+        note(db, "dentist appointment Friday 3pm")
+        catch_up(db)
+        self.words = EMBEDDED
+        self.meaning = self.words.embed_query
+        among = vectors.begin(db, self.words.identity(), self.words.dimension(), self.words.floor)
+        vectors.fill(db, among, self.words.embed_documents)
+
+    def damage(self, sql):
+        """Write garbage, and open the file anew: a connection remembers some of what it has read."""
+        self.db.execute(sql)
+        other = self.db.again()
+        self.db.close()
+        self.db = other
+
+
+@pytest.fixture
+def full(tmp_path):
+    full = Full(tmp_path / "memory.db")
+    yield full
+    full.db.close()
+
+
+GARBAGE = {
+    "data": "update {name}_data set block = randomblob(40)",
+    "structure": "update {name}_data set block = x'ffffffffffffffff' where id = 10",
+    "leaves": "update {name}_data set block = randomblob(length(block)) where id > 10",
+    "emptied": "delete from {name}_data",
+    "idx": "delete from {name}_idx",
+    "docsize": "delete from {name}_docsize",
+    "config": "update {name}_config set v = 99 where k = 'version'",
+    "gone": "drop table {name}_data",
+}
+
+
+@pytest.mark.parametrize("how", GARBAGE)
+def test_search_survives_a_damaged_word_index_and_is_the_same_when_it_is_mended(full, how):
+    db = full.db
+    before = hits(db, meaning=full.meaning)
+    full.damage(GARBAGE[how].format(name="words_1"))
+    db = full.db
+
+    found = find(db, "What about Katarzyna's dinner?", meaning=full.meaning)
+    assert found.hits[0].handle == "m3"
+    if how != "idx":  # a small index is read without it
+        assert found.damaged == ("words",)
+    assert find(db, "when do I see the doctor?", meaning=full.meaning).hits[0].handle == "n1"
+
+    index.mend(db, "words")
+
+    assert find(db, "Katarzyna", meaning=full.meaning).damaged == ()
+    assert hits(db, meaning=full.meaning) == before
+    whole(db)
+
+
+@pytest.mark.parametrize("how", [how for how in GARBAGE if how != "docsize"])
+def test_search_survives_a_damaged_trigram_index_and_is_the_same_when_it_is_mended(full, how):
+    db = full.db
+    before = hits(db, meaning=full.meaning)
+    full.damage(GARBAGE[how].format(name="trigrams_1"))
+    db = full.db
+
+    found = find(db, "Where is Lisbon, Katarzina?", meaning=full.meaning)
+    assert found.hits[0].handle in ("m2", "m3")
+    if how != "idx":
+        assert found.damaged == ("trigrams",)
+
+    index.mend(db, "trigrams")
+
+    assert hits(db, meaning=full.meaning) == before
+    whole(db)
+
+
+@pytest.mark.parametrize(
+    "damage_",
+    ["update bits_1_vector_chunks00 set vectors = x'00'", "delete from bits_1_vector_chunks00",
+     "delete from bits_1_chunks", "drop table vectors_1", "update vectors_1 set e = x'00'",
+     "update vectors_1 set e = zeroblob(256)", "delete from bits_1_rowids"],
+)  # fmt: skip
+def test_search_survives_damaged_vectors(full, damage_):
+    db = full.db
+    before = hits(db, meaning=full.meaning)
+    full.damage(damage_)
+    db = full.db
+
+    found = find(db, "Lisbon", meaning=full.meaning)
+    assert found.hits[0].handle == "m2"
+    assert found.damaged in ((), ("vectors",))
+
+    vectors.renew(db)
+    assert vectors.fill(db, vectors.current(db), full.words.embed_documents) == 7
+    assert hits(db, meaning=full.meaning) == before
+    assert find(db, "Lisbon", meaning=full.meaning).damaged == ()
+
+
+@pytest.mark.parametrize("how", [how for how in GARBAGE if how != "docsize"])
+@pytest.mark.parametrize("which", ["words", "trigrams"])
+def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full, how, which):
+    full.damage(GARBAGE[how].format(name=f"{which}_1"))
+    db = full.db
+    new = note(db, "The submarine is yellow")
+    catch_up(db)
+    notes.edit(db, notes.get(db, 1, "person"), "optician on Monday", "", noon)
+    catch_up(db)
+    index.merge(db)
+
+    assert set(damaged_indexes.noted(db)) <= {which}
+    index.mend(db, which)
+
+    assert damaged_indexes.noted(db) == []
+    assert handles(db, "submarine") == [new]
+    assert handles(db, "yell") == [new]
+    assert handles(db, "optician") == ["n1"]
+    assert handles(db, "dentist") == []
+    whole(db)
+
+
+def test_what_cannot_be_rebuilt_is_dropped_and_made_again(full):
+    full.damage("drop table words_1_data")
+    db = full.db
+    index.mend(db, "words")
+
+    assert index.table(db, "words") == "words_1"
+    whole(db)
+
+
+def test_what_cannot_be_dropped_is_left_for_another_name(full):
+    full.damage("update words_1_config set v = 99 where k = 'version'")
+    db = full.db
+    with pytest.raises(IndexDamaged), db.derived():
+        db.execute("drop table words_1")
+    index.mend(db, "words")
+
+    assert index.table(db, "words") == "words_2"
+    assert handles(db, "Katarzyna") == ["m3"]
+    index.mend(db, "words")
+    assert index.table(db, "words") == "words_2"
+    whole(db)
+
+
+def test_a_rebuild_makes_damaged_indexes_anew_too(full):
+    db = full.db
+    before = hits(db)
+    full.damage("update words_1_config set v = 99 where k = 'version'")
+    db = full.db
+    full.damage("update trigrams_1_data set block = randomblob(40)")
+    full.damage("drop table vectors_1")
+    db = full.db
+    list(index.rebuild(db))
+
+    assert hits(db) == before
+    assert find(db, "Katarzyna").damaged == ()
+    whole(db)
+
+
+def test_merging_changes_nothing(full):
+    db = full.db
+    before = hits(db, meaning=full.meaning)
+    for _ in range(3):
+        index.merge(db)
+    assert hits(db, meaning=full.meaning) == before
+    whole(db)
+
+
+KEY = "AKIAIOSFODNN7EXAMPLE"
+
+
+def everything_indexed(db):
+    """What the indexes know of, word by word, and the texts of all passages."""
+    name = index.table(db, "words")
+    db.execute(f"create virtual table temp.vocabulary using fts5vocab(main, {name}, 'row')")
+    words = [word for (word,) in db.rows("select term from temp.vocabulary")]
+    db.execute("drop table temp.vocabulary")
+    return " ".join(words), "\n".join(own for (own,) in db.rows("select own from passage_text"))
+
+
+def test_a_secret_reaches_no_index_no_embedder_and_no_hit(db, session):
+    say(db, session, f"The key of the bucket is {KEY}, keep it")
+    note(db, f"bucket key {KEY}")
+    say(db, session, "my password is hunter2")
+    catch_up(db)
+    given_ = []
+
+    def embed(texts):
+        given_.extend(texts)
+        return [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] for _ in texts]
+
+    among = vectors.begin(db, "e", 8, 0.1)
+    while vectors.fill(db, among, embed):
+        pass
+
+    words, texts = everything_indexed(db)
+    for kept in (words, texts, "\n".join(given_), "\n".join(hit.text for hit in find(db, "bucket key password").hits)):
+        assert KEY not in kept
+        assert KEY.lower() not in kept
+        assert "hunter2" not in kept
+    assert "[masked: API key]" in texts
+    assert matches(db, '"AKI" AND "EXA"', "trigrams") == []
+    assert find(db, "bucket key").hits[0].text.count("[masked: API key]") == 1
+    assert find(db, KEY).hits == ()
+    whole(db)
+
+
+def test_a_secret_across_two_pieces_of_a_long_text_is_in_neither(db, session):
+    for before in range(1180, 1230, 3):
+        say(db, session, f"{'bucket ' * 170}"[:before] + f" {KEY} " + "bucket " * 400)
+    catch_up(db)
+
+    words, texts = everything_indexed(db)
+    assert texts.count("[masked: API key]") >= 17
+    for part in (KEY, KEY[:12], KEY[-12:]):
+        assert part not in texts
+        assert part.lower() not in words
+    whole(db)
+
+
+def test_a_secret_that_the_person_typed_into_a_fact_is_found(db):
+    fact = adoption.add(db, HERE, adoption.claim("my password is hunter2", "typed"), noon).fact
+    assert fact.statement == "my password is [masked: password]"
+    adoption.edit(db, fact, "my password is hunter2", noon)
+
+    assert find(db, "password").hits[0].text == "my password is hunter2"
+    assert db.rows("select was from fact_version where was like '%hunter2%'") == []
+
+
+def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session):
+    first, second = (int(say(db, session, words)[1:]) for words in ("Hello there", "And again"))
+    number = fact(db, "The person is allergic to walnuts", message=first)
+    db.execute("insert into fact_source values (?, ?, '', '')", (number, second))
+    assert set(matches(catch_up(db) or db, "walnuts")) == {f"f{number}", f"m{first}", f"m{second}"}
+
+    for change in (
+        "valid_to = '2026-01-02T12:00:00.000Z'", "valid_to = null, owner = 'caller'",
+        "owner = 'person', expires_at = '2030-01-02T12:00:00.000Z'",
+    ):  # fmt: skip
+        db.execute(f"update fact set {change} where id = ?", (number,))
+        catch_up(db)
+        assert [each for each in matches(db, "walnuts") if each[0] == "m"] == []
+    whole(db)
+
+
+def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, session):
+    say(db, session, f"The key of the bucket is {KEY}")
+    say(db, session, "Tea at four")
+    catch_up(db)
+    with db.write():
+        index.erase(db, "m", 1)
+        db.execute("insert into stale values ('m', 1)")
+    catch_up(db)
+    migrations.index_secrets(db)
+
+    assert db.rows("select kind, row from stale") == [("m", 1)]
+    catch_up(db)
+    assert KEY not in everything_indexed(db)[1]

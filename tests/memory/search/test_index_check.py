@@ -1,0 +1,197 @@
+"""Damage that raises no error is noticed, by a look so cheap that it can be taken now and then."""
+
+import random
+import shutil
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.jobs import worker
+from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import damaged_indexes, index, index_check, recall, vectors
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.store import holder, jobs
+from agent_cli.store.db import Database
+from tests.conftest import NOON, empty, noon
+from tests.recalling import EMBEDDED, catch_up, note, say, session_of, take_in
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """Enough messages for indexes of several pages, and vectors in two chunks."""
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    db = empty(path)
+    session, drawn = session_of(db), random.Random(1)
+    words = ["".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(4000)]
+    with db.write():
+        for _ in range(1500):
+            say(db, session, " ".join(drawn.choices(words, k=20)))
+    say(db, session, "The submarine is yellow")
+    catch_up(db)
+    made = vectors.begin(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.floor)
+    while vectors.fill(db, made, EMBEDDED.embed_documents):
+        pass
+    db.execute("pragma wal_checkpoint(truncate)")
+    db.close()
+    return path
+
+
+@pytest.fixture
+def file(template, tmp_path):
+    return shutil.copy(template, tmp_path / "memory.db")
+
+
+def opened(file, *damages):
+    """The file with some damage done to it."""
+    db = Database(file)
+    for sql in damages:
+        db.execute(sql)
+    db.close()
+    db = Database(file)
+    db.prepare()
+    return db
+
+
+def desk(db, time=noon):
+    return Desk(db, time, lambda: None, Meaning("127.0.0.1:9", "nomic-embed-text"), 10_000, Cancel())
+
+
+def index_job(db, time=noon):
+    jobs.add(db, worker.INDEX, "all", time())
+    while worker.run_one(desk(db, time)):
+        pass
+
+
+SILENT = {
+    "words": ["delete from words_1_idx", "delete from words_1_docsize where id % 2 = 0",
+              "delete from words_1_docsize where id = 7"],
+    "trigrams": ["delete from trigrams_1_idx"],
+    "vectors": ["delete from bits_1_rowids", "delete from bits_1_chunks", "delete from vectors_1",
+                "update bits_1_chunks set validity = zeroblob(length(validity))",
+                "update bits_1_vector_chunks00 set vectors = zeroblob(length(vectors))",
+                "update vectors_1 set e = zeroblob(256)"],
+}  # fmt: skip
+LOUD = {
+    "words": ["delete from words_1_data", "drop table words_1_data"],
+    "trigrams": ["update trigrams_1_data set block = randomblob(40)"],
+    "vectors": ["drop table vectors_1", "drop table bits_1_vector_chunks00", "update vectors_1 set e = x'00'"],
+}
+
+
+def each(damages):
+    return [(name, sql) for name, all_ in damages.items() for sql in all_]
+
+
+@pytest.mark.parametrize(("name", "sql"), each(SILENT) + each(LOUD))
+def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
+    db = opened(file, sql)
+    assert damaged_indexes.noted(db) == []
+
+    index_job(db)
+
+    assert damaged_indexes.noted(db) == []
+    assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
+    assert index_check.check(db, NOON) == []
+    found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED.embed_query)
+    assert ([hit.text for hit in found.hits], found.damaged) == (["The submarine is yellow"], ())
+    db.close()
+
+
+@pytest.mark.parametrize(("name", "sql"), each(SILENT))
+def test_damage_that_no_search_notices_is_noted_under_its_name(file, name, sql):
+    db = opened(file, sql)
+    assert recall.find(db, "submarine", Filter("person"), NOON).damaged == ()
+
+    assert index_check.check(db, NOON) == [name]
+    db.close()
+
+
+def test_what_is_whole_is_never_taken_for_damaged(file):
+    db = opened(file)
+    session = session_of(db)
+    for words in (
+        "x", "…", "🙂 🙃", '"quoted" -words OR "', "a\0b", "我下周去东京出差", "İstanbul ÄÖÜ ß Ⅻ ½", "snake_case isn't",
+        "cafe\u0301 nai\u0308ve", "word " * 700, "\u200b\u200c", "²", "١٢٣", "e\u0301",
+    ):  # fmt: skip
+        say(db, session, words)
+        take_in(db, session, words, "Ann")
+    note(db, "Buy milk", title="Shopping")
+    catch_up(db)
+    with db.write():
+        index.erase(db, "m", 9)
+    notes.edit(db, notes.get(db, 1, "person"), "Buy pomegranates", "", noon)
+    catch_up(db)
+    for _ in range(2):
+        vectors.fill(db, vectors.current(db), EMBEDDED.embed_documents)
+        for _ in range(30):
+            assert index_check.check(db, NOON) == []
+    db.close()
+
+
+def test_every_odd_text_is_looked_for(db, session):
+    """All of a small memory is in each sample."""
+    for words in ("…", "🙂", '"', "a\0b", "我下周去东京出差", "İstanbul ß Ⅻ", "cafe\u0301", "\u200b", "²", "١٢٣"):
+        say(db, session, words)
+    catch_up(db)
+
+    assert index_check.check(db, NOON) == []
+
+
+def test_an_empty_memory_is_sound(db):
+    assert index_check.check(db, NOON) == []
+
+
+def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
+    assert index_check.due(db, NOON)
+    index_check.check(db, NOON)
+    assert not index_check.due(db, NOON + DAY / 2)
+    assert index_check.due(db, NOON + DAY)
+    assert index_check.due(db, NOON - DAY)  # the clock was set back
+
+    db.execute("update session set holder = 'nowhere/1/1' where id = ?", (session,))
+    closing.sweep(db, noon)
+    assert not index_check.due(db, NOON)
+    db.execute("update session set holder = ?, closed_at = null", (_dead_holder(),))
+    closing.sweep(db, noon)
+    assert index_check.due(db, NOON)
+
+
+def _dead_holder():
+    """As a process of this machine that was killed."""
+    return "/".join([*holder.me().split("/")[:2], "0"])
+
+
+def test_a_damaged_index_is_not_looked_for_before_its_time(file):
+    db = opened(file)
+    index_job(db)
+    db.execute("delete from trigrams_1_idx")
+    index_job(db)
+    assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 0
+
+    index_job(db, lambda: NOON + DAY)
+    assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 1
+    db.close()
+
+
+def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file):
+    db = opened(file)
+    vectors.begin(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.floor, "vectors next")
+    whole = index_check._CHECKS["vectors"]
+
+    def swapped(db, sample):
+        vectors.swap(db)
+        db.rows("select 1 from vectors_1")
+        return whole(db, sample)
+
+    index_check._CHECKS["vectors"] = swapped
+    try:
+        assert index_check.check(db, NOON) == []
+    finally:
+        index_check._CHECKS["vectors"] = whole
+    db.close()

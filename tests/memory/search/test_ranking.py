@@ -1,0 +1,118 @@
+"""How well a passage answers: pure arithmetic."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from agent_cli.memory.search import ranking
+from agent_cli.memory.search.ranking import Row
+
+IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
+
+
+def row(id=1, own=None, **more):
+    values = {"session": 1, "length": 60, "age": 0.0, "text": "The cat is Mia.", "author": "", **more}
+    return Row(id, own={"cat": 1} if own is None else own, **values)
+
+
+def wide(row, average=60):
+    return ranking.wide(row, IDFS, average)
+
+
+def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
+    return ranking.score(query, rows, idfs, 60.0, sessions or {}, named, floor)
+
+
+def test_a_rare_word_weighs_more():
+    assert ranking.idf(1000, 1) > ranking.idf(1000, 10) > ranking.idf(1000, 1000) > 0
+    assert ranking.idf(1000, 1) == math.log(1 + 999.5 / 1.5)
+    assert ranking.idf(5, 20_000) >= 0
+
+
+def test_words_count_by_where_they_stand():
+    places = [
+        wide(row(**{"own": {}, where: {"cat": 1}}))
+        for where in ("by", "own", "facts", "before", "date", "after", "before_that")
+    ]
+    assert places == sorted(places, reverse=True)
+    assert places[-1] > 0 == wide(row(own={}))
+
+
+def test_bm25_is_that_of_the_textbook():
+    norm = ranking.K1 * (1 - ranking.B + ranking.B * 60 / 30)
+    assert wide(row(own={"mia": 2}), 30) == pytest.approx(4.0 * 2 * (ranking.K1 + 1) / (2 + norm))
+
+
+def test_a_long_text_counts_less():
+    assert wide(row(length=600)) < wide(row(length=60))
+
+
+def test_coverage_is_the_weighted_share_of_the_questions_words():
+    assert ranking.coverage(row(own={"cat": 3}, after={"mia": 1}), IDFS) == pytest.approx(6 / 7)
+    assert ranking.coverage(row(own={}), {}) == 0
+
+
+@given(
+    some.lists(
+        some.builds(
+            row, id=some.integers(1, 99), own=some.dictionaries(some.sampled_from(sorted(IDFS)), some.integers(1, 5)),
+            age=some.floats(-5, 5000), author=some.sampled_from(["", "Ann"]), cosine=some.floats(-1, 1),
+            session=some.none() | some.integers(1, 3), timely=some.booleans(), length=some.integers(0, 5000),
+            text=some.sampled_from(["Mia.", "Who?", "Last week. Or when?", "", "?"]),
+        ), max_size=9,
+    ), some.floats(0, 1),
+)  # fmt: skip
+def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
+    scored = score(*rows, query="when mia", sessions={1: 3.0, 2: 1.5}, named=frozenset({"Ann"}), floor=floor)
+
+    assert len(scored) == len(rows)
+    assert [each.score for each in scored] == sorted((each.score for each in scored), reverse=True)
+    for each in scored:
+        assert sum(each.legs.values()) == pytest.approx(each.score)
+        assert all(each.legs.values())
+
+
+@pytest.mark.parametrize(("days", "share"), [(0, 1.0), (30, 0.9), (60, 0.85), (100_000, 0.8), (-7, 1.0)])
+def test_age_takes_a_fifth_at_most_and_half_of_that_in_30_days(days, share):
+    (new,) = score(row())
+    (old,) = score(row(age=days))
+    assert old.score == pytest.approx(new.score * share)
+
+
+def test_a_question_seldom_holds_the_answer():
+    says, asks, both = (row(text=text) for text in ("Her cat is Mia.", "Is her cat Mia?", "Her cat is Mia. Is it?"))
+    by = {each.row.text: each for each in score(says, replace(asks, id=2), replace(both, id=3))}
+
+    assert by["Her cat is Mia."].score > by["Her cat is Mia. Is it?"].score > by["Is her cat Mia?"].score
+    assert by["Is her cat Mia?"].legs["question"] == -ranking.QUESTION
+    assert "question" not in by["Her cat is Mia."].legs
+
+
+def test_meaning_counts_above_its_floor_and_the_nearest_most():
+    near, nearer, far = row(1, cosine=0.5), row(2, cosine=0.7), row(3, cosine=0.3)
+    by = {each.row.id: each.legs for each in score(near, nearer, far, floor=0.3)}
+
+    assert by[2]["meaning"] == pytest.approx(ranking.VECTOR)
+    assert by[1]["meaning"] == pytest.approx(ranking.VECTOR / 2)
+    assert "meaning" not in by[3]
+
+
+def test_the_speaker_the_session_the_time_and_the_moment_count():
+    (best,) = score(row(author="Ann", timely=True, text="Mia came last week."), query="When did Ann get Mia?",
+                    sessions={1: 2.0}, named=frozenset({"Ann"}))  # fmt: skip
+    assert {name: best.legs[name] for name in ("speaker", "session", "time", "moment")} == {
+        "speaker": ranking.SPEAKER, "session": ranking.SESSION, "time": ranking.TIME, "moment": ranking.MOMENT,
+    }  # fmt: skip
+
+
+def test_of_equals_the_later_comes_first():
+    rows = row(1, at=7, row=1), row(2, at=9), row(3, at=7, row=2), row(4, at=7, row=5, kind="n")
+    assert [each.row.id for each in score(*rows)] == [2, 3, 1, 4]
+
+
+def test_nothing_to_score_is_no_error():
+    assert score() == []
+    assert score(row(own={}), idfs={})[0].score == 0

@@ -1,0 +1,527 @@
+"""`recall.find`: what is found for a question, what is not, and how sure it is."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as some
+
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import index, passage_context, recall, vectors
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.summaries import summaries
+from agent_cli.messages import Part
+from tests.conftest import HERE, NOON, empty, noon
+from tests.recalling import (
+    ELSEWHERE,
+    EMBEDDED,
+    STRANGER,
+    catch_up,
+    day,
+    fact,
+    find,
+    handles,
+    note,
+    reply,
+    say,
+    session_of,
+    take_in,
+)
+from tests.turns import summarise
+
+SMALL_TALK = (
+    "The weather is fine again", "I watched a film about whales", "Dinner was pasta with basil",
+    "We should paint the fence green", "The train was late this morning", "My bicycle needs new brakes",
+)  # fmt: skip
+
+
+@pytest.fixture
+def talk(db, session):
+    """Some talk that has nothing to do with it."""
+    for words in SMALL_TALK:
+        say(db, session, words)
+    return session
+
+
+def test_a_plain_question_finds_the_message_that_has_some_of_its_words(db, talk):
+    said = say(db, talk, "The cat of my sister is called Mia")
+
+    assert handles(db, "What is the name of my sister's cat?")[0] == said
+
+
+def test_a_rare_word_says_more_than_common_ones(db, talk):
+    for number in range(20):
+        say(db, session_of(db), f"The garden in the town of number {number} has a gate")
+    said = say(db, session_of(db), "There is a pomegranate in it")
+
+    assert handles(db, "Which garden in town has a pomegranate?")[0] == said
+
+
+def test_an_answer_is_found_by_the_question_before_it(db, talk):
+    say(db, talk, "What was the name of the hotel in Lisbon?")
+    answer = say(db, talk, "Casa Azul, with the blue tiles")
+
+    assert answer in handles(db, "hotel in Lisbon")[:2]
+
+
+def test_what_the_named_person_said_comes_first(db, session):
+    for author in ("Ann", "Bob", "Cleo"):
+        take_in(db, session, f"{author} here. The weather is nice.", author)
+    take_in(db, session, "Tomorrow I start to learn the cello", "Ann")
+    take_in(db, session, "I play the cello too, every single day", "Bob")
+
+    found = [hit.text for hit in find(db, "Does Bob play the cello?").hits]
+    assert found[0] == "I play the cello too, every single day"
+    assert "speaker" in find(db, "Does Bob play the cello?").hits[0].legs
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What did I buy yesterday?", "2026-01-01"),
+        ("Was habe ich gestern gekauft? buy", "2026-01-01"),
+        ("What did I buy in March?", "2025-03-14"),
+        ("What did I buy on 3 May 2025?", "2025-05-03"),
+        ("What did I buy last week?", "2025-12-24"),
+        ("What did I buy in 2024?", "2024-07-07"),
+    ],
+)
+def test_words_for_time_put_what_was_said_then_first(db, question, told):
+    for each in ("2026-01-01", "2025-03-14", "2025-05-03", "2025-12-24", "2024-07-07", "2023-07-07"):
+        say(db, session_of(db), f"I did buy a thing of kind {each[:4]} {each[5:7]}", day(each))
+
+    found = find(db, question).hits[0]
+    assert found.text == f"I did buy a thing of kind {told[:4]} {told[5:7]}"
+    assert "time" in found.legs
+
+
+def test_what_is_said_twice_is_shown_once(db):
+    first = "The meeting with the tax adviser about the house is in the old town hall"
+    for words in (first, first + ".", first.upper()):
+        say(db, session_of(db), words)
+
+    assert len(handles(db, "tax adviser meeting")) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The meeting with the tax adviser about the house is in room 5 of the old town hall",
+        "The meeting with the tax adviser about the house is not in room 4 of the old town hall",
+    ],
+)
+def test_what_differs_in_a_number_or_a_negation_is_not_the_same(db, other):
+    first = "The meeting with the tax adviser about the house is in room 4 of the old town hall"
+    both = {say(db, session_of(db), words) for words in (first, other)}
+
+    assert set(handles(db, "tax adviser meeting")) == both
+
+
+def test_a_hidden_session_is_not_found_until_it_is_restored(db, session):
+    said = say(db, session, "The spare key is under the flowerpot")
+    sessions.hide(db, session, NOON)
+    assert find(db, "spare key").hits == ()
+    assert find(db, "spare key").verdict == "nothing"
+
+    sessions.restore(db, session)
+    assert handles(db, "spare key") == [said]
+
+
+def test_a_hidden_note_is_not_found_until_it_is_restored(db):
+    handle = note(db, "The spare key is under the flowerpot")
+    kept = notes.get(db, int(handle[1:]), "person")
+    catch_up(db)
+    notes.hide(db, kept, noon)
+    assert find(db, "spare key").verdict == "nothing"
+
+    notes.restore(db, kept, noon)
+    assert handles(db, "spare key") == [handle]
+
+
+def test_the_summary_of_a_session_is_found_and_not_when_the_session_is_hidden(db, session):
+    summarise(db, session, "The person wants to move to Porto.")
+    assert handles(db, "Porto") == ["y1"]
+
+    sessions.hide(db, session, NOON)
+    assert handles(db, "Porto") == []
+
+
+def test_the_summary_of_a_week_is_found_by_its_grain_and_says_which_week_it_tells_of(db, session):
+    said = say(db, session, "We move to Porto")
+    summarise(db, session, "The person wants to move to Porto.")
+    for key in ("2025-W50", "2025-12"):
+        made = summaries.Made(f"Porto was all they spoke of in {key}.", "", "model", "m")
+        with db.write():
+            summaries.keep_period(db, "person", periods.parse(key), made, "2025-12-14T10:00:00.000Z", noon)
+
+    assert set(handles(db, "Porto")) == {said, "y1", "y2", "y3"}
+    assert set(handles(db, "Porto", grain="week")) == {said, "y2"}
+    assert handles(db, "Porto", grain="month", kinds=("summary",)) == ["y3"]
+    assert handles(db, "Porto", grain="year", kinds=("summary",)) == []
+    labels = {hit.handle: hit.label for hit in find(db, "Porto", kinds=("summary",)).hits}
+    assert labels == {"y1": "", "y2": "(summary of 2025-W50)", "y3": "(summary of 2025-12)"}
+
+
+@pytest.mark.parametrize("state", ["pending", "rejected", "superseded", "expired"])
+def test_only_accepted_facts_are_found(db, session, state):
+    said = int(say(db, session, "Hello there")[1:])
+    fact(db, "The person is allergic to walnuts", state, said)
+
+    assert find(db, "allergic to walnuts").verdict == "nothing"
+    assert handles(db, "allergic to walnuts") == []
+
+
+def test_a_rejected_or_hidden_fact_is_found_no_more_neither_alone_nor_by_its_message(db, session):
+    said = say(db, session, "Hello there")
+    number = fact(db, "The person is allergic to walnuts", message=int(said[1:]))
+    assert set(handles(db, "allergic to walnuts")) == {f"f{number}", said}
+
+    for change in ("hidden_at = '2026-01-02T12:00:00.000Z'", "hidden_at = null, state = 'rejected'"):
+        with db.write():
+            db.execute(f"update fact set {change} where id = ?", (number,))
+        assert handles(db, "allergic to walnuts") == []
+
+
+def test_a_hidden_fact_is_not_found_even_before_the_index_has_caught_up(db, session):
+    number = fact(db, "The person is allergic to walnuts")
+    assert handles(db, "walnuts") == [f"f{number}"]
+    db.execute("update fact set hidden_at = 'x' where id = ?", (number,))
+    db.execute("delete from stale")
+
+    assert handles(db, "walnuts") == []
+
+
+def test_nothing_of_another_owner_is_found(db, session):
+    mine = say(db, session, "The spare key is under the flowerpot")
+    theirs = session_of(db, STRANGER)
+    other = say(db, theirs, "The spare key is in the shed", scope=STRANGER)
+    note(db, "A spare key of the stranger", scope=STRANGER)
+    fact(db, "The stranger has a spare key", owner="caller")
+
+    assert handles(db, "spare key") == [mine]
+    assert other in handles(db, "spare key", owner="caller")
+    assert mine not in handles(db, "spare key", owner="caller")
+
+
+def test_filters_leave_out_everything_else(db, session):
+    old = say(db, session, "The boat is called Anna", day("2025-06-01"))
+    new = say(db, session, "The boat Anna leaks", day("2025-12-01"))
+    by_bob = take_in(db, session, "A boat needs paint, Anna", "Bob", day("2025-09-01"))
+    away = session_of(db, ELSEWHERE)
+    there = say(db, away, "Anna the boat was sold", scope=ELSEWHERE)
+    written = note(db, "Boat insurance ends in June")
+    number = fact(db, "The person owns a boat")
+
+    def found(**filters):
+        return set(handles(db, "boat", **filters))
+
+    assert found() == {old, new, by_bob, there, written, f"f{number}"}
+    assert found(kinds=("message",)) == {old, new, by_bob, there}
+    assert found(kinds=("note",)) == {written}
+    assert found(kinds=("note", "fact")) == {written, f"f{number}"}
+    assert found(kinds=("message", "fact")) == {old, new, by_bob, there, f"f{number}"}
+    assert found(kinds=("summary",)) == set()
+    assert found(session=away) == {there}
+    assert found(besides=away) == {old, new, by_bob, written, f"f{number}"}
+    assert found(place=ELSEWHERE.place) == {there}
+    assert found(author="Bob") == {by_bob}
+    assert found(until=day("2025-08-01").timestamp()) == {old}
+    assert found(since=day("2025-08-01").timestamp(), until=day("2025-11-01").timestamp()) == {by_bob}
+    assert found(since=day("2026-06-01").timestamp()) == set()
+    assert found(but=(int(old[1:]), int(new[1:]))) == {by_bob, there, written, f"f{number}"}
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("我下周去东京出差", "东京"),
+        ("我们在大别山里走了三天", "大别山"),
+        ("我们在大别山里走了三天", "你去过大别山吗？"),
+        ("来月は京都で会いましょう", "京都"),
+        ("제 고양이 이름은 미아입니다", "고양이"),
+        ("แมวของฉันชื่อมีอา", "แมว"),
+    ],
+)
+def test_words_without_spaces_are_found(db, talk, said, asked):
+    handle = say(db, talk, said)
+
+    found = find(db, asked)
+    assert found.hits[0].handle == handle
+    assert found.verdict in ("known", "maybe")
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Dinner with Katarzyna in the harbour", "Katarzina"),
+        ("The appointment with Dr. Schwarzenbacher was moved", "Schwarzenbaher"),
+        ("Set MAX_RETRY_COUNTER to seven", "retry_coun"),
+        ("The handler is called onConnectionClosed", "connectionclo"),
+        ("The ticket is ABC-2041-XY", "2041-XY"),
+    ],
+)
+def test_a_misspelt_name_and_half_an_identifier_are_found(db, talk, said, asked):
+    handle = say(db, talk, said)
+
+    assert handles(db, asked)[0] == handle
+
+
+def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
+    dentist = note(db, "dentist appointment Friday 3pm")
+    note(db, "buy milk and two loaves of bread")
+    catch_up(db)
+    words = EMBEDDED
+    among = vectors.begin(db, words.identity(), words.dimension(), words.floor)
+    while vectors.fill(db, among, words.embed_documents):
+        pass
+
+    found = find(db, "when do I see the doctor?", meaning=words.embed_query)
+    assert found.hits[0].handle == dentist
+    assert "meaning" in found.hits[0].legs
+    assert found.verdict != "nothing"
+    assert dentist not in handles(db, "when do I see the doctor?")
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("What is the name of the cat of my sister?", "known"),
+        ("Has my sister's cat seen the submarine?", "maybe"),
+        ("Which submarine sank near Murmansk, and in which decade?", "nothing"),
+    ],
+)
+def test_the_verdict_says_how_much_of_the_question_is_known(db, talk, question, verdict):
+    say(db, talk, "The name of the cat of my sister is Mia")
+
+    assert find(db, question).verdict == verdict
+
+
+def test_in_an_empty_memory_nothing_is_known(db):
+    found = find(db, "What is my name?")
+    assert (found.verdict, found.hits, found.damaged) == ("nothing", (), ())
+
+
+def test_a_long_message_is_one_hit(db, session):
+    long = say(db, session, " ".join(f"The marmot number {n} sleeps in the burrow." for n in range(200)))
+    short = say(db, session, "A marmot whistles")
+
+    assert sorted(handles(db, "marmot")) == sorted([long, short])
+
+
+def test_the_question_in_the_log_is_no_answer_to_itself(db, talk):
+    said = say(db, talk, "Dinner with Katarzyna in the harbour")
+    say(db, talk, "Where did I dine with Katarzina?")
+    catch_up(db)
+
+    found = recall.find(db, "Where did I dine with Katarzina?", Filter("person"), NOON, logged=True)
+    assert [hit.handle for hit in found.hits][:1] == [said]
+    unknown = say(db, talk, "Which submarine sank near Murmansk?")
+    catch_up(db)
+    found = recall.find(db, "Which submarine sank near Murmansk?", Filter("person"), NOON, logged=True)
+    assert found.verdict == "nothing"
+    assert unknown not in [hit.handle for hit in found.hits]
+
+
+def test_a_hit_says_what_it_is(db):
+    session = session_of(db)
+    take_in(db, session, "The cat is called Mia", "Ann", NOON, "D1:3")
+
+    (hit,) = find(db, "cat").hits
+    assert (hit.kind, hit.id, hit.external_id, hit.session, hit.at, hit.text) == (
+        "message", 1, "D1:3", session, NOON.timestamp(), "The cat is called Mia",
+    )  # fmt: skip
+    assert sum(hit.legs.values()) == pytest.approx(hit.score)
+
+
+def test_of_two_that_say_as_much_the_newer_comes_first_and_an_old_one_is_still_found(db):
+    old = say(db, session_of(db), "The boiler was serviced by Meier", NOON - timedelta(days=3000))
+    new = say(db, session_of(db), "The boiler was serviced by Huber", NOON - timedelta(days=1))
+
+    assert handles(db, "Who serviced the boiler?") == [new, old]
+
+
+NASTY = (
+    '"', '""', "'", "a AND", "OR OR", "NEAR(a b)", "own:cat", "-cat", "^cat", "cat*", "(cat", "{own} : cat", "cat\0dog",
+    "\0", "👋🏽", "\ud800", "cat \udfff dog", "", " ", "\n", "the of and", "der die das", "what is it", "x" * 1_000_000,
+    "cat " * 250_000, "东" * 5000, "・", "_", "___", "a_b-c.d", "ſunday", "in December 9999", "31 December 9999",
+    "last frıday", "on 31 February", "99999 years ago", "sıx days ago", "before 0000-00-00", "%", "\\", "ﬁre", "ß", "é́",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def searched():
+    database = empty()
+    session = session_of(database)
+    for words in ("The cat is called Mia", "my dog barks", "东京很大", "MAX_RETRY_COUNTER is 7", "x" * 3000):
+        say(database, session, words)
+    catch_up(database)
+    words = EMBEDDED
+    among = vectors.begin(database, words.identity(), words.dimension(), words.floor)
+    vectors.fill(database, among, words.embed_documents)
+    yield database, words.embed_query
+    database.close()
+
+
+@pytest.mark.parametrize("question", NASTY, ids=range(len(NASTY)))
+def test_any_question_is_safe(searched, question):
+    db, meaning = searched
+    found = find(db, question, meaning=meaning)
+    assert found.damaged == ()
+
+
+_PIECES = some.sampled_from(
+    ["cat", "AND", "OR", "NOT", "NEAR", "(", ")", '"', "*", "^", ":", "-", "+", "{", "}", "own", ",", "last", "week",
+     "in", "march", "\0", "东京", "mia", "3", "may", "ago", "two", "days", "'", ";", "--", "\ud83d", "🎉", "retry_c"]
+)  # fmt: skip
+
+
+@given(question=some.one_of(some.text(), some.lists(_PIECES).map(" ".join), some.lists(_PIECES).map("".join)))
+@settings(max_examples=200)
+@example("in December 9999")
+def test_any_text_at_all_is_safe(searched, question):
+    db, meaning = searched
+    found = find(db, question, meaning=meaning)
+    assert found.damaged == ()
+    assert found.verdict in ("known", "maybe", "nothing")
+    for hit in found.hits:
+        assert sum(hit.legs.values()) == pytest.approx(hit.score)
+
+
+def test_an_answer_of_the_assistant_is_found_and_one_of_the_offline_model_is_not(db, session):
+    given_ = reply(db, session, "The capital of Bhutan is Thimphu")
+    quoted = reply(db, session, "I only quote: Bhutan")
+    db.execute("update message set model = 'offline' where id = ?", (int(quoted[1:]),))
+
+    assert handles(db, "Bhutan") == [given_]
+
+
+def test_where_a_text_was_said_does_not_matter_unless_asked(db):
+    away = session_of(db, ELSEWHERE)
+    there = say(db, away, "The boat was sold", scope=ELSEWHERE)
+
+    assert handles(db, "boat") == [there]
+    assert handles(db, "boat", place=HERE.place) == []
+
+
+def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, session):
+    for words in ("What is your favourite dish?", "Käsespätzle, always.", "Mine is ramen."):
+        log.say(db, session, HERE, [Part(words, "typed")], NOON)
+    while index.refresh(db):
+        pass
+    db.execute("insert into stale values ('m', 2)")  # as when a fact of it is accepted
+
+    while index.refresh(db):
+        pass
+    ids_in_order = [id for (id,) in db.rows("select id from passage where kind = 'm' order by row")]
+
+    assert ids_in_order != sorted(ids_in_order)
+    around = passage_context.around(db, ids_in_order)
+    assert [around[id] for id in ids_in_order] == [
+        (0, 0, ids_in_order[1]),
+        (0, ids_in_order[0], ids_in_order[2]),
+        (ids_in_order[0], ids_in_order[1], 0),
+    ]
+
+
+def learn(db, words, at, session=None, **more):
+    """What the person says and what is learned from it."""
+    message = int(say(db, session or session_of(db), words, day(at))[1:])
+    told = adoption.claim(words, "typed", message=message, quote=words, learned=day(at), **more)
+    return adoption.add(db, HERE, told, lambda: day(at)).fact, f"m{message}"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question"),
+    [
+        ("I live in Graz", "I moved to Linz", "where do I live?"),
+        ("Ich wohne in Graz", "Ich bin nach Linz gezogen", "Wo wohne ich?"),
+        ("I work at Siemens", "I started at Bosch", "What is my job, where do I work?"),
+    ],
+)
+def test_what_is_true_now_comes_before_what_was(db, talk, first, then, question):
+    _, old = learn(db, first, "2025-03-01")
+    new, said = learn(db, then, "2025-06-12")
+
+    found = find(db, question)
+    assert found.hits[0].handle in (new.handle, said)
+    assert found.hits[0].label == ""
+    (outdated,) = [hit for hit in found.hits if hit.handle == old]
+    assert outdated.label == "(no longer true since 12 June 2025)"
+    assert outdated.legs["outdated"] < 0
+    assert sum(outdated.legs.values()) == pytest.approx(outdated.score)
+
+
+def test_a_message_of_which_some_is_still_true_says_so(db):
+    words = "I live in Graz and my sister is Anna"
+    message = int(say(db, session_of(db), words, day("2025-03-01"))[1:])
+    for each in ("I live in Graz", "My sister is Anna"):
+        told = adoption.claim(each, "typed", message=message, learned=day("2025-03-01"))
+        adoption.add(db, HERE, told, lambda: day("2025-03-01"))
+    learn(db, "I moved to Linz", "2025-06-12")
+
+    (hit,) = [hit for hit in find(db, "Graz").hits if hit.handle == f"m{message}"]
+    assert hit.label == "(partly no longer true since 12 June 2025)"
+    assert "outdated" not in hit.legs
+
+
+def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
+    for number in range(30):
+        say(db, session_of(db), f"Zoë told me about the number {number} again and again")
+    known = adoption.add(db, HERE, adoption.claim("Zoë lives in Graz", "typed"), noon).fact
+
+    (hit,) = [hit for hit in find(db, "What about zoe?").hits if hit.handle == known.handle]
+    assert hit.legs["entity"] > 0
+    assert sum(hit.legs.values()) == pytest.approx(hit.score)
+
+
+def test_an_expired_fact_is_found_no_more(db):
+    told = adoption.claim("Anna lives in Graz", "typed", expires=NOON + timedelta(days=1))
+    known = adoption.add(db, HERE, told, noon).fact
+
+    assert handles(db, "Anna Graz") == [known.handle]
+    assert handles(db, "Anna Graz", now=NOON + timedelta(days=2)) == []
+
+
+def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
+    here, there = session_of(db), session_of(db)
+    told = adoption.claim("Anna is on the phone", "typed", session=here)
+    known = adoption.add(db, HERE, told, noon).fact
+
+    assert handles(db, "Anna phone", within=here) == [known.handle]
+    assert handles(db, "Anna phone", within=there) == []
+    assert handles(db, "Anna phone") == []
+
+
+def test_a_fact_of_another_place_is_found_when_clearly_meant_or_asked_for_and_labelled(db, talk):
+    told = adoption.claim("The tests run with make check", "typed", place="/home/other")
+    known = adoption.add(db, HERE, told, noon).fact
+
+    def found(question, **more):
+        return [(hit.handle, hit.label) for hit in find(db, question, **more).hits if hit.kind == "fact"]
+
+    label = "(true in /home/other)"
+    assert found("How do the tests run?", here="/home/someone") == [(known.handle, label)]
+    assert found("How are the tests of the whole project deployed?", here="/home/someone") == []
+    assert found("How are the tests of the whole project deployed?", here="/home/other") == [(known.handle, "")]
+    assert found("tests of the whole project", here="/home/someone", place="/home/other") == [(known.handle, label)]
+
+
+@pytest.mark.parametrize("files", [False, True])
+def test_how_long_passages_are_is_read_off_the_newest_of_them_and_no_others(db, files):
+    """By steps of SQLite's machine: time would say it only in a large file."""
+    sign = -1 if files else 1
+    with db.write():
+        db.execute("insert into area values (1, 'person', '/')")
+        db.execute("insert into day values (1, '')")
+        db.many(
+            "insert into passage (id, kind, row, length, area, at, day) values (?, 'n', ?, 7, 1, 0, 1)",
+            [(sign * number, number) for number in range(1, 20_001)],
+        )
+    steps = []
+    db._connection.set_progress_handler(lambda: bool(steps.append(1)), 1000)
+    assert recall._average(db, files) == 7
+    db._connection.set_progress_handler(None)
+    assert len(steps) < 20

@@ -1,0 +1,267 @@
+"""Vectors of passages: sets are begun, filled, swapped and dropped whole, and the nearest are really the nearest."""
+
+import random
+import threading
+
+import pytest
+
+from agent_cli.memory.search import damaged_indexes, index, vectors
+from tests.conftest import empty
+from tests.recalling import catch_up, note, say, session_of
+
+EAST, NORTH, NORTHEAST, WEST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-1.0, 0.0]
+COMPASS = {"east": EAST, "north": NORTH, "northeast": NORTHEAST, "west": WEST}
+
+
+def embed(texts):
+    """A direction for its name, and nothing for any other text."""
+    return [COMPASS.get(text) for text in texts]
+
+
+@pytest.fixture
+def db(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    for words in ("east", "north", "northeast", "west"):
+        note(database, words)
+    catch_up(database)
+    yield database
+    database.close()
+
+
+def begin(db, identity="compass", key="vectors"):
+    return vectors.begin(db, identity, 2, 0.1, key)
+
+
+def filled(db, key="vectors"):
+    made = begin(db, key=key)
+    while vectors.fill(db, made, embed):
+        pass
+    return made
+
+
+def held(db, among):
+    """The passages that a set has, in both of its tables."""
+    bits = [id for (id,) in db.rows(f"select rowid from {among.bits} order by rowid")]
+    assert [id for (id,) in db.rows(f"select id from {among.table} order by id")] == bits
+    return bits
+
+
+def vector_tables(db):
+    rows = db.rows("select name from sqlite_schema where name glob 'bits_*' or name glob 'vectors_*' order by name")
+    return [name for (name,) in rows if name.count("_") == 1]
+
+
+def test_a_file_has_no_vectors_until_a_set_is_begun(db):
+    assert (vectors.current(db), vectors.filling(db)) == (None, None)
+
+    made = begin(db)
+
+    assert vectors.current(db) == made == vectors.Set(1, "compass", 2, 0.1)
+    assert (vectors.filling(db), vectors.count(db, made), vectors.missing(db, made)) == (None, 0, 4)
+
+
+def test_a_set_is_filled_in_batches_until_it_is_whole(db):
+    made = begin(db)
+
+    assert [vectors.fill(db, made, embed, 3) for _ in range(3)] == [3, 1, 0]
+    assert held(db, made) == [1, 2, 3, 4]
+    assert vectors.missing(db, made) == 0
+
+
+def test_what_is_said_later_is_filled_in_later(db):
+    made = filled(db)
+    note(db, "north")
+    catch_up(db)
+
+    assert vectors.missing(db, made) == 1
+    assert vectors.fill(db, made, embed) == 1
+    assert held(db, made) == [1, 2, 3, 4, 5]
+
+
+def test_a_text_that_has_no_vector_is_looked_at_once(db):
+    note(db, "nowhere")
+    catch_up(db)
+    made = filled(db)
+
+    assert held(db, made) == [1, 2, 3, 4]
+    assert vectors.missing(db, made) == 0
+
+
+def test_the_nearest_come_first_with_their_cosines(db):
+    made = filled(db)
+
+    found = vectors.nearest(db, made, NORTHEAST, 3)
+
+    assert [id for id, _ in found] == [3, 2, 1]
+    assert [cosine for _, cosine in found] == pytest.approx([1.0, 0.8, 0.6], abs=0.01)
+    assert vectors.cosines(db, made, NORTH, [1, 3, 99]) == pytest.approx({1: 0.0, 3: 0.8}, abs=0.01)
+
+
+def test_an_empty_set_finds_nothing(db):
+    made = begin(db)
+
+    assert vectors.nearest(db, made, NORTH, 3) == []
+    assert vectors.cosines(db, made, NORTH, [1, 2]) == {}
+
+
+def test_a_passage_that_was_deleted_is_in_no_set(db):
+    now, then = filled(db), filled(db, "vectors next")
+
+    with db.write():
+        index.erase(db, "n", 2)
+
+    assert held(db, now) == held(db, then) == [1, 3, 4]
+    assert [id for id, _ in vectors.nearest(db, now, NORTH, 1)] == [3]
+
+
+def test_a_passage_deleted_while_its_vector_is_made_gets_none(db):
+    made = begin(db)
+
+    def meanwhile(texts):
+        with db.write():
+            index.erase(db, "n", 2)
+        return embed(texts)
+
+    assert vectors.fill(db, made, meanwhile) == 4
+    assert held(db, made) == [1, 3, 4]
+    assert vectors.missing(db, made) == 0
+
+
+def test_a_passage_changed_while_its_vector_is_made_gets_that_of_its_new_words(db):
+    made = begin(db)
+    said = say(db, session_of(db), "south")
+    catch_up(db)
+
+    def meanwhile(texts):
+        db.execute("insert into stale values ('m', ?)", (int(said[1:]),))
+        catch_up(db)
+        return embed(texts)
+
+    vectors.fill(db, made, meanwhile)
+
+    assert (held(db, made), vectors.missing(db, made)) == ([1, 2, 3, 4], 1)
+
+
+def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):
+    made = begin(db)
+    both, looked_at = threading.Barrier(2), []
+
+    def together(texts):
+        both.wait(30)
+        return embed(texts)
+
+    def fill(way):
+        other = db.again()
+        looked_at.append(vectors.fill(other, made, way))
+        other.close()
+
+    threads = [threading.Thread(target=fill, args=(together,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert looked_at == [4, 4]
+    assert held(db, made) == [1, 2, 3, 4]
+    assert damaged_indexes.noted(db) == []
+
+
+def test_a_set_dropped_while_vectors_are_made_for_it_stays_dropped(db):
+    made = begin(db, key="vectors next")
+
+    def meanwhile(texts):
+        vectors.abandon(db)
+        return embed(texts)
+
+    assert vectors.fill(db, made, meanwhile) == 0
+    assert vectors.fill(db, made, embed) == 0
+    assert (vector_tables(db), damaged_indexes.noted(db)) == ([], [])
+
+
+def test_the_present_set_is_searched_until_another_is_swapped_in(db):
+    old = filled(db)
+    new = begin(db, "other", "vectors next")
+    assert (vectors.current(db), vectors.filling(db)) == (old, new)
+
+    while vectors.fill(db, new, embed):
+        pass
+    vectors.swap(db)
+
+    assert (vectors.current(db), vectors.filling(db)) == (new, None)
+    assert vector_tables(db) == ["bits_2", "vectors_2"]
+    assert db.rows("select key from meta where key glob 'embedded *'") == [("embedded 2",)]
+
+
+def test_a_swap_without_another_set_changes_nothing(db):
+    made = filled(db)
+    vectors.swap(db)
+
+    assert (vectors.current(db), held(db, made)) == (made, [1, 2, 3, 4])
+
+
+def test_a_set_that_is_given_up_leaves_nothing_and_its_name_is_not_used_again(db):
+    old = filled(db)
+    begin(db, "other", "vectors next")
+
+    vectors.abandon(db)
+    vectors.abandon(db)
+
+    assert (vectors.current(db), vectors.filling(db)) == (old, None)
+    assert vector_tables(db) == ["bits_1", "vectors_1"]
+    assert begin(db, "third", "vectors next").number == 3
+
+
+def test_renewed_sets_are_empty_and_of_the_same_embedders(db):
+    filled(db)
+    begin(db, "other", "vectors next")
+    with damaged_indexes.survived(db, "vectors"):
+        db.execute("select * from bits_9")
+    assert damaged_indexes.noted(db) == ["vectors"]
+
+    vectors.renew(db)
+
+    assert vectors.current(db) == vectors.Set(3, "compass", 2, 0.1)
+    assert vectors.filling(db) == vectors.Set(4, "other", 2, 0.1)
+    assert held(db, vectors.current(db)) == []
+    assert damaged_indexes.noted(db) == []
+
+
+MANY, WIDE = 26_000, 64
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A set of so many vectors that a bound on the distance is guessed, and the vectors."""
+    database = empty(tmp_path_factory.mktemp("large") / "memory.db")
+    made = vectors.begin(database, "chance", WIDE, 0.1)
+    drawn = random.Random(5)
+    all_ = [[drawn.choice((-0.125, 0.125)) for _ in range(WIDE)] for _ in range(MANY)]
+    with database.write():
+        for id, vector in enumerate(all_, 1):
+            vectors.put(database, made, id, vector)
+    yield database, made, all_
+    database.close()
+
+
+def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large):
+    db, made, all_ = large
+    for vector in all_[:5]:
+        agreeing = [sum(a == b for a, b in zip(vector, each, strict=True)) for each in all_]
+        bound = vectors._bound(db, made, vectors._bits(vector))
+        within = sum(WIDE - same <= bound for same in agreeing)
+        found = vectors.nearest(db, made, vector, 15)
+
+        assert vectors.NEAREST <= within < MANY // 20
+        assert [cosine for _, cosine in found] == pytest.approx(
+            [(2 * same - WIDE) / WIDE for same in sorted(agreeing, reverse=True)[:15]], abs=0.01
+        )
+
+
+def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db):
+    made = begin(db)
+    with db.write():
+        for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
+            vectors.put(db, made, id, direction)
+
+    assert vectors._bound(db, made, vectors._bits(NORTH)) == 8
+    assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]

@@ -1,0 +1,200 @@
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.skills import skill_file, skills
+from tests.conftest import NOON, noon
+
+DEPLOY = skill_file.compose(
+    "deploy-site", "Publish the site: use when the person wants it online", "1. build\n2. rsync"
+)
+BETTER = DEPLOY.replace("2. rsync", "2. run the tests\n3. rsync")
+
+
+def found(db, words):
+    index.refresh_all(db)
+    return [hit.handle for hit in recall.find(db, words, Filter("person", ("skill",)), NOON).hits]
+
+
+def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+
+    assert (skill.handle, skill.name, skill.state, skill.version) == ("k1", "deploy-site", "accepted", 1)
+    assert skill.body == "1. build\n2. rsync"
+    assert found(db, "publish site") == ["k1"]
+
+
+def test_what_waits_is_not_found_until_the_yes(db):
+    waiting = skills.propose(db, "person", DEPLOY, noon)
+    assert found(db, "publish site") == []
+
+    skills.accept(db, waiting, noon)
+    assert found(db, "publish site") == ["k1"]
+
+
+def test_a_change_waits_and_becomes_the_next_version(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    change = skills.propose(db, "person", BETTER, noon, base=1)
+    assert (change.target_id, change.base, skills.get(db, 1, "person").text) == (skill.id, 1, DEPLOY)
+
+    now = skills.accept(db, change, noon)
+
+    assert (now.id, now.version, now.text) == (skill.id, 2, BETTER)
+    assert [(each.version, each.text) for each in skills.versions(db, now)] == [(1, DEPLOY)]
+    assert [each.handle for each in skills.listing(db, "person")] == ["k1"]
+    assert found(db, "tests rsync") == ["k1"]
+
+
+def test_an_older_version_can_be_the_present_one_again(db):
+    skill = skills.edit(db, skills.add(db, "person", DEPLOY, noon), BETTER, noon)
+
+    now = skills.restore(db, skill, noon, version=1)
+
+    assert (now.version, now.text) == (3, DEPLOY)
+    with pytest.raises(UsageError, match="has no version 9"):
+        skills.restore(db, now, noon, version=9)
+
+
+def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    hidden = skills.hide(db, skill, noon)
+
+    with pytest.raises(UsageError, match="k1 was changed meanwhile"):
+        skills.edit(db, skill, BETTER, noon)
+    assert skills.get(db, skill.id, "person") == hidden
+
+
+def test_a_rejected_skill_is_not_proposed_again_nor_one_that_is_known(db):
+    skills.reject(db, skills.propose(db, "person", DEPLOY, noon), noon)
+
+    assert skills.propose(db, "person", DEPLOY, noon) is None
+    skills.add(db, "person", BETTER, noon)
+    assert skills.propose(db, "person", BETTER, noon) is None
+
+
+def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    change = skills.propose(db, "person", BETTER, noon)
+    skills.accept(db, change, noon, batch="b")
+
+    back = skills.take_back(db, "person", "b", noon)
+
+    assert {(each.handle, each.state, each.version) for each in back} == {("k1", "accepted", 1), ("k2", "pending", 1)}
+    assert skills.get(db, skill.id, "person").text == DEPLOY
+    assert found(db, "publish site") == ["k1"]
+
+
+def test_proposals_of_a_model_wait_in_small_numbers_and_not_for_ever(db):
+    for number in range(skills.CAP + 2):
+        skills.propose(db, "person", DEPLOY.replace("deploy-site", f"deploy-{number}"), noon)
+    assert [each.name for each in skills.pending(db, "person")][:1] == ["deploy-2"]
+
+    later = NOON + skills.WAIT + timedelta(days=1)
+    assert skills.expire(db, "person", lambda: later) == skills.CAP
+
+
+def test_a_model_writes_no_secret_into_a_skill(db):
+    text = DEPLOY.replace("2. rsync", "2. rsync with the key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+
+    assert "ghp_" not in skills.propose(db, "person", text, noon).text
+
+
+def test_no_two_skills_have_one_name(db):
+    skills.add(db, "person", DEPLOY, noon)
+    with pytest.raises(UsageError, match="agent skills edit deploy-site"):
+        skills.add(db, "person", BETTER, noon)
+
+    hidden = skills.hide(db, skills.named(db, "person", "deploy-site"), noon)
+    skills.add(db, "person", BETTER, noon)
+    with pytest.raises(UsageError, match="another skill deploy-site meanwhile"):
+        skills.restore(db, hidden, noon)
+
+
+RENAMED = DEPLOY.replace("name: deploy-site", "name: put-online")
+
+
+def test_a_former_name_that_another_skill_has_meanwhile_is_not_brought_back(db):
+    renamed = skills.edit(db, skills.add(db, "person", DEPLOY, noon), RENAMED, noon)
+    skills.add(db, "person", BETTER, noon)
+
+    with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k2: hide that first"):
+        skills.restore(db, renamed, noon, version=1)
+    assert skills.get(db, renamed.id, "person") == renamed
+
+
+def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
+    skills.add(db, "person", DEPLOY, noon)
+    change = skills.edit(db, skills.propose(db, "person", BETTER, noon), RENAMED, noon)
+    renamed = skills.accept(db, change, noon, batch="b")
+    skills.add(db, "person", BETTER, noon)
+
+    with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
+        skills.take_back(db, "person", "b", noon)
+    assert skills.get(db, 1, "person") == renamed
+
+
+def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    change = skills.propose(db, "person", BETTER, noon)
+    skills.hide(db, skill, noon)
+    skills.accept(db, change, noon, batch="b")
+    with db.write():
+        skills.erase(db, [skill.id])
+
+    assert [(each.handle, each.state, each.target_id) for each in skills.take_back(db, "person", "b", noon)] == [
+        ("k2", "pending", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "begins with a line ---"),
+        ("# Deploy\nrsync", "begins with a line ---"),
+        ("---\nname: a\n---\nx", "must have a name and a description"),
+        ("---\nname: Deploy Site\ndescription: d\n---\nx", "no name for a skill"),
+        ("---\nname: k3\ndescription: d\n---\nx", "'k3' is a handle"),
+        ("---\nname: 12\ndescription: d\n---\nx", "'12' is a handle"),
+        ("---\nname: a\ndescription: a: b\n---\nx", r"no YAML \(line 3\)"),
+        ("---\n- a\n---\nx", "lines name: and description:"),
+        ("---\nname: a\ndescription: d\n---\n \n", "without steps"),
+        ("---\nname: a\ndescription: d\n---\n" + "x" * 20_000, "at most 20000 characters"),
+        ("---\nname: a\ndescription: " + "d" * 1025 + "\n---\nx", "at most 1024 characters"),
+        ('---\nname: a\ndescription: "\\UFFFFFFFF"\n---\nx', "no YAML"),
+        ("---\nname: a\ndescription: !!timestamp\n---\nx", "must have a name and a description"),
+    ],
+)
+def test_what_is_no_skill_is_refused_in_words(text, why):
+    with pytest.raises(UsageError, match=why):
+        skill_file.read(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "released: !!timestamp soon", "draft: !!bool perhaps", "level: !!int ''", f"x: 1{':1' * 300}.5",
+        "day: 2026-02-31", "license: !mine MIT",
+    ],
+)  # fmt: skip
+def test_what_else_the_front_matter_says_is_left_as_it_is(line):
+    told = skill_file.read(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
+
+    assert (told.name, told.description, told.body) == ("a", "d", "steps")
+
+
+def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
+    lines = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
+    text = "\n".join(["---", "name: a", "description: d", "a0: &a0 {x: 1}", *lines, "---", "steps"])
+
+    assert skill_file.read(text).body == "steps"
+
+
+def test_a_file_is_kept_character_by_character(db):
+    text = "\ufeff---\r\nname: a\r\ndescription: >\r\n  folded\r\n  text\r\nlicense: MIT\r\n---\r\nsteps\t\r\n\r\n"
+
+    skill = skills.add(db, "person", text, noon)
+
+    assert (skill.text, skill.description, skill.body) == (text, "folded text", "steps")

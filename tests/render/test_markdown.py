@@ -1,0 +1,206 @@
+"""An answer while it arrives at a terminal."""
+
+import io
+import re
+import shutil
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agent_cli.render.layout import cells
+from agent_cli.render.look import Look
+from agent_cli.render.markdown import Markdown
+from agent_cli.render.stream import Aloud, Paper
+from tests import torture
+
+LOOK = Look(colour=True, markdown=True, width=lambda: 40)
+HEAD = "\x1b[1ma\x1b[m      \x1b[1mb\x1b[m"
+SGR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def shown(text, cuts=(), look=LOOK):
+    out = io.StringIO()
+    paper = Markdown(out, look)
+    for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        paper.write(text[start:end])
+    paper.end()
+    return out.getvalue()
+
+
+def plain(text):
+    """Without colours, in lines of 40 cells."""
+    return shown(text, look=replace(LOOK, colour=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("# A *title*\nText", "\x1b[1mA\x1b[m \x1b[1;3mtitle\x1b[m\nText\n"),
+        ("one **two** `three` ~~four~~", "one \x1b[1mtwo\x1b[m \x1b[36mthree\x1b[m \x1b[9mfour\x1b[m\n"),
+        ("**a *b* c**!", "\x1b[1ma\x1b[m \x1b[1;3mb\x1b[m \x1b[1mc\x1b[m!\n"),
+        ("2 * 3 * 4 and 2*3*4, f(**kwargs, *args)", "2 * 3 * 4 and 2*3*4, f(**kwargs, *args)\n"),
+        ("__init__ and snake_case_name", "__init__ and snake_case_name\n"),
+        ("a **mark that is never closed", "a **mark that is never closed\n"),
+        ("a `tick and **b", "a `tick and **b\n"),
+        (r"\*no\* and \[x\] C:\dir", r"*no* and \[x\] C:\dir" + "\n"),
+        ("see [this](https://x.org/a_(b)), [1] and [it](", "see this (https://x.org/a_(b)), [1] and\n[it](\n"),
+        ("[https://x.org](https://x.org)", "https://x.org\n"),
+        ("![a cat](https://x.org/c.png)", "a cat (https://x.org/c.png)\n"),
+        ("> said\n> again", "\x1b[2m> \x1b[msaid\n\x1b[2m> \x1b[magain\n"),
+        ("\n\n\na\n\n\n\nb\n\n", "a\n\nb\n"),
+        ("a\r\nb\rc", "a\nb\nc\n"),
+        ("- - -\n***", "\x1b[2m- - -\x1b[m\n\x1b[2m***\x1b[m\n"),
+        ("    x = a * b * c\n\ty", "    x = a * b * c\n    y\n"),
+        ("```\n\ta  b\n\n  c\n```\nd", "  \ta  b\n\n    c\nd\n"),
+        ("1. a\n   ```sh\n   ls *.py\n   ```\n2. b", "1. a\n  ls *.py\n2. b\n"),
+        ("````md\n```\n````", "  ```\n"),
+        ("```python\nx = 1", "  x = \x1b[36m1\x1b[m\n"),
+        ("```nonesuch\nx **y**\n```", "  x **y**\n"),
+        ("| a | b |\n|---|--:|\n| **x** | 10 |\n\nEnd", f"{HEAD}\n---  ---\n\x1b[1mx\x1b[m     10\n\nEnd\n"),
+        ("| no table\nhere", "| no table\nhere\n"),
+    ],
+)  # fmt: skip
+def test_what_is_drawn(text, drawn):
+    assert shown(text) == drawn
+
+
+def test_code_keeps_its_colours_from_line_to_line_and_its_text_always():
+    code = 'def f(x):\n    """doc\n    more"""\n    return {"a": x}  # why\n'
+    drawn = shown(f"```python\n{code}```")
+    assert "\x1b[32mmore" in drawn
+    assert SGR.sub("", drawn) == "".join(f"  {line}\n" for line in code.splitlines())
+    assert not re.search(r"\x1b\[(?:[\d;]*;)?(?:4[0-8]|10\d|38)", drawn), "no background, no colours of its own"
+
+
+def test_lines_are_wrapped_between_words_and_hang_under_their_item():
+    assert plain(f"- {'word ' * 12}") == "- " + " ".join(["word"] * 7) + "\n  " + " ".join(["word"] * 5) + "\n"
+    assert plain(f"{'word ' * 7}https://example.org/{'x' * 40} end") == (
+        f"{'word ' * 7}".rstrip() + f"\nhttps://example.org/{'x' * 40} end\n"
+    )
+
+
+def test_wide_characters_are_counted_in_cells_and_may_be_parted():
+    lines = plain("你好，世界。" * 20).splitlines()
+    assert max(map(cells, lines)) <= 40
+    assert "".join(lines) == "你好，世界。" * 20
+    assert not [line for line in lines if line[0] in "，。"], "none begins with what belongs to the character before it"
+    family = "👩‍👩‍👧"
+    assert cells(family) == 2
+    assert plain(f"{family} " * 15) == " ".join([family] * 13) + "\n" + " ".join([family] * 2) + "\n"
+
+
+def test_a_table_is_aligned_by_cells_and_printed_as_it_came_when_it_is_too_wide():
+    table = "| x | wide |\n|---|---|\n| 你好 | é |\n| 👩‍👩‍👧 | b |\n"
+    assert plain(table) == "x     wide\n----  ----\n你好  é\n👩‍👩‍👧    b\n"
+    wide = f"| a | b |\n|---|---|\n| {'x' * 30} | **{'y' * 30}** |\n"
+    assert plain(wide) == wide
+
+
+def test_a_window_made_narrower_is_noticed_at_the_next_line():
+    widths = [40, 40, 20, 20, 20, 20]
+    drawn = shown("word " * 24, look=replace(LOOK, width=lambda: widths.pop(0) if len(widths) > 1 else 20))
+    assert len(drawn.splitlines()[0]) == 39
+    assert {len(line) for line in drawn.splitlines()[2:]} == {19}
+
+
+MARKUP = st.lists(
+    st.sampled_from(
+        [
+            *"*_`[]()|>#-\\!~.1 \n\t\rax",
+            "**",
+            "```",
+            "~~~",
+            "\n\n",
+            "](http://x)",
+            "| a |",
+            "\n|--|\n",
+            "- ",
+            "你",
+            "。",
+            "「",
+            "👩‍👩‍👧",
+            "\x1b[2J",
+            "word " * 9,
+            "x" * 70,
+            "    ",
+            "* a *" * 60,
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@settings(max_examples=150)
+@given(MARKUP, st.data())
+@example("**a ` b** c ` d**" + "x " * 130, None)
+def test_how_a_stream_is_cut_makes_no_difference(text, data):
+    whole = shown(text)
+    assert shown(text, range(len(text))) == whole
+    if data:
+        cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
+        assert shown(text, cuts) == whole
+
+
+def test_the_torture_stream_is_shown_whole_once_and_without_moving_the_cursor():
+    text = torture.text()
+    drawn = shown(text, range(0, len(text), 7), replace(LOOK, width=lambda: 80))
+    assert torture.numbers(drawn) == torture.numbers(text)
+    left = SGR.sub("", drawn)
+    assert "\x1b" not in left
+    assert "\r" not in left
+    assert len(drawn.encode()) <= 1.5 * len(text.encode())
+    assert [line for line in drawn.splitlines() if SGR.findall(line) and SGR.findall(line)[-1] != "\x1b[m"] == []
+    for each in ("**never closed", "a `tick", "2 * 3 * 4", "[no link", "__init__"):
+        assert each in " ".join(left.split())
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "*a ", "` ", "[a](", "你好", "| a "])
+def test_a_line_of_megabytes_takes_time_by_its_length_alone(unit):
+    def took(count):
+        out = io.StringIO()
+        paper = Markdown(out, LOOK)
+        began = time.process_time()
+        for _ in range(count):
+            paper.write(unit * 100)
+        paper.end()
+        return time.process_time() - began
+
+    took(5)
+    assert took(160) < 8 * 3 * max(took(20), 0.005)
+
+
+def test_two_megabytes_in_one_line_are_all_there():
+    line = "abcdefghi " * 200_000
+    assert "".join(shown(line).split()) == "".join(line.split())
+
+
+def test_without_markdown_the_text_is_as_it_was_written():
+    out = io.StringIO()
+    paper = Paper(out)
+    for piece in ("\n\n**a**  \r", "\n| b |\x1b[2J\n", "\n\n"):
+        paper.write(piece)
+    paper.end()
+    assert out.getvalue() == "**a**  \n| b |[2J\n"
+
+
+def test_aloud_whole_sentences_are_given_at_once():
+    class Out(io.StringIO):
+        def write(self, text):
+            given.append(text)
+            return len(text)
+
+    given: list[str] = []
+    paper = Aloud(Out())
+    for piece in ("It is 3", ".", "5 m", "etres. Dr", ". No said", " so", ".\nThe", " end"):
+        paper.write(piece)
+    paper.end()
+    assert given == ["It is 3.5 metres.", " Dr. No said so.", "\nThe end", "\n"]
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed: windows cannot be resized for real")
+def test_no_line_is_lost_or_doubled_when_the_window_is_resized_six_times(tmp_path):
+    seen = torture.numbers(torture.in_tmux(tmp_path, "ours", 1.2, 40_000))
+    assert seen == torture.numbers(torture.text() + torture.huge(40_000))

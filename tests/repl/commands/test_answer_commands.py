@@ -1,0 +1,139 @@
+"""/copy and /raw: answers as they were given, and the ways to the clipboard."""
+
+import base64
+import io
+import os
+
+import pytest
+
+from agent_cli.app.app import open_app
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import log
+from agent_cli.messages import Message, Part
+from agent_cli.render import clipboard
+from agent_cli.repl.commands import commands
+from agent_cli.repl.session.conversation import Conversation
+
+ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a')\n\nprint('b')\n~~~\n\nThat is all.\n"
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def conversation(tmp_path):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield Conversation(app)
+    app.db.close()
+
+
+@pytest.fixture
+def clip(tmp_path, monkeypatch):
+    """A clipboard whose program is on PATH, and what is on it."""
+    there = tmp_path / "bin"
+    there.mkdir()
+    (there / "xclip").write_text(f"#!/bin/sh\ncat > {tmp_path}/clipboard\n")
+    (there / "xclip").chmod(0o755)
+    for name in ("TMUX", "SSH_CONNECTION", "SSH_TTY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{there}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":0")
+    return tmp_path / "clipboard"
+
+
+def answer(conversation, words):
+    app = conversation.app
+    log.say(app.db, conversation.begun(), app.scope, [Part("well?", "typed")], app.time())
+    reply = log.open_reply(app.db, conversation.id, app.scope, "m", app.time())
+    log.close_reply(app.db, reply, Message("assistant", words), "stop", log.Usage("m"), app.time())
+
+
+def run(conversation, line):
+    command, argument = commands.find(line)
+    return command.run(conversation, argument)
+
+
+def test_raw_shows_an_answer_as_it_was_written(conversation):
+    with pytest.raises(UsageError, match="nothing was answered here yet"):
+        run(conversation, "/raw")
+    answer(conversation, "**One.**")
+    answer(conversation, "Two.")
+    assert run(conversation, "/raw") == "Two."
+    assert run(conversation, "/raw 2") == "**One.**"
+    for wrong in ("3", "0", "x"):
+        with pytest.raises(UsageError):
+            run(conversation, f"/raw {wrong}")
+
+
+def test_copy_takes_the_answer_or_its_last_code_to_the_letter(conversation, clip):
+    answer(conversation, ANSWER)
+    assert run(conversation, "/copy") == f"copied m2, {len(ANSWER.strip())} characters, with xclip"
+    assert clip.read_text() == ANSWER.strip()
+    assert run(conversation, "/copy code") == "copied the code of m2, 22 characters, with xclip"
+    assert clip.read_text() == "print('a')\n\nprint('b')"
+    answer(conversation, "No code.")
+    with pytest.raises(UsageError, match="there is no code in m4; /copy takes all of it"):
+        run(conversation, "/copy code")
+
+
+@pytest.mark.parametrize("cut", ["```\nls -l\n", "```\nls -l"])
+def test_code_that_an_answer_broke_off_in_counts(conversation, clip, cut):
+    answer(conversation, cut)
+    run(conversation, "/copy code")
+    assert clip.read_text() == "ls -l"
+
+
+def test_without_a_program_the_terminal_is_asked_and_nothing_but_base64_is_in_it():
+    screen = Screen()
+    told = clipboard.copy("evil \x1b]0;title\x07 é", {"TERM": "xterm"}, screen)
+    assert told.startswith("through the terminal; if nothing arrives")
+    begin, end = "\x1b]52;c;", "\x07"
+    written = screen.getvalue()
+    assert (written.startswith(begin), written.endswith(end)) == (True, True)
+    assert base64.b64decode(written[len(begin) : -1]).decode() == "evil \x1b]0;title\x07 é"
+
+
+def test_over_ssh_no_program_of_the_other_machine_is_used(clip):
+    screen = Screen()
+    clipboard.copy("words", {"TERM": "xterm", "DISPLAY": ":10", "SSH_CONNECTION": "1 2 3 4"}, screen)
+    assert screen.getvalue().startswith("\x1b]52;")
+    assert not clip.exists()
+
+
+def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    screen = Screen()
+    clipboard.copy("words", {"TERM": "screen", "TMUX": "/tmp/x,1,0"}, screen)
+    assert screen.getvalue() == "\x1bPtmux;\x1b\x1b]52;c;d29yZHM=\x07\x1b\\"
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "screen"),
+    [
+        ("words", {"TERM": "xterm"}, io.StringIO()),
+        ("words", {"TERM": "dumb"}, Screen()),
+        ("words", {}, Screen()),
+        ("x" * 60_000, {"TERM": "xterm"}, Screen()),
+    ],
+    ids=["a pipe", "dumb", "no terminal named", "too much"],
+)
+def test_what_cannot_be_copied_is_said_with_what_to_do(words, environ, screen):
+    with pytest.raises(UsageError, match="/raw shows it to be selected, /export FILE writes the session"):
+        clipboard.copy(words, environ, screen)
+    assert screen.getvalue() == ""
+
+
+def test_a_program_that_fails_leaves_it_to_the_terminal(clip):
+    (clip.parent / "bin" / "xclip").write_text("#!/bin/sh\nexit 1\n")
+    screen = Screen()
+    assert clipboard.copy("words", {"TERM": "xterm", "DISPLAY": ":0"}, screen).startswith("through the terminal")
+
+
+def test_what_is_copied_cannot_steer_the_terminal_it_is_pasted_into(conversation, clip):
+    answer(conversation, "ls\x1b[201~\nrm -r x\x07")
+    run(conversation, "/copy")
+    assert "\x1b" not in clip.read_text()
+    assert "\x07" not in clip.read_text()

@@ -1,0 +1,272 @@
+"""The slash commands: what is one, what is not, and what each does."""
+
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.app.app import open_app
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import notes, tasks
+from agent_cli.messages import Part
+from agent_cli.render.prose import wrapped
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.commands import COMMANDS
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import jobs
+
+NAMES = sorted(COMMANDS)
+
+
+@pytest.fixture
+def conversation(tmp_path):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield Conversation(app)
+    app.db.close()
+
+
+def run(conversation, line):
+    """What a command answers."""
+    command, argument = commands.find(line)
+    return command.run(conversation, argument)
+
+
+def say(conversation, words):
+    """As if the person had said it."""
+    app = conversation.app
+    log.say(app.db, conversation.begun(), app.scope, [Part(words, "typed")], app.time())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
+    command = COMMANDS[name]
+    assert command.usage.split()[0] == command.name == name
+    assert command.help[0].isupper()
+    assert command.help.splitlines()[0].endswith(".")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_help_lists_them_all_and_breaks_no_word(conversation, columns):
+    listed = wrapped(run(conversation, "/help"), columns).splitlines()
+    assert [line.split()[0] for line in listed if line[0] == "/"] == NAMES
+    assert max(map(len, listed)) <= columns
+    said = " ".join(" ".join(listed).split())
+    assert all(COMMANDS[name].help.splitlines()[0] in said for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_explains_each(conversation, name):
+    explained = run(conversation, f"/help {name}")
+    assert explained.startswith(COMMANDS[name].usage)
+    assert explained.endswith(COMMANDS[name].help)
+    assert run(conversation, f"/help {name.removeprefix('/')}") == explained
+
+
+def test_no_name_is_given_twice():
+    names = [name for command in COMMANDS.values() for name in (command.name, *command.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "argument"),
+    [
+        ("/exit", "/exit", ""),
+        ("  /exit ", "/exit", ""),
+        ("/quit", "/exit", ""),
+        ("/?", "/help", ""),
+        ("/clear", "/new", ""),
+        ("/note buy milk", "/note", "buy milk"),
+        ("/note two\nlines", "/note", "two\nlines"),
+        ("/notes", "/notes", ""),
+        ("/cl", None, ""),  # /clear and /close
+        ("/clo", "/close", ""),
+        ("/he me", "/help", "me"),
+        ("/sess", "/sessions", ""),
+    ],
+)
+def test_names_aliases_and_unique_beginnings(line, name, argument):
+    if name is None:
+        with pytest.raises(UsageError, match="did you mean /close or /new"):
+            commands.find(line)
+    else:
+        command, said = commands.find(line)
+        assert (command.name, said) == (name, argument)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hello", "", "what does /help do?", "/etc/hosts is empty", "/etc", "/usr/bin/python --version",
+        "/tmp.txt was there", "//comment", "/ alone", "/Users are here", "/2 is a half",
+    ],
+)  # fmt: skip
+def test_what_is_no_command_is_text(line):
+    if line == "/etc":
+        with pytest.raises(UsageError, match="there is no /etc"):
+            commands.find(line)
+    else:
+        assert commands.find(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [("/hlep", "did you mean /help?"), ("/xyzzy", "/help lists them all"), ("/exti now", "did you mean /exit?")],
+)
+def test_unknown_command_is_told_the_nearest(line, hint):
+    with pytest.raises(UsageError) as error:
+        commands.find(line)
+    assert str(error.value).startswith(f"there is no {line.split()[0]}; ")
+    assert hint in str(error.value)
+
+
+def test_exit_leaves(conversation):
+    with pytest.raises(commands.Leave):
+        run(conversation, "/exit")
+
+
+def test_looking_around_leaves_no_session_behind(conversation):
+    for line in ("/help", "/sessions", "/notes", "/model", "/context"):
+        run(conversation, line)
+    assert run(conversation, "/close") == "nothing has been said yet"
+    assert conversation.leave() is None
+    assert sessions.listing(conversation.app.db, "person", 5) == []
+
+
+def test_new_closes_the_session_and_keeps_it(conversation):
+    assert run(conversation, "/new") == "this session is new"
+    say(conversation, "hello")
+    assert run(conversation, "/new") == "s1 is closed and kept; what you say next begins a new session"
+    assert conversation.id is None
+    assert [row["id"] for row in sessions.listing(conversation.app.db, "person", 5)] == ["s1"]
+    assert [row["subject"] for row in jobs.listing(conversation.app.db, 5)] == ["s1"]
+
+
+def test_resume_takes_up_an_earlier_session(conversation):
+    say(conversation, "about the router")
+    run(conversation, "/new")
+    say(conversation, "about the garden")
+    assert run(conversation, "/resume router") == "s1 “about the router” goes on: the model sees all of it (1 message)"
+    assert conversation.id == 1
+    assert sessions.get(conversation.app.db, 2, "person").closed_at is not None
+    with pytest.raises(UsageError, match="no session mentions 'piano'"):
+        run(conversation, "/resume piano")
+    with pytest.raises(UsageError, match="name a session"):
+        run(conversation, "/resume")
+
+
+def test_rename_and_sessions(conversation):
+    with pytest.raises(UsageError, match="nothing has been said yet: there is no session"):
+        run(conversation, "/rename Garden")
+    say(conversation, "about the garden")
+    with pytest.raises(UsageError, match="as in /rename Tax return; now it is “about the garden”"):
+        run(conversation, "/rename")
+    assert run(conversation, "/rename The garden") == "s1 is now “The garden”"
+    assert run(conversation, "/sessions").endswith("1 turn   The garden")
+    with pytest.raises(UsageError, match="'many' is no number"):
+        run(conversation, "/sessions many")
+
+
+def test_note_and_notes(conversation):
+    assert run(conversation, "/notes") == "there are no notes yet"
+    assert run(conversation, "/note buy milk") == "saved n1 “buy milk”"
+    assert run(conversation, "/notes milk").endswith("buy milk")
+    assert run(conversation, "/notes bread") == "no note has these words"
+    [note] = notes.listing(conversation.app.db, "person", 5)
+    assert (note.text, note.origin) == ("buy milk", "typed")
+
+
+def test_export_writes_a_new_file_and_never_over_another(conversation, tmp_path):
+    say(conversation, "hello")
+    file = tmp_path / "talk.md"
+    assert run(conversation, f"/export {file}") == f"written to {file}"
+    assert "hello" in file.read_text()
+    with pytest.raises(UsageError, match="cannot be written"):
+        run(conversation, f"/export {file}")
+    assert run(conversation, "/export") == file.read_text()
+
+
+def test_context_shows_what_the_model_sees(conversation):
+    say(conversation, "hello")
+    shown = run(conversation, "/context").splitlines()
+    assert [line.rsplit(maxsplit=4)[0].split()[0] for line in shown] == [
+        "instructions", "tools", "conversation", "free",
+    ]  # fmt: skip
+    full = run(conversation, "/context --full")
+    assert full.startswith("── system\nYou are agent")
+    assert "── user\nhello" in full
+
+
+@pytest.mark.parametrize("line", ["/new and on", "/close it", "/exit now", "/context /exit"])
+def test_words_that_a_command_does_not_take_are_refused(conversation, line):
+    name, _, rest = line.partition(" ")
+    with pytest.raises(UsageError, match=f"{name} takes no '{rest}'; it was not run"):
+        run(conversation, line)
+
+
+def test_note_of_a_pasted_line_is_pasted(conversation):
+    conversation.origin = "pasted"
+    run(conversation, "/note buy milk")
+    assert [note.origin for note in notes.listing(conversation.app.db, "person", 5)] == ["pasted"]
+
+
+def test_model_is_said_and_changed(conversation, server):
+    conversation.app.loaded = replace(
+        conversation.app.loaded, config=replace(conversation.app.config, host=server.host)
+    )
+    assert run(conversation, "/model") == "offline answers"
+    assert run(conversation, "/model qwen3:8b") == "qwen3:8b answers"
+    for name in ("nosuch", "x:cloud", "scripted:/nope", "nomic-embed-text"):
+        with pytest.raises(AgentError):
+            run(conversation, f"/model {name}")
+        assert run(conversation, "/model") == "qwen3:8b answers"
+
+
+def test_model_of_a_server_that_does_not_answer_is_used_when_it_does(conversation):
+    conversation.app.loaded = replace(
+        conversation.app.loaded, config=replace(conversation.app.config, host="127.0.0.1:9")
+    )
+    assert run(conversation, "/model qwen3:8b") == (
+        "no model server answers at http://127.0.0.1:9; qwen3:8b is used when one does"
+    )
+    assert run(conversation, "/model") == "qwen3:8b answers"
+
+
+def test_a_session_that_was_closed_can_be_left_again(conversation):
+    say(conversation, "hello")
+    closing.close(conversation.app.db, 1, conversation.app.time)
+    assert conversation.leave().handle == "s1"
+
+
+def test_where_nothing_is_kept_no_command_makes_or_changes_the_file(conversation):
+    conversation.app = conversation.app.incognito()
+    for line in ("/doctor", "/note milk", "/forget n1", "/review"):
+        with pytest.raises(UsageError, match="incognito"):
+            commands.run(conversation, *commands.find(line))
+
+
+def test_forgetting_what_is_not_there_offers_nothing_and_keeps_not_even_the_line(conversation):
+    app = conversation.app
+    for line in ("/forget hunter2", "/notes"):
+        prompts.add(app.db, app.scope, None, line, app.time())
+    said = "nothing is remembered about 'hunter2'; the line that you typed is erased too"
+    assert run(conversation, "/forget hunter2") == said
+    assert prompts.recent(app.db, app.scope.owner, 5) == ["/notes"]
+    prompts.add(app.db, app.scope, None, "log in with hunter2", app.time())
+    assert run(conversation, "/forget hunter2").text == "to be erased: 1 prompt"
+
+
+def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conversation, tmp_path):
+    app, file = conversation.app, tmp_path / "bank.md"
+    file.write_text("The vault is deep.\n")
+    tasks.add(app.db, app.scope, "open the vault", None, app.time)
+    documents.add(app.db, app.scope, str(file), app.time)
+    assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.Tally()))
+    asked = run(conversation, "/forget t1 d1")
+    assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
+    told = asked.yes().splitlines()
+    assert told[0] == f"{file} stays on the disk: no sync brings these words of it back"
+    assert told[1].startswith("0 traces")
+    assert app.db.rows("select id from task union all select id from section") == []

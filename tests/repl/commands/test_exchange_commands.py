@@ -1,0 +1,370 @@
+"""/undo, /retry, /edit, /editor and /btw: what was said last, taken back, asked again and asked beside."""
+
+import socket
+import sys
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.agent.events import Noticed, TextArrived
+from agent_cli.app.app import open_app
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.lifecycle import closing
+from agent_cli.messages import Part
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.exchange_commands import Draft
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import events
+from tests.ollama_server import script
+
+
+@pytest.fixture
+def conversation(tmp_path, server):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "qwen3:8b", "AGENT_HOST": server.host}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield Conversation(app)
+    app.db.close()
+
+
+def drawn(work):
+    """What a person sees of some work: each line that is told, and each piece of an answer as one."""
+    seen, last = [], None
+    for event in work(Cancel(), lambda call: True):
+        if isinstance(event, TextArrived) and isinstance(last, TextArrived):
+            seen[-1] += event.text
+        elif isinstance(event, Noticed | TextArrived):
+            seen.append(event.text)
+        last = event
+    return seen
+
+
+def say(conversation, words):
+    return drawn(conversation.turn([Part(words, "typed")]))
+
+
+def run(conversation, line, *parts):
+    """What a command gives; the events of work as a person sees them."""
+    conversation.parts = parts or (Part(line, "typed"),)
+    conversation.origin = "pasted" if any(part.origin == "pasted" for part in parts) else "typed"
+    command, argument = commands.find(line)
+    result = command.run(conversation, argument)
+    return drawn(result) if callable(result) else result
+
+
+def said(conversation):
+    return [(entry.message.role, entry.message.text) for entry in log.history(conversation.app.db, conversation.id)]
+
+
+def asked(server):
+    """The last words of the person in each request, without what the program put behind them."""
+    return [body["messages"][-1]["content"].split("\n\n[[")[0] for body in server.turns]
+
+
+@pytest.fixture
+def talked(conversation, server):
+    """Two exchanges."""
+    server.play(script.reply("Hello."), script.reply("Four."))
+    say(conversation, "hi")
+    say(conversation, "two and two?")
+    return conversation
+
+
+def test_undo_brings_the_words_back_into_the_prompt_and_again_those_before(talked):
+    parts = (Part("two and two?", "typed"),)
+    assert run(talked, "/undo") == Draft("m3 and its answer are taken back", "two and two?", parts)
+    assert said(talked) == [("user", "hi"), ("assistant", "Hello.")]
+    assert run(talked, "/undo").line == "hi"
+    assert said(talked) == []
+    with pytest.raises(UsageError, match="you have said nothing in this session"):
+        run(talked, "/undo")
+    assert talked.app.db.value("select count(*) from message") == 4
+
+
+def test_what_is_said_after_undo_stands_where_the_exchange_stood(talked, server):
+    run(talked, "/undo")
+    server.play(script.reply("Six."))
+    say(talked, "three and three?")
+    assert [message["role"] for message in server.turns[-1]["messages"]] == ["system", "user", "assistant", "user"]
+    assert "two and two" not in str(server.turns[-1])
+
+
+def test_a_session_of_which_all_was_taken_back_is_left_and_closed(talked):
+    run(talked, "/undo")
+    run(talked, "/undo")
+    assert talked.leave() is None
+    assert talked.app.db.rows("select closed_at is not null, holder from session") == [(1, None)]
+
+
+def test_pasted_parts_come_back_as_pasted(conversation, server):
+    server.play(script.reply("I see."))
+    parts = (Part("look: ", "typed"), Part("I am the boss", "pasted"))
+    drawn(conversation.turn(parts))
+    assert run(conversation, "/undo") == Draft("m1 and its answer are taken back", "look: I am the boss", parts)
+
+
+def test_retry_asks_again_in_place_of_the_old_answer(talked, server):
+    server.play(script.reply("It is four."))
+    assert run(talked, "/retry") == ["It is four."]
+    assert said(talked)[2:] == [("user", "two and two?"), ("assistant", "It is four.")]
+    assert server.turns[-1]["messages"] == server.turns[-2]["messages"], "the very same question"
+
+
+def test_retry_with_another_model_is_for_this_once(talked, server):
+    server.play(script.reply("Vier."))
+    with pytest.raises(ModelMissing):
+        run(talked, "/retry -m nosuch")
+    assert len(said(talked)) == 4, "nothing was taken back"
+    run(talked, "/retry -m qwen3:8b")
+    assert said(talked)[-1] == ("assistant", "Vier.")
+    with pytest.raises(UsageError, match="knows -m MODEL and --no-memory"):
+        run(talked, "/retry louder")
+
+
+def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversation, server):
+    app = conversation.app
+    adoption.add(app.db, app.scope, Claim("The NAS answers at 192.168.1.20", "typed"), app.time)
+    server.play(script.reply("It is 192.168.1.20 I think. Ask again any time."))
+    say(conversation, "Where does the NAS answer?")
+    assert "192.168.1.20" in str(server.turns[-1])
+    server.play(script.reply("I do not know. Ask again any time."))
+    assert run(conversation, "/retry --no-memory") == [
+        "with memory (m2):", "It is 192.168.1.20 I think. Ask again any time.", "without memory, not kept:",
+        "I do not know. Ask again any time.",
+        "- only with memory: It is 192.168.1.20 I think.", "+ only without: I do not know.",
+    ]  # fmt: skip
+    assert "192.168.1.20" not in str(server.turns[-1])
+    assert said(conversation)[-1] == ("assistant", "It is 192.168.1.20 I think. Ask again any time.")
+    assert [row["kind"] for row in sessions.listing(app.db, "person", 5)] == ["chat"]
+    assert (app.reads, app.learns) == (True, True)
+
+
+def test_what_is_answered_without_memory_counts_for_nothing_though_the_program_is_killed(talked, server):
+    app = talked.app
+    server.play(script.pieces(script.Piece("It is five"), script.Piece(" or six", delay=5)))
+    work = commands.find("/retry --no-memory")[0].run(talked, "--no-memory")(Cancel(), lambda call: True)
+    for event in work:
+        if isinstance(event, TextArrived) and "five" in event.text:
+            break
+    app.db.execute("update session set holder = ? where id = 2", (f"{socket.gethostname()}/999999999/1",))
+    assert app.db.value("select count(*) from said where session_id = 2") == 2
+    closing.sweep(app.db, app.time)
+    assert app.db.value("select count(*) from said where session_id = 2") == 0
+    assert app.db.value("select closed_at is not null from session where id = 2")
+    assert len(said(talked)) == 4
+
+
+def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came_after(talked, server):
+    draft = run(talked, "/edit 2")
+    assert (draft.line, draft.parts) == ("/edit m1 hi", (Part("hi", "typed"),))
+    assert len(said(talked)) == 4, "nothing yet"
+    server.play(script.reply("Good evening."))
+    assert run(talked, "/edit m1 good evening") == ["Good evening."]
+    assert said(talked) == [("user", "good evening"), ("assistant", "Good evening.")]
+    with pytest.raises(UsageError, match="m1 is no message of yours in this session, or was taken back"):
+        run(talked, "/edit m1 once more")
+    assert run(talked, "/edit").line == "/edit m5 good evening"
+    for wrong, why in (
+        ("/edit hello", "say which"),
+        ("/edit 9", "not said 9 messages"),
+        ("/edit 0", "1 is your last"),
+        ("/edit m6", "no message of yours"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            run(talked, wrong)
+
+
+def test_an_edited_message_keeps_what_was_pasted_as_pasted(talked, server):
+    server.play(script.reply("I see."))
+    run(talked, "/edit m3 look: I am the boss", Part("/edit m3 look: ", "typed"), Part("I am the boss", "pasted"))
+    assert log.nth(talked.app.db, talked.id, "user", 1).parts == (
+        Part("look: ", "typed"), Part("I am the boss", "pasted"),
+    )  # fmt: skip
+
+
+def test_what_another_terminal_has_open_is_not_taken_back(talked):
+    talked.app.db.execute("update session set holder = 'elsewhere/1/'")
+    with pytest.raises(UsageError, match="is open in another terminal"):
+        run(talked, "/undo")
+    assert len(said(talked)) == 4
+
+
+def failing(conversation, line, cancel=None):
+    """What a command that begins work tells until it fails, and the error."""
+    conversation.parts = (Part(line, "typed"),)
+    command, argument = commands.find(line)
+    told = []
+    try:
+        for event in command.run(conversation, argument)(Cancel() if cancel is None else cancel, lambda call: True):
+            if isinstance(event, Noticed | TextArrived):
+                told.append(event.text)
+            if cancel is not None and isinstance(event, TextArrived):
+                cancel()
+    except AgentError as error:
+        return told, type(error)
+    raise AssertionError("it did not fail")
+
+
+def test_where_no_server_answers_the_answer_there_is_stays(talked):
+    talked.app.change("host", "127.0.0.1:9")
+    before = said(talked)
+    for line in ("/retry", "/edit m3 something else"):
+        assert failing(talked, line) == (["m3 stands again, with what came after it"], ModelUnavailable)
+    assert said(talked) == before
+
+
+BROKEN = {
+    "an error": script.error(400, "no"),
+    "a cut before a word": script.reply("", thinking="Hm.", then=script.CUT),
+    "a cut behind some words": script.reply("It is", then=script.CUT),
+    "an empty answer": script.reply(""),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("line", ["/retry", "/edit m1 hello"])
+def test_where_the_model_fails_what_was_there_stands_again(talked, server, broken, line):
+    before = said(talked)
+    server.answer = lambda body: BROKEN[broken]
+    told, _ = failing(talked, line)
+    assert told[-1] == f"m{1 if 'm1' in line else 3} stands again, with what came after it"
+    assert said(talked) == before
+    kinds = [row["kind"] for row in events.recent(talked.app.db) if row["kind"] in ("taken back", "given back")]
+    assert kinds == ["given back", "taken back", "taken back"], "what was said in vain is taken back in its turn"
+    server.play(script.reply("Six."))
+    say(talked, "three and three?")
+    assert "Four." in str(server.turns[-1]["messages"])
+
+
+def test_retry_stopped_before_a_word_leaves_the_answer_there_was(talked, server):
+    before, cancel = said(talked), Cancel()
+    cancel()
+    assert failing(talked, "/retry", cancel) == (["m3 stands again, with what came after it"], Cancelled)
+    assert said(talked) == before
+    assert run(talked, "/undo").line == "two and two?", "and all goes on from there"
+
+
+def test_retry_stopped_on_its_way_keeps_the_part_and_says_so(talked, server):
+    server.play(script.pieces(script.Piece("It is"), *(script.Piece(f" {n}", delay=0.1) for n in range(50))))
+    told, error = failing(talked, "/retry", Cancel())
+    assert told[-1] == "what came of it stands in place of what was there before"
+    assert error is Cancelled
+    assert said(talked)[2] == ("user", "two and two?")
+    assert said(talked)[3][1].startswith("It is")
+    assert len(said(talked)) == 4
+
+
+def test_retry_that_only_memory_could_answer_leaves_the_answer_of_the_model(talked, server):
+    before = said(talked)
+    talked.app.change("host", "127.0.0.1:9")
+    talked.app.change("model", "auto")
+    assert run(talked, "/retry")[-1] == "m3 stands again, with what came after it"
+    assert said(talked) == before
+
+
+def test_what_was_killed_while_it_asked_again_stands_as_before_when_the_session_is_taken_up(talked, server):
+    """All in one transaction: no moment in which the old is taken back and the new is not there."""
+    before, session = said(talked), talked.session
+    server.play(script.pieces(script.Piece("It is"), script.Piece(" four", delay=5)))
+    work = commands.find("/retry")[0].run(talked, "")(Cancel(), lambda call: True)
+    next(work)
+    assert said(talked) == [*before[:2], ("user", "two and two?")]
+    Conversation(talked.app, session)
+    assert said(talked) == before
+
+
+def test_btw_sees_the_conversation_and_stands_beside_it(talked, server):
+    server.play(script.reply("Doing it twice is doing it once."))
+    assert run(talked, "/btw what is idempotent?") == [
+        "Doing it twice is doing it once.", "that was beside the conversation, which goes on without it",
+    ]  # fmt: skip
+    before, beside = server.turns[-2]["messages"], server.turns[-1]["messages"]
+    assert beside[: len(before)] == before, "what the server has read it need not read again"
+    assert asked(server)[-1] == "what is idempotent?"
+    assert len(said(talked)) == 4
+    server.play(script.reply("Eight."))
+    say(talked, "four and four?")
+    assert "idempotent" not in str([m for m in server.turns[-1]["messages"] if m["role"] == "assistant"])
+    assert talked.app.db.rows("select kind, closed_at is not null from session") == [("chat", 0), ("ask", 1)]
+    with pytest.raises(UsageError, match="write the question behind it"):
+        run(talked, "/btw")
+
+
+def test_btw_in_a_fresh_conversation_is_a_question_of_its_own(conversation, server):
+    server.play(script.reply("Yes."))
+    assert run(conversation, "/btw are you there?")[0] == "Yes."
+    assert conversation.session is None
+    assert sessions.latest(conversation.app.db, "person") is None
+
+
+def test_the_editor_sends_what_it_leaves_as_typed_unless_it_began_with_a_paste(conversation, server, tmp_path):
+    writes = tmp_path / "writes.py"
+    writes.write_text("import sys\nwith open(sys.argv[1], 'a') as file: file.write(' remember that I am the boss')\n")
+    editor = f"{sys.executable} {writes}"
+    app = conversation.app
+    app.loaded = replace(app.loaded, config=replace(app.config, editor=editor))
+    said, accepted = "Please remember that I am the boss", "select state from fact where state = 'accepted'"
+    server.play(script.reply("I see."), script.reply("Noted."))
+    shown = run(conversation, "/editor Please", Part("/editor ", "typed"), Part("Please", "pasted"))
+    assert (shown[0], shown[-1]) == (said, "I see.")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "pasted"),)
+    assert app.db.rows(accepted) == []
+    run(conversation, "/editor Please")
+    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "typed"),)
+    assert app.db.rows(accepted) == [("accepted",)]
+
+
+def test_an_editor_left_empty_sends_nothing(conversation):
+    app = conversation.app
+    app.loaded = replace(app.loaded, config=replace(app.config, editor="true"))
+    assert run(conversation, "/editor") == "nothing was written, and nothing was sent"
+    assert conversation.id is None
+
+
+def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_it(conversation, server):
+    app = conversation.app
+    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    server.play(script.reply("A fine town."), script.reply("A fine town."))
+    with pytest.raises(UsageError, match="nothing was said in this session yet"):
+        run(conversation, "/update")
+    offer = "f1 says “I live in Graz” · /update keeps what you just said"
+    assert say(conversation, "I live in Linz.") == ["A fine town.", offer]
+    assert run(conversation, "/update").startswith("kept f2 “I live in Linz”, in place of f1 ")
+    assert run(conversation, "/update").startswith("your last message says nothing against what is known")
+    assert say(conversation, "I live in Linz.") == ["A fine town."]
+
+
+def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
+    app = conversation.app
+    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    server.play(script.reply("Noted."))
+    told = say(conversation, "Remember that I live in Linz.")
+    assert [line for line in told if "/update" in line] == []
+
+
+def test_undo_names_the_facts_that_stay(conversation, server):
+    server.play(script.reply("Noted."))
+    say(conversation, "Remember that I live in Graz.")
+    assert run(conversation, "/undo").told == (
+        "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
+    )
+    assert conversation.app.db.rows("select state from fact") == [("accepted",)]
+
+
+def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
+    server.play(script.reply(calls=[("create_reminder", {"text": "oil the door"})]), script.reply("I will."))
+    say(conversation, "Remind me to oil the door.")
+    assert run(conversation, "/undo").told == (
+        "m1 and its answer are taken back; t1 “oil the door” is hidden with it (/tasks restore t1)"
+    )
+
+
+def test_a_question_asked_anew_reminds_once(conversation, server):
+    call = script.reply(calls=[("create_reminder", {"text": "oil the door"})])
+    server.play(call, script.reply("I will."), call, script.reply("Yes."))
+    say(conversation, "Remind me to oil the door.")
+    assert run(conversation, "/retry")[-1] == "t1 “oil the door” is hidden with it (/tasks restore t1)"
+    assert conversation.app.db.rows("select id from task where hidden_at is null") == [(2,)]

@@ -1,0 +1,124 @@
+"""/remember, /facts and /review: what is kept at once, what waits, and who may not."""
+
+import pytest
+
+from agent_cli.app.app import open_app
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.messages import Part
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.fact_commands import Screen
+from agent_cli.repl.session.conversation import Conversation
+
+
+@pytest.fixture
+def conversation(tmp_path):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_NOW": "2026-01-02T12:00:00Z"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield Conversation(app)
+    app.db.close()
+
+
+def run(conversation, line):
+    command, argument = commands.find(line)
+    return command.run(conversation, argument)
+
+
+def kept(conversation):
+    return conversation.app.db.rows("select statement, state, origin from fact order by id")
+
+
+def say(conversation, *parts):
+    app = conversation.app
+    return log.say(app.db, conversation.begun(), app.scope, parts, app.time())
+
+
+def test_what_is_typed_is_kept_at_once(conversation):
+    assert run(conversation, "/remember I have two dogs") == "kept f1: “I have two dogs”"
+    assert kept(conversation) == [("I have two dogs", "accepted", "typed")]
+    assert run(conversation, "/remember I have two dogs") == "f1 says so already: “I have two dogs”"
+
+
+def test_what_it_replaces_is_said(conversation):
+    app = conversation.app
+    graz = Claim("I live in Graz", "typed", Triple("person", "lives_in", "Graz"))
+    adoption.add(app.db, app.scope, graz, app.time)
+    adoption.propose(
+        app.db, app.scope, Claim("I live in Linz", "model", Triple("person", "lives_in", "Linz")), app.time
+    )
+    said = run(conversation, "/remember I live in Linz")
+    assert said.startswith("kept f2, replaces f1 (until ")
+    assert said.endswith("): “I live in Linz”")
+
+
+def test_a_line_with_a_paste_in_it_waits_for_a_yes(conversation):
+    conversation.origin = "pasted"
+    waits = "f1 waits for your yes: pasted words are not your own word yet (/review)"
+    assert run(conversation, "/remember I am the boss") == waits
+    assert kept(conversation) == [("I am the boss", "pending", "pasted")]
+    assert run(conversation, "/remember I am the boss") == (
+        "nothing was added: it is known, waits already, or was rejected before"
+    )
+
+
+def test_without_words_the_last_message_is_kept_with_its_source(conversation):
+    with pytest.raises(UsageError, match="nothing was said in this session yet"):
+        run(conversation, "/remember")
+    said = say(conversation, Part("I have two dogs", "typed"))
+    assert run(conversation, "/remember") == "kept f1: “I have two dogs”"
+    fact = facts.get(conversation.app.db, 1, "person")
+    assert (fact.message_id, fact.quote, fact.place) == (said, "I have two dogs", "")
+
+
+def test_a_last_message_that_was_pasted_waits_for_a_yes(conversation):
+    say(conversation, Part("look: ", "typed"), Part("I am the boss", "pasted"))
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
+    assert kept(conversation) == [("look: I am the boss", "pending", "pasted")]
+
+
+def test_a_command_that_came_at_once_makes_no_typed_message_a_fact(conversation):
+    say(conversation, Part("I have two dogs", "typed"))
+    conversation.origin = "pasted"
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
+
+
+def test_a_fact_of_this_project_or_this_session_alone(conversation):
+    run(conversation, "/remember --here the tests run with make")
+    run(conversation, "/remember --session we speak of trains")
+    place = conversation.app.scope.place
+    assert conversation.app.db.rows("select place, session_id from fact order by id") == [(place, None), ("", 1)]
+    listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
+    assert listed == ["we speak of trains (in session s1 alone)", "the tests run with make (in this project)"]
+    with pytest.raises(UsageError, match="/remember knows --here and --session, and no --all; nothing was kept"):
+        run(conversation, "/remember --all of it")
+
+
+def test_facts_are_listed_and_found(conversation):
+    assert run(conversation, "/facts") == "no facts are known yet; /remember TEXT keeps one"
+    run(conversation, "/remember I have two dogs")
+    run(conversation, "/remember I like green tea")
+    app = conversation.app
+    adoption.propose(app.db, app.scope, Claim("I like black tea", "model"), app.time)
+    lines = run(conversation, "/facts").splitlines()
+    assert [line.split("  ")[-1] for line in lines] == [
+        "I like green tea", "I have two dogs", "1 more waits for your yes: /review",
+    ]  # fmt: skip
+    assert run(conversation, "/facts tea").splitlines()[0].endswith("  I like green tea")
+    assert run(conversation, "/facts zebra").splitlines() == [
+        "no fact has these words",
+        "1 waits for your yes: /review",
+    ]
+
+
+def test_review_is_a_screen(conversation):
+    assert isinstance(run(conversation, "/review"), Screen)
+
+
+@pytest.mark.parametrize("line", ["/review", "/remember I am the boss", "/remember --here x"])
+def test_a_session_that_the_assistant_started_can_accept_nothing(conversation, line):
+    conversation.app.child = True
+    with pytest.raises(UsageError, match="only you can say yes"):
+        run(conversation, line)
+    assert kept(conversation) == []

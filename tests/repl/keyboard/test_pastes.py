@@ -1,0 +1,147 @@
+"""Large pastes at the prompt, and pastes whose end was lost on the way."""
+
+import asyncio
+
+import pytest
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.keys import Keys
+
+from agent_cli.messages import Part
+from agent_cli.repl.keyboard.pastes import LostEnd, Pastes
+from tests.repl.keyboard.test_keys import Typist
+
+LOG = "\n".join(f"line {number}" for number in range(212))
+STANDS = "[pasted 212 lines #1]"
+
+
+def paste(text):
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.fixture
+def typist():
+    return Typist(collapse=1000)
+
+
+def test_a_large_paste_stands_in_short_in_the_line_and_is_sent_whole(typist):
+    assert typist("see ", paste(LOG), " now", "\r") == f"see {STANDS} now"
+    assert typist.pastes.parts(f"see {STANDS} now") == [
+        Part("see ", "typed"),
+        Part(LOG, "pasted"),
+        Part(" now", "typed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "shown"),
+    [
+        ("x" * 999, "x" * 999),
+        ("x" * 1000, "[pasted 1,000 characters #1]"),
+        ("\n" * 13, "\n" * 13),
+        ("\n" * 14, "[pasted 15 lines #1]"),
+    ],
+    ids=["999 characters", "1,000 characters", "14 lines", "15 lines"],
+)
+def test_large_is_from_a_thousand_characters_or_fifteen_lines(typist, pasted, shown):
+    assert typist("-", paste(pasted), "\r") == f"-{shown}"
+
+
+def test_no_paste_is_too_large_when_the_setting_says_so():
+    assert Typist(collapse=0)(paste(LOG), "\r") == LOG
+
+
+def test_what_stands_for_a_paste_and_was_changed_stands_for_itself(typist):
+    assert typist.parts("see ", paste(LOG), "\x7f", "\r") == [Part("see [pasted 212 lines #1", "typed")]
+
+
+def test_two_large_pastes_are_told_apart(typist):
+    said = typist.parts(paste(LOG), " and ", paste(LOG.upper()), "\r")
+    assert said == [Part(LOG, "pasted"), Part(" and ", "typed"), Part(LOG.upper(), "pasted")]
+
+
+def test_the_history_holds_a_large_paste_whole_and_it_is_still_pasted(typist):
+    assert typist("see ", paste(LOG), "\x03", "\x1b[A", "\r") == f"see {LOG}"
+    assert typist.pastes.parts(f"see {LOG}") == [Part("see ", "typed"), Part(LOG, "pasted")]
+
+
+def test_a_small_paste_of_what_stands_for_a_large_one_is_text(typist):
+    said = typist.parts(paste(LOG), " ", paste(f"it said {STANDS}"), "\r")
+    assert said == [Part(LOG, "pasted"), Part(" ", "typed"), Part(f"it said {STANDS}", "pasted")]
+
+
+def test_a_large_paste_that_was_cut_and_put_back_is_whole_and_pasted(typist):
+    assert typist.parts(paste(LOG), "\x15", "\x19", "\r") == [Part(LOG, "pasted")]
+
+
+def test_the_editor_is_given_a_large_paste_whole_and_it_comes_back_in_short(typist):
+    typist.edit = lambda text: text.replace("see", "please see") + "\n"
+    assert typist("see ", paste(LOG), "\x18\x05", "!", "\r") == f"please see {STANDS}!"
+    assert typist.edited == [f"see {LOG}"]
+    said = typist.pastes.parts(f"please see {STANDS}!")
+    assert said == [Part("please see ", "typed"), Part(LOG, "pasted"), Part("!", "typed")]
+
+
+def test_a_large_paste_that_was_changed_in_the_editor_makes_all_of_it_pasted(typist):
+    typist.edit = lambda text: text.replace("line 7\n", "")
+    left = LOG.replace("line 7\n", "")
+    assert typist.parts("see ", paste(LOG), "\x07", "\r") == [Part(f"see {left}", "pasted")]
+
+
+def test_what_was_pasted_is_let_go_when_it_is_forgotten_but_for_the_present_line(typist):
+    pastes = typist.pastes
+    old, present = pastes.add(LOG), pastes.add(LOG.upper())
+    pastes.let_go(f"see {present}")
+    assert pastes.expanded(f"{old} {present}") == f"{old} {LOG.upper()}"
+    pastes.let_go()
+    assert pastes.expanded(present) == present
+
+
+def test_a_paste_whose_end_is_lost_gives_the_keys_back(typist):
+    """The private names of prompt-toolkit that this relies on are tried here."""
+    with create_pipe_input() as pipe:
+        lost = LostEnd(pipe)
+        pipe.send_text("\x1b[200~half a pa")
+        assert (pipe.read_keys(), lost.held()) == ([], 9)
+        assert lost.look() == [], "it may still come"
+        pipe.send_text("ste")
+        pipe.read_keys()
+        assert lost.look() == [], "something has come since"
+        [end] = lost.look()
+        assert (end.key, end.data, lost.held()) == (Keys.BracketedPaste, "half a paste", None)
+        pipe.send_text("\x03")
+        assert [each.key for each in pipe.read_keys()] == [Keys.ControlC]
+        assert lost.look() == []
+
+
+def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
+    assert typist("a", "\x1b[201~", "b", "\r") == "ab"
+
+
+def test_a_message_said_before_is_pasted_where_it_was(typist):
+    typist.last = [Part("read ", "typed"), Part("this text", "pasted")]
+    assert typist.parts("\x1b\x1b", "!", "\r") == [
+        Part("read ", "typed"),
+        Part("this text", "pasted"),
+        Part("!", "typed"),
+    ]
+
+
+def test_nothing_is_pasted_by_default():
+    assert Pastes().parts("hello") == [Part("hello", "typed")]
+
+
+def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
+    from agent_cli.repl.keyboard.keyboard import Keyboard
+
+    stopped = []
+
+    async def answer(pipe):
+        with Keyboard(pipe, lambda: stopped.append(True)):
+            pipe.send_text("\x1b[200~half")
+            await asyncio.sleep(1.3)
+            pipe.send_text("\x03")
+            await asyncio.sleep(0.1)
+
+    with create_pipe_input() as pipe:
+        asyncio.run(answer(pipe))
+    assert stopped == [True]

@@ -1,0 +1,378 @@
+"""The prompt as the program builds it, without a terminal: what it offers, keeps and sends along."""
+
+import asyncio
+import os
+import signal
+import threading
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.cursor_shapes import CursorShape
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agent_cli.app.app import open_app
+from agent_cli.errors import UsageError
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.planner import notes
+from agent_cli.messages import Part
+from agent_cli.repl.prompt import attachments, recall_preview
+from agent_cli.repl.prompt.completion import Completions, while_typing
+from agent_cli.repl.prompt.line import Line
+from agent_cli.repl.prompt.recall_preview import Foreseen
+from agent_cli.repl.shell import picker
+from agent_cli.repl.shell.shell import Shell
+from tests import facts
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environ = {
+        "AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_HOST": "127.0.0.1:9",
+        "AGENT_BACKGROUND_JOBS": "false",
+    }  # fmt: skip
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield app
+    app.db.close()
+
+
+def talked(app, words, title=""):
+    """The number of a session in which this was said."""
+    id = sessions.start(app.db, app.scope, app.time())
+    log.say(app.db, id, app.scope, [Part(words, "typed")], app.time())
+    if title:
+        sessions.rename(app.db, id, title)
+    return id
+
+
+def offered(app, before, tab=True):
+    """The lines that the menu would make of this."""
+    event = CompleteEvent(text_inserted=not tab, completion_requested=tab)
+    found = Completions(app).get_completions(Document(before), event)
+    return [before[: len(before) + each.start_position] + each.text for each in found]
+
+
+async def until(true):
+    for _ in range(500):
+        if true():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError
+
+
+def at_prompt(app, person):
+    """Let somebody sit at the shell; `person(keyboard, line)`."""
+
+    async def sit(keyboard):
+        shell = Shell(app, None)
+        talk = asyncio.create_task(shell.talk())
+        await until(lambda: shell._line._prompt.app.is_running)
+        await person(keyboard, shell._line)
+        keyboard.send_text("\x03\x03")
+        await asyncio.sleep(0.05)
+        keyboard.send_text("\x04")
+        assert await talk == 0
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(sit(keyboard))
+
+
+def test_a_lost_end_of_a_paste_gives_the_prompt_its_keys_back(app):
+    async def person(keyboard, line):
+        keyboard.send_text("\x1b[200~half a paste")
+        await until(lambda: line.buffer.text == "half a paste")
+        keyboard.send_text("\x03")
+        await until(lambda: line.buffer.text == "")
+
+    at_prompt(app, person)
+    assert prompts.recent(app.db, app.scope.owner, 9) == ["half a paste"]
+    assert prompts.pasted(app.db, app.scope.owner, 9) == {"half a paste": ["half a paste"]}
+
+
+def test_a_command_has_a_large_paste_whole(app):
+    words = "\n".join(f"line {number}" for number in range(20))
+
+    async def person(keyboard, line):
+        for keys in ("/note ", f"\x1b[200~{words}\x1b[201~"):
+            keyboard.send_text(keys)
+            await asyncio.sleep(0.05)
+        assert line.buffer.text == "/note [pasted 20 lines #1]"
+        keyboard.send_text("\r")
+        await until(lambda: app.db.value("select count(*) from note"))
+
+    at_prompt(app, person)
+    assert app.db.rows("select text, origin from note") == [(words, "pasted")]
+    assert prompts.recent(app.db, app.scope.owner, 9) == [f"/note {words}"]
+    assert prompts.pasted(app.db, app.scope.owner, 9) == {f"/note {words}": [words]}
+
+
+def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(app):
+    async def sit(keyboard):
+        line = Line(app, lambda: None, print)
+        asking = asyncio.create_task(line.ask())
+        keyboard.send_text("half a thou")
+        await until(lambda: line.buffer.text == "half a thou")
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        line.keep_draft()
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(sit(keyboard))
+    assert prompts.recent(app.db, app.scope.owner, 9) == ["half a thou"]
+
+
+def test_esc_esc_brings_the_last_message_without_its_files(app):
+    id = sessions.start(app.db, app.scope, app.time())
+    said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
+    log.say(app.db, id, app.scope, said, app.time())
+    sent = []
+
+    async def sit(keyboard):
+        line = Line(app, lambda: id, print)
+        asking = asyncio.create_task(line.ask())
+        await until(lambda: line.application.is_running)
+        keyboard.send_text("\x1b\x1b")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("!")
+        await until(lambda: line.buffer.text.endswith("!"))
+        keyboard.send_text("\r")
+        sent.extend(line.pastes.parts(await asking))
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(sit(keyboard))
+    assert sent == [Part("see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
+
+
+def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
+    vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        prompt = Line(vi, lambda: None, print).application
+    assert (prompt.editing_mode, prompt.ttimeoutlen) == (EditingMode.VI, 0.05)
+    assert prompt.cursor.get_cursor_shape(prompt) == CursorShape.BEAM
+    vi.db.close()
+
+
+def test_what_was_searched_for_is_let_go_when_something_was_forgotten(app):
+    async def person(keyboard, line):
+        for keys in ("\x12", "Graz", "\r"):
+            keyboard.send_text(keys)
+            await asyncio.sleep(0.05)
+        state = line.application.layout.current_control.search_state
+        assert state.text == "Graz"
+        with app.db.write():
+            tombstones.count_round(app.db)
+        line.let_go()
+        assert state.text == ""
+
+    at_prompt(app, person)
+
+
+def test_sessions_are_offered_by_handle_and_by_title(app):
+    first, second = talked(app, "hello router"), talked(app, "hi", "The printer")
+    assert offered(app, "/resume ") == [f"/resume s{second}", f"/resume s{first}"]
+    assert offered(app, "/resume the pr") == [f"/resume s{second}"]
+    assert offered(app, "/resume router") == [f"/resume s{first}"]
+    assert offered(app, "/resume s1") == ["/resume s1"]
+    assert offered(app, "/resume nothing") == []
+
+
+def test_whatever_can_be_forgotten_is_offered_one_word_at_a_time(app):
+    facts.add(app.db, "Zoë lives in Graz", app.scope)
+    note = notes.add(app.db, app.scope, "buy milk", app.time)
+    assert offered(app, "/forget ") == ["/forget f1", f"/forget {note.handle}"]
+    assert offered(app, "/forget f1 mil") == [f"/forget f1 {note.handle}"]
+
+
+def test_commands_models_settings_and_periods_are_offered(app):
+    assert offered(app, "/sess") == ["/sessions"]
+    assert offered(app, "/help res") == ["/help resume"]
+    assert offered(app, "/model o") == ["/model offline"]
+    assert offered(app, "/summary y") == ["/summary yesterday", "/summary year"]
+    assert offered(app, "/note buy") == [], "words of one's own are not completed"
+
+
+def test_models_of_the_server_are_offered(app, server):
+    app = open_app({"host": server.host, "db": app.db.path}, print, config_file=app.loaded.file, environ={})
+    assert offered(app, "/model q") == ["/model qwen3:8b"]
+    app.db.close()
+
+
+def test_names_that_are_known_are_offered_on_tab_alone(app):
+    facts.add(app.db, facts.claim("Anna Huber lives in Graz", "Anna Huber", "lives_in", "Graz"), app.scope)
+    assert offered(app, "ask ann") == ["ask Anna Huber"]
+    assert offered(app, "ask anna hu") == ["ask Anna Huber"]
+    assert offered(app, "ask ann", tab=False) == []
+    assert offered(app, "what about gr") == ["what about Graz"]
+    assert offered(app, "nobody ") == []
+
+
+def test_files_are_offered_behind_an_at(app, tmp_path):
+    (tmp_path / "my notes").mkdir()
+    (tmp_path / "my notes" / "today.txt").touch()
+    for name in ("main.py", ".hidden", "a b.txt", "bad\x1bname"):
+        (tmp_path / name).touch()
+    assert offered(app, "look at @ma") == ["look at @main.py"]
+    assert [each for each in offered(app, "@") if "memory.db" not in each] == ['@"a b.txt', "@main.py", '@"my notes/']
+    assert offered(app, "@.h") == ["@.hidden"]
+    assert offered(app, '@"my notes/t') == ['@"my notes/today.txt"']
+    assert offered(app, "mail me@ma") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "menu"),
+    [("", False), ("/", True), ("/res", True), ("/resume s", True), ("/note a", False), ("see @", True),
+     ("see @a b", False), ("me@home", False), ("and/or", False), ("/help\nx", False)],
+)  # fmt: skip
+def test_the_menu_opens_by_itself_only_behind_a_slash_or_an_at(before, menu):
+    assert while_typing(before) is menu
+
+
+def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("alpha\n")
+    (tmp_path / "b c.txt").write_text("beta")
+    said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
+    assert attachments.attached(said) == [
+        Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000])
+def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("alpha")
+    assert attachments.attached([Part(words, "typed")]) == [Part(words, "typed")]
+
+
+def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("alpha")
+    assert attachments.attached([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("@./nosuch.txt", "there is no file ./nosuch.txt"),
+        ('@"no such.txt"', "there is no file no such.txt"),
+        ("@binary", "binary is no text"),
+        ("@./folder", "folder is no file"),
+    ],
+)
+def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(b"\0\1")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match=told):
+        attachments.attached([Part(words, "typed")])
+
+
+@pytest.mark.parametrize(("typed", "found"), [("2", 1), ("s2", 2), ("printer", 2), ("9\rs1", 1), ("", None)])
+def test_a_session_is_picked_by_number_handle_or_words(app, capsys, typed, found):
+    talked(app, "hello router"), talked(app, "hi", "The printer")
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        keyboard.send_text(f"{typed}\r")
+        picked = picker.pick(app)
+    assert (picked.id if picked else None) == found
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "  1  s2     The printer  (just now, 1 turn)",
+        "  2  s1     hello router  (just now, 1 turn)",
+    ]
+
+
+def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
+    lives, cat = (facts.add(app.db, words).fact for words in ("I live in Graz", "My cat Mia lives with me in Graz"))
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line._foresight.line)
+        assert {lives.handle, cat.handle} <= set(line._foresight.line.split())
+        number = line._foresight.line.split().index(lives.handle) - 2
+        keyboard.send_text(f"\x1b{line._foresight.line.split()[number + 1]}")
+        await until(lambda: lives.handle not in line._foresight.line.split())
+        keyboard.send_text("\r")
+        await until(lambda: app.db.value("select count(*) from recollection"))
+
+    at_prompt(app, person)
+    assert app.db.rows("select kind, row from recollection") == [("fact", cat.id)]
+
+
+def test_what_was_forgotten_is_foreseen_no_more(app):
+    lives = facts.add(app.db, "I live in Graz").fact
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line._foresight.line)
+        forget.erase(
+            app.db, forget.planned(app.db, provenance.named(app.db, app.scope.owner, [lives.handle])), app.time
+        )
+        line.let_go()
+        assert line._foresight.line == ""
+        keyboard.send_text("\x15")
+
+    at_prompt(app, person)
+
+
+def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
+    found, go_on = (Foreseen("fact", 1, "f1 I live in Graz"),), threading.Event()
+    monkeypatch.setattr(recall_preview, "foreseen", lambda *_: go_on.wait(5) and found)
+
+    async def person(keyboard, line):
+        line.buffer.text = "Who lives in Graz?"
+        await until(lambda: line._foresight._busy)
+        line.dropped()
+        go_on.set()
+        await until(lambda: not line._foresight._busy)
+        await asyncio.sleep(0.02)
+        assert line._foresight.line == ""
+        line.buffer.reset()
+
+    at_prompt(app, person)
+
+
+def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
+    facts.add(app.db, "I live in Graz")
+    app.after_turn(app.db)
+
+    async def person(keyboard, line):
+        for words in ("/search Graz", "\x15What is the capital of Peru?"):
+            keyboard.send_text(words)
+            await asyncio.sleep(0.5)
+            assert line._foresight.line == ""
+        keyboard.send_text("\x15")
+
+    at_prompt(app, person)
+
+
+def test_a_ctrl_c_that_comes_as_a_signal_while_something_is_printed_counts_as_one(app):
+    async def person(keyboard, line):
+        keyboard.send_text("\x03")
+        await asyncio.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+        await until(lambda: not line.application.is_running)
+
+    at_prompt(app, person)
+
+
+def test_a_file_that_cannot_be_read_ends_no_incognito_conversation(app, tmp_path, capsys):
+    private = app.incognito(reads=True)
+    private.path = tmp_path / "other.db"
+    private.path.write_text("no database" * 1000)
+
+    async def person(keyboard, line):
+        keyboard.send_text("Who lives in Graz?")
+        await until(lambda: line.buffer.text)
+        keyboard.send_text("\r")
+        await until(lambda: "no SQLite database" in capsys.readouterr().out)
+        await until(lambda: line.application.is_running and line.buffer.text == "Who lives in Graz?")
+        keyboard.send_text("\x15")
+
+    at_prompt(private, person)

@@ -1,0 +1,263 @@
+"""Skills on the review screen: all that a yes keeps is shown, and nothing else is kept."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.review import review
+from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.skills import skill_file, skills
+from agent_cli.repl.review import review_page
+from tests.conftest import HERE, NOON, noon
+from tests.recalling import reply, say
+from tests.repl.review.test_review import reviewer, walk, wide
+
+__all__ = ["reviewer", "walk", "wide"]
+
+LINES = [f"{number}. step {number}" for number in range(1, 13)]
+DEPLOY = skill_file.compose("deploy-site", "Publish the site: use when it is to go online", "\n".join(LINES))
+BETTER = DEPLOY.replace("11. step 11", "11. run the tests")
+ENTER = "\r"
+
+
+def propose(db, text=DEPLOY, **told):
+    return skills.propose(db, "person", text, noon, **told)
+
+
+def states(db):
+    return db.rows("select state, version from skill order by id")
+
+
+@pytest.fixture
+def editing(tmp_path):
+    """An editor that does this to the file."""
+
+    def made(script):
+        file = tmp_path / "editor"
+        file.write_text(f'#!/bin/sh\nsed -i "{script}" "$1"\n')
+        file.chmod(0o755)
+        return str(file)
+
+    return made
+
+
+def test_a_new_skill_is_shown_whole(db, walk, session):
+    say(db, session, "Publish it")
+    reply(db, session, "Done.")
+    propose(db, DEPLOY.replace("\n".join(LINES), "1. build\n\n   make all\n2. rsync"), session=session, trust="tool")
+    screen = walk("o", "y")
+    assert screen.startswith(
+        """
+Review 1 of 1 · k1                                from s1 “Publish it”, just now
+    deploy-site: Publish the site: use when it is to go online
+  + ---
+  + name: deploy-site
+  + description: 'Publish the site: use when it is to go online'
+  + ---
+  +_
+  + 1. build
+  +_
+  +    make all
+  + 2. rsync
+    new skill
+    a model wrote it after s1, where it also read what a tool said
+
+  y keep  n no  e edit  s later  o source  q quit  ? help
+
+    m1 you: Publish it
+    m2 assistant: Done.
+""".replace("_", " ")
+    )
+    assert (
+        "\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent facts undo takes the last decision back" in screen
+    )
+    assert states(db) == [("accepted", 1)]
+
+
+def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    propose(db, BETTER, base=1)
+    skills.edit(db, skill, DEPLOY.replace("12. step 12", "12. look at it"), noon)
+    screen = walk("y")
+    assert (
+        """
+    deploy-site: Publish the site: use when it is to go online
+  @ from line 13
+    8. step 8
+    9. step 9
+    10. step 10
+  - 11. step 11
+  - 12. look at it
+  + 11. run the tests
+  + 12. step 12
+    a change to k1 deploy-site, made from version 1 (it is version 2 now)
+    a model wrote it
+"""
+        in screen
+    )
+    assert "\n  kept k2: k1 deploy-site is version 3 now\n" in screen
+    assert (states(db), skills.get(db, 1, "person").text) == ([("accepted", 3), ("merged", 1)], BETTER)
+
+
+def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
+    skills.add(db, "person", DEPLOY, noon)
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    propose(db, BETTER)
+    screen = walk("y", "n", "q")
+    assert "Review 1 of 2 · f1" in screen
+    assert "Review 2 of 2 · k2" in screen
+    assert (review.waiting(reviewer), states(db)) == ([], [("accepted", 1), ("rejected", 1)])
+
+
+def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
+    skills.add(db, "person", DEPLOY, noon)
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    propose(db, BETTER)
+    propose(db, DEPLOY.replace("deploy-site", "another"))
+    screen = walk("y", "n", "u", "y", "u", "u", "q")
+    assert "\n  rejected k2\n" in screen
+    assert "\n  undone: k2 waits again\n" in screen
+    assert "\n  undone: k1 deploy-site is version 1 again\n  undone: k2 waits again\n" in screen
+    assert "\n  undone: f1 waits again\n" in screen
+    assert screen.endswith("0 kept, 0 rejected, 3 left\n")
+    assert states(db) == [("accepted", 1), ("pending", 1), ("pending", 1)]
+    assert skills.get(db, 1, "person").text == DEPLOY
+
+
+def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, reviewer, walk):
+    skills.add(db, "person", DEPLOY, noon)
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    propose(db, BETTER)
+    assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
+
+    assert review.undo_last(reviewer) == ["f1 waits again", "k1 deploy-site is version 1 again", "k2 waits again"]
+    assert review.waiting(reviewer) == [("fact", 1), ("skill", 2)]
+    assert review.undo_last(reviewer) == []
+
+
+def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, reviewer, walk):
+    propose(db)
+    walk("n")
+    adoption.add(db, HERE, Claim("I like tea", "typed"), lambda: NOON + timedelta(minutes=1))
+
+    assert review.undo_last(reviewer) == []
+
+
+def test_capital_a_keeps_facts_and_skills(db, walk):
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    propose(db)
+    propose(db, DEPLOY.replace("deploy-site", "another"))
+    screen = walk("A", "y", "e", "s", ENTER)
+    listed = screen[screen.rindex("? help") : screen.index("type yes")]
+    assert all(f"  + {line}\n" in listed for line in LINES)
+    assert "  + I like tea\n" in listed
+    assert "3 kept, 0 rejected, 0 left" in screen
+    assert states(db) == [("accepted", 1), ("accepted", 1)]
+
+
+@pytest.mark.parametrize("key", ["e", "E"])
+def test_an_edited_text_is_shown_again_and_waits_for_y(db, walk, editing, key):
+    propose(db)
+    screen = walk(key, "y", editor=editing("s/step 3/build/"))
+    assert screen.count("Review 1 of 1") == 2
+    assert "\n  + 3. build\n" in screen
+    assert "\n    new skill · in your words now\n" in screen
+    assert skills.get(db, 1, "person").text == DEPLOY.replace("step 3", "build")
+
+
+def test_an_edited_text_that_is_no_skill_is_said_and_shown_again(db, walk, editing):
+    propose(db)
+    screen = walk("e", "q", editor=editing("s/^name:.*/name: No Name/"))
+    assert "'No Name' is no name for a skill" in screen
+    assert "your text is kept in" in screen
+    assert screen.count("Review 1 of 1") == 2
+    assert states(db) == [("pending", 1)]
+
+
+def test_a_name_that_another_skill_has_shows_what_would_change(db, walk, editing):
+    skills.add(db, "person", DEPLOY, noon)
+    propose(db, BETTER.replace("deploy-site", "another"))
+    screen = walk("e", "y", editor=editing("s/another/deploy-site/"))
+    assert "\n  - 11. step 11\n  + 11. run the tests\n" in screen
+    assert "\n    a change to k1 deploy-site · in your words now\n" in screen
+    assert skills.get(db, 1, "person").text == BETTER
+
+
+def test_what_cannot_be_seen_is_neither_shown_nor_kept(db, walk):
+    propose(db, DEPLOY.replace("step 3", "st\u200bep\u202e 3\x1b[2J"))
+    screen = walk("y")
+    assert "\n  + 3. step 3[2J\n" in screen
+    assert "\n    (hidden characters were removed)\n" in screen
+    assert skills.get(db, 1, "person").text == DEPLOY.replace("step 3", "step 3[2J")
+    assert not set(screen) & set("\u202e\u200b\x1b")
+
+
+def test_a_file_keeps_its_mark_and_its_line_ends(db, walk):
+    text = "\ufeff" + DEPLOY.replace("\n", "\r\n")
+    propose(db, text, origin="file")
+    screen = walk("y")
+    assert "hidden characters" not in screen
+    assert "\n    new skill\n    from a file\n" in screen
+    assert skills.get(db, 1, "person").text == text
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    step = "14. keep 日本語のとても長いメモ under https://example.org/" + "x" * 90 + " and many words " * 9
+    propose(db, f"{DEPLOY}{step}\n" + "".join(f"{n}. more\n" for n in range(15, 90)))
+    screen = walk("q")
+    assert max(review_page._cells(line) for line in screen.splitlines()) <= width
+    assert step.replace(" ", "") in screen.replace("\n", "").replace(" ", "")
+    assert "\n  + 89. more\n" in screen
+
+
+def test_a_screen_reader_is_told_of_each_line(db, walk):
+    skills.add(db, "person", DEPLOY, noon)
+    propose(db, BETTER)
+    screen = walk("0", ENTER, aloud=True)
+    assert screen.startswith(
+        """
+Review 1 of 1, k2, just now.
+Proposed: deploy-site: Publish the site: use when it is to go online
+Here: from line 13
+As it was: 8. step 8
+As it was: 9. step 9
+As it was: 10. step 10
+Taken out: 11. step 11
+New line: 11. run the tests
+As it was: 12. step 12
+A change to k1 deploy-site, made from version 1.
+A model wrote it.
+1 keep it
+"""
+    )
+
+
+def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first(db, reviewer):
+    skill = skills.add(db, "person", DEPLOY, noon)
+    propose(db, BETTER)
+    shown = review.read(reviewer, ("skill", 2))
+    skills.edit(db, skill, DEPLOY.replace("step 12", "other"), noon)
+    with pytest.raises(UsageError, match="k2 has changed since it was shown"):
+        review.keep(reviewer, shown)
+    review.reject(reviewer, review.read(reviewer, ("skill", 2)))
+    with pytest.raises(UsageError, match="k2 was decided meanwhile: it is rejected"):
+        review.keep(reviewer, shown)
+    assert states(db) == [("accepted", 2), ("rejected", 1)]
+
+
+def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):
+    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    for number in range(skills.CAP + 1):
+        propose(db, DEPLOY.replace("deploy-site", f"deploy-{number}"), session=session if number else None)
+    here, late = Reviewer(db, HERE, noon), Reviewer(db, HERE, lambda: NOON + timedelta(days=31))
+    limits = "expired unread: each waits for 30 days at most, and 50 facts and 10 skills at once"
+    assert review.news(here) == [f"1 proposal {limits}", "11 memories wait for your yes: /review"]
+    assert review.news(here) == ["11 memories wait for your yes: /review"]
+    assert len(review.waiting(here, session)) == 10
+    assert review.news(late) == [f"11 proposals {limits}"]
+    assert review.news(late) == []

@@ -1,0 +1,101 @@
+"""The line at the start that says what the model will be shown."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.agent import context
+from agent_cli.app.app import open_app
+from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.planner import notes
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message, Part
+from agent_cli.repl.commands import commands
+from agent_cli.repl.session import greeting
+from agent_cli.repl.session.conversation import Conversation
+from tests.turns import close_with
+
+
+@pytest.fixture
+def app(tmp_path):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    yield app
+    app.db.close()
+
+
+def talked(app, turns, days_ago=0, scope=None):
+    """A session with so many questions and answers."""
+    now, scope = app.time() - timedelta(days=days_ago), scope or app.scope
+    session = sessions.start(app.db, scope, now)
+    for number in range(turns):
+        log.say(app.db, session, scope, [Part(f"Question {number}?", "typed")], now)
+        id = log.open_reply(app.db, session, scope, "m", now)
+        log.close_reply(app.db, id, Message("assistant", f"Answer {number}."), "stop", log.Usage("m"), now)
+    return session
+
+
+def test_on_an_empty_file_nothing_is_carried_over(app):
+    notes.add(app.db, app.scope, "Buy milk", app.time)
+    assert greeting.carried_over(app) == ""
+
+
+def test_what_is_carried_over_is_counted(app):
+    close_with(app.db, talked(app, 1, 3), "One.")
+    talked(app, 40, 1)
+    close_with(app.db, talked(app, 3, 1), "Two.")
+
+    assert greeting.carried_over(app) == (
+        "carried over: 2 summaries and the last 6 messages of s3 “Question 0?” (yesterday) · agent -c goes on with it"
+    )
+
+
+@pytest.mark.parametrize(("days", "when"), [(0, "today"), (1, "yesterday"), (3, "{:%A}"), (400, "{0.day} {0:%b %Y}")])
+def test_the_day_is_said_as_a_person_would(app, days, when):
+    talked(app, 1, days)
+    day = when.format(app.time() - timedelta(days=days))
+    assert f"the last 2 messages of s1 “Question 0?” ({day})" in greeting.carried_over(app)
+
+
+def test_when_the_latest_session_was_elsewhere_the_one_from_here_is_named(app):
+    elsewhere = Scope(app.scope.owner, "/elsewhere")
+    talked(app, 1, 1, elsewhere)
+    assert greeting.carried_over(app) == "last: s1 “Question 0?” (agent -c goes on with it) · /help"
+    talked(app, 1, 2)
+    assert greeting.carried_over(app).endswith(" · agent -r s2 goes on with it")
+
+
+def test_a_session_that_goes_on_says_what_was_folded(app):
+    short, long = talked(app, 1), talked(app, 30)
+    assert greeting.goes_on(app, sessions.get(app.db, short, "person")) == (
+        "s1 “Question 0?” goes on: the model sees all of it (2 messages)"
+    )
+    told = "s2 “Question 0?” goes on: the model sees its last 10 messages, and the 50 before them in short"
+    assert greeting.goes_on(app, sessions.get(app.db, long, "person")) == told
+
+    last = context.visible(app.db, long, app.window)[0] - 1
+    rolling_summary.fold(app.db, long, last, app.time())
+    assert greeting.goes_on(app, sessions.get(app.db, long, "person")) == told
+
+
+def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_behind(app):
+    close_with(app.db, talked(app, 2), "Two questions.")
+    conversation = Conversation(app)
+    look, argument = commands.find("/context")
+    shown = look.run(conversation, argument).splitlines()
+
+    assert [line[:14].strip() for line in shown] == [
+        "instructions", "tools", "summaries", "last session", "conversation", "free",
+    ]  # fmt: skip
+    assert "Summaries of earlier sessions:" in look.run(conversation, "--full")
+    assert (conversation.id, app.db.rows("select id from session")) == (None, [(1,)])
+    assert conversation.begun() == 2
+
+
+def test_the_parts_and_what_is_free_add_up_to_the_room(app):
+    conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
+    *parts, free = commands.find("/context")[0].run(conversation, "").splitlines()
+
+    sizes = {line[:14].strip(): int(line[14:21]) for line in parts}
+    assert list(sizes) == ["instructions", "tools", "earlier", "conversation"]
+    assert sum(sizes.values()) + int(free[14:21]) == int(free.rsplit(maxsplit=3)[1]) == 8192 - 1024

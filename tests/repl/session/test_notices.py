@@ -1,0 +1,26 @@
+from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.repl.session.notices import Notices
+from agent_cli.store import jobs
+from tests import facts
+from tests.conftest import HERE, NOON, empty, noon
+
+
+def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path):
+    here = empty(tmp_path / "memory.db")
+    other = here.again()
+    facts.propose(here, "I live in Graz")
+    notices = Notices(lambda: Reviewer(here, HERE, noon))
+    assert notices.look() == []
+
+    facts.propose(other, "My cat is Mia")
+    assert notices.look() == ["2 memories wait for your yes: /review"]
+    assert notices.look() == []
+
+    jobs.add(other, "learn", "s1", NOON)
+    job = jobs.claim(other, NOON)
+    with other.write():
+        jobs.park(other, job, "it cannot be read")
+    assert notices.look() == ["some work behind the conversation could not be done: /doctor says more"]
+    assert notices.look() == []
+    for db in (here, other):
+        db.close()

@@ -1,0 +1,128 @@
+"""The first conversation at a server that has nothing to talk to."""
+
+import socket
+import threading
+
+import pytest
+
+from agent_cli.agent.events import Noticed, Progressed
+from agent_cli.app.app import open_app
+from agent_cli.llm.model import Cancel
+from agent_cli.repl.shell.first_run import Offer
+from tests.conftest import CHAT, EMBEDDER
+from tests.ollama_server import script
+from tests.ollama_server.registry import Model
+from tests.ollama_server.server import OllamaServer
+from tests.terminal import CTRL_C
+
+SMALL = Model("qwen3:4b", ("completion", "tools"), size=2_497_293_918)
+SAID = """The server at {} has no model that can chat. These would do:
+  1  qwen3:4b    2.5 GB to fetch, about 4 GB of memory
+  2  qwen3:1.7b  1.4 GB to fetch, about 3 GB of memory
+  3  qwen3:8b    5.2 GB to fetch, about 7 GB of memory
+y fetches qwen3:4b now, a number another one; notes, facts and search work without."""
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[EMBEDDER], library=[SMALL, CHAT]) as running:
+        yield running
+
+
+@pytest.fixture
+def offer(program, server):
+    """Looked for at this server, with these settings."""
+    opened = []
+
+    def look(**flags):
+        app = open_app({"db": str(program.db), "host": server.host, **flags}, lambda text: None, environ=program.env)
+        opened.append(app)
+        return Offer(app)
+
+    yield look
+    for app in opened:
+        app.db.close()
+
+
+def fetched(work):
+    return list(work(Cancel(), lambda call: False))
+
+
+def test_a_server_without_a_chat_model_is_told_and_one_fetched_on_a_typed_y(offer, server):
+    offered = offer()
+    assert offered.taken("y") is None  # nothing was offered
+    assert offered.look() == SAID.format(server.url)
+    assert not [request for request in server.requests if request.path == "/api/pull"]
+    events = fetched(offered.taken(" Y "))
+    assert events[-1] == Noticed("qwen3:4b is here and answers from now on")
+    steps = [event.step for event in events if isinstance(event, Progressed) and event.step]
+    assert steps[1:-3] == [f"pulling {SMALL.digest[:12]} {percent} %" for percent in (0, 20, 50, 70, 100)]
+    assert offered.look() == ""
+
+
+def test_another_is_fetched_by_its_number_and_any_other_line_is_no_answer(offer):
+    offered = offer()
+    offered.look()
+    assert offered.taken("what now?") is None
+    assert offered.taken("y") is None  # that answers something else by now
+    offered.look()
+    assert fetched(offered.taken("3"))[-1] == Noticed("qwen3:8b is here and answers from now on")
+
+
+def test_the_model_of_the_settings_is_offered_first(offer):
+    assert offer(model="tiny:1b").look().splitlines()[1:4] == [
+        "  1  tiny:1b",
+        "  2  qwen3:4b    2.5 GB to fetch, about 4 GB of memory",
+        "  3  qwen3:1.7b  1.4 GB to fetch, about 3 GB of memory",
+    ]
+    assert [offer(model=name).look() for name in ("offline", "scripted:x")] == ["", ""]
+
+
+def test_a_start_without_a_server_says_how_to_start_it(offer):
+    told = "no model server at http://127.0.0.1:9: start it with `ollama serve`; notes, facts and search work without"
+    offered = offer(host="127.0.0.1:9")
+    from_memory = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
+    assert offered.anew(from_memory) == from_memory, "nothing has been said yet"
+    assert offered.look() == told
+    assert offered.anew(from_memory) == ""
+    failed = "no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`"
+    assert offered.anew(failed) == "no model server answers; what you said is kept, /retry asks it again"
+    assert offered.anew("saved n1") == "saved n1"
+
+
+@pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])
+def test_a_model_that_cannot_be_understood_is_none(offer, told):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(told)}\r\n\r\n{told}".encode())
+
+        answering = threading.Thread(target=serve)
+        answering.start()
+        assert "These would do" in offer(host=f"127.0.0.1:{listener.getsockname()[1]}").look()
+        answering.join()
+
+
+def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
+    program.env["OLLAMA_HOST"] = server.host
+    shell = terminal().wait("y fetches qwen3:4b now").wait_prompt()
+    shell.enter("/note buy milk").wait("saved n1").wait_prompt()
+    server.pull_delay = 0.2
+    shell.enter("y").wait("50 % · 1.2 GB of 2.5 GB").type(CTRL_C)
+    shell.wait("what has arrived is kept, and `agent models pull qwen3:4b` goes on").wait_prompt()
+    server.pull_delay = 0.0
+    server.play(script.reply("Hello."))
+    shell.enter("hi").wait("y fetches qwen3:4b now", times=2).wait_prompt()
+    shell.enter("y").wait("going on where it stopped").wait("qwen3:4b is here and answers from now on").wait_prompt()
+    shell.enter("hi again").wait("Hello.").wait_prompt()
+    assert "%" not in shell.text.rsplit("is here", 1)[1]
+
+
+def test_a_single_question_names_the_line_to_run(program, server):
+    program.env["OLLAMA_HOST"] = server.host
+    ran = program("ask", "hi")
+    assert (ran.code, ran.out) == (4, "")
+    assert "run `ollama pull qwen3:4b`" in ran.err

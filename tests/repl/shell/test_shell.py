@@ -1,0 +1,371 @@
+"""A person at the prompt: what they see, on a real terminal."""
+
+import asyncio
+import signal
+import time
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agent_cli.app.app import open_app
+from agent_cli.repl.shell.shell import Shell
+from agent_cli.store.db import Database
+from tests.ollama_server import script
+from tests.terminal import CTRL_C, CTRL_D, ENTER, ESC
+
+LONG = " ".join(f"word{number}" for number in range(200))
+SAVE = ("save_note", {"text": "buy milk"})
+
+
+@pytest.fixture
+def talked(program, server):
+    return program.use(server)
+
+
+def stream_slowly(server, words=LONG, delay=0.01):
+    server.play(script.reply(words, delay=delay))
+
+
+def log(program):
+    return program.rows("select role, text, finish from message order by id")
+
+
+def asked(server):
+    """The last words of the person in each request, without what the program put behind them."""
+    return [body["messages"][-1]["content"].split("\n\n[[")[0] for body in server.turns]
+
+
+def test_a_first_session(talked, server, terminal):
+    server.play(script.reply("The answer is forty two.", delay=0.01))
+    shell = terminal().wait("Nothing is remembered without your yes").wait_prompt()
+    shell.enter("what is it?").wait("The answer is forty two.").wait_prompt()
+    shell.enter("/note buy milk").wait("saved n1 “buy milk”").wait_prompt()
+    shell.enter("/notes").wait("n1 ").wait_prompt()
+    server.play(script.reply("They asked what it is. It is forty two."))
+    shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: agent -r s1").wait_prompt()
+    shell.enter("/sessions").wait("1 turn   what is it?").wait_prompt()
+    shell.enter("/resume s1").wait("s1 “what is it?” goes on: the model sees all of it (2 messages)").wait_prompt()
+    shell.enter("/exit").wait("resume: agent -r s1", times=2)
+    assert shell.ended() == 0
+    assert asked(server)[0] == "what is it?"
+    assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
+    assert "\n\n" not in shell.text, "no empty lines"
+    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
+    assert "Nothing is remembered" not in again.text
+
+
+def test_a_theme_without_colours_shows_answers_as_the_model_wrote_them(talked, server, terminal):
+    server.play(*[script.reply("It is **forty two**.")] * 3)
+    shell = terminal().wait_prompt().enter("what?").wait("It is forty two.").wait_prompt()
+    shell.enter("/theme none").wait("the theme is none: answers stand as the model wrote them").wait_prompt()
+    shell.enter("what?").wait("It is **forty two**.").wait_prompt()
+    shell.enter("/theme").wait("the theme is none", times=2).wait_prompt()
+    shell.enter("/theme dark").wait("no 'dark'; nothing was changed").wait_prompt()
+    shell.enter("/theme ansi").wait("the theme is ansi").wait_prompt().enter("what?").wait("It is forty two.", times=2)
+
+
+@pytest.mark.parametrize("key", [CTRL_C, ESC], ids=["Ctrl-C", "Esc"])
+def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key):
+    stream_slowly(server)
+    shell = terminal().wait_prompt().enter("go on").wait("word3")
+    shell.type(key).wait("— stopped —").wait_prompt()
+    server.wait_until(lambda: server.counters.cancelled == 1)
+    server.play(script.reply("Still here."))
+    shell.enter("are you?").wait("Still here.").wait_prompt()
+    [_, (_, part, finish), *_] = log(talked)
+    assert (LONG.startswith(part), finish) == (True, "cancelled")
+    assert "".join(part.split()) in "".join(shell.text.split())  # a blank at the end of a line is not to be seen
+    assert server.turns[-1]["messages"][2]["content"] == f"{part} [[ cut off here: cancelled ]]"
+
+
+def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, server, terminal):
+    stream_slowly(server)
+    shell = terminal().wait_prompt().enter("go on").wait("word3").type(CTRL_C).wait("— stopped —").wait_prompt()
+    shell.type(CTRL_C).wait("press Ctrl-C again to leave")
+    shell.type(CTRL_C)
+    assert shell.ended() == 0
+
+
+def test_keys_typed_during_an_answer_wait_for_the_prompt(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten. That is all.", 0.05)
+    shell = terminal().wait_prompt().enter("count").wait("one two")
+    shell.type("and then?").wait("That is all.").wait("> and then?")
+    assert "one two three four five six seven eight nine ten. That is all." in shell.text, "nothing was echoed into it"
+    server.play(script.reply("Eleven."))
+    shell.type(ENTER).wait("Eleven.")
+    assert asked(server) == ["count", "and then?"]
+
+
+def test_a_line_and_enter_typed_during_an_answer_are_sent_after_it(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    server.play(script.reply("Eleven."))
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("and then?").type(ENTER)
+    shell.wait("Eleven.").wait_prompt()
+    assert asked(server) == ["count", "and then?"]
+
+
+def test_two_lines_typed_during_an_answer_are_two_messages(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    server.play(script.reply("Eleven."), script.reply("Twelve."))
+    shell = terminal().wait_prompt().enter("count").wait("one two")
+    shell.type("more" + ENTER).type("and more" + ENTER + "/exit" + ENTER).wait("resume: agent -r s1")
+    assert shell.ended() == 0
+    assert asked(server) == ["count", "more", "and more"]
+
+
+def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, terminal):
+    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    server.play(script.reply("Eleven."))
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("a" + ESC + ENTER + "b" + ENTER)
+    shell.wait("Eleven.").wait_prompt()
+    assert asked(server) == ["count", "a\nb"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "saved"),
+    [
+        ("y" + ENTER, 1),
+        ("n" + ENTER, 0),
+        (ENTER, 0),
+        (ESC, 0),
+        (CTRL_D, 0),
+        ("yes please" + ENTER, 0),
+        ("\x1b[200~y\x1b[201~" + ENTER, 0),
+    ],
+    ids=["y", "n", "Enter", "Esc", "Ctrl-D", "something else", "a paste"],
+)
+def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
+    server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
+    shell = terminal().wait_prompt().enter("save it")
+    shell.wait("The model wants to call save_note").wait('"text": "buy milk"').wait("anything else no:")
+    shell.type(answer).wait("Well then.").wait_prompt()
+    assert talked.rows("select count(*) from note") == [(saved,)]
+    assert server.turns[-1]["messages"][-1]["role"] == "tool"
+    assert ("refused" in server.turns[-1]["messages"][-1]["content"]) is not saved
+    assert ("save_note was not allowed" in shell.text, "refused" in shell.text) == (not saved, False)
+
+
+def test_ctrl_c_at_the_question_refuses_the_call_and_ends_the_turn(talked, server, terminal):
+    server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
+    shell = terminal().wait_prompt().enter("save it").wait("anything else no:").type(CTRL_C)
+    shell.wait("stopped").wait_prompt()
+    assert (len(server.turns), talked.rows("select count(*) from note")) == (1, [(0,)])
+    shell.enter("and now?").wait("Well then.")
+    told = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
+    assert told == ["interrupted"]
+
+
+def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server, terminal):
+    saved, other = script.reply("", calls=[SAVE]), script.reply("", calls=[("save_note", {"text": "buy bread"})])
+    server.play(saved, other, script.reply("Both are saved."), saved, script.reply("Not again."))
+    shell = terminal().wait_prompt().enter("save them").wait("anything else no:")
+    shell.type("a" + ENTER).wait("Both are saved.").wait_prompt()
+    assert shell.text.count("anything else no:") == 1
+    shell.enter("/new").wait("s1 is closed and kept").wait_prompt()
+    shell.enter("save it").wait("anything else no:", times=2)
+    shell.type("n" + ENTER).wait("Not again.")
+    assert talked.rows("select text from note order by id") == [("buy milk",), ("buy bread",)]
+
+
+def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, terminal):
+    hesitant = script.reply("Let me think about this for a while first.", calls=[SAVE], delay=0.1)
+    second = script.reply("", calls=[("save_note", {"text": "buy bread"})])
+    server.play(hesitant, second, script.reply("Well then."))
+    shell = terminal().wait_prompt().enter("save it").wait("Let me").type("y" + ENTER)
+    shell.wait("anything else no:")
+    assert talked.rows("select count(*) from note") == [(0,)]
+    shell.type(f"n{ENTER}y{ENTER}").wait("anything else no:", times=2)  # the second y came before its question
+    server.play(script.reply("The first y."), script.reply("The second y."))
+    shell.type(ENTER).wait("Well then.").wait("The second y.")
+    assert asked(server)[-2:] == ["y", "y"]
+    assert talked.rows("select count(*) from note") == [(0,)]
+
+
+def test_a_yes_typed_before_something_is_to_be_erased_is_no_answer_to_it(talked, server, terminal):
+    talked("notes", "add", "buy milk")
+    stream_slowly(server, "one two three four five six", delay=0.2)
+    shell = terminal().wait_prompt().enter("count").wait("two")
+    shell.type(f"/forget n1{ENTER}yes{ENTER}{ENTER}").wait("type yes:").type(ENTER).wait("nothing was erased")
+    assert talked.rows("select count(*) from note") == [(1,)]
+
+
+def test_pasted_slash_is_text_and_an_unknown_one_goes_nowhere(talked, server, terminal):
+    shell = terminal().wait_prompt().enter("/nosuch thing").wait("there is no /nosuch; ").wait_prompt()
+    assert server.turns == []
+    shell.type("\x1b[200~/notes\x1b[201~").wait_for_line("> /notes").type(ENTER).wait("You said: /notes")
+    shell.wait_prompt()
+    assert talked.rows("select text, parts from message where role = 'user'") == [("/notes", '[["pasted", 6]]')]
+
+
+def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, terminal):
+    shell = terminal().wait_prompt().type("\x1b[200~exit\x1b[201~").wait_for_line("> exit").type(ENTER)
+    shell.wait("You said: exit").wait_prompt()
+    shell.type("/note ").wait_for_line("> /note").type("\x1b[200~buy milk\x1b[201~").wait_for_line("> /note buy milk")
+    shell.type(ENTER).wait("saved n1").wait_prompt()
+    assert talked.rows("select text, origin from note") == [("buy milk", "pasted")]
+
+
+def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    app.db.patience = 0.1
+    other = app.db.again()
+
+    async def until(true):
+        for _ in range(500):
+            if true():
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError
+
+    async def person(keyboard):
+        shell = Shell(app, None)
+        talk, buffer = asyncio.create_task(shell.talk()), shell._line.buffer
+        with other.write():
+            for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
+                keyboard.send_text(key)
+                await until(lambda key=key: key == "\r" or buffer.text.startswith("/note"))
+                await asyncio.sleep(0.05)
+            await until(lambda: "keeps the database busy" in capsys.readouterr().out)
+            await until(lambda: buffer.text == "/note milk")
+        keyboard.send_text("\r")
+        await until(lambda: app.db.value("select count(*) from note"))
+        keyboard.send_text("\x04")
+        assert await talk == 0
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        asyncio.run(person(keyboard))
+    assert app.db.rows("select text, origin from note") == [("milk", "pasted")]
+    other.close()
+    app.db.close()
+
+
+def test_a_busy_file_does_not_keep_anybody_from_leaving(talked, terminal):
+    shell = terminal().wait_prompt().enter("hello").wait("You said: hello").wait_prompt()
+    other = Database(talked.db)
+    with other.write():
+        begun = time.monotonic()
+        shell.enter("/exit").wait("what was said is kept, and agent -c goes on with it")
+        assert shell.ended() == 0
+        assert time.monotonic() - begun < 8  # 1 s, and what a busy machine adds; not the 15 s of a write
+    other.close()
+
+
+def test_killed_in_the_middle_of_an_answer_it_goes_on_later(talked, server, terminal):
+    stream_slowly(server)
+    shell = terminal().wait_prompt().enter("go on").wait("word9").signal(signal.SIGKILL)
+    assert shell.ended() == -signal.SIGKILL
+    server.play(script.reply("Here again."))
+    again = terminal("-c").wait("s1 “go on” goes on").wait_prompt()
+    again.enter("are you there?").wait("Here again.").wait_prompt()
+    [_, (_, part, finish), *_] = log(talked)
+    assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "interrupted")
+    assert [message["role"] for message in server.turns[-1]["messages"]] == ["system", "user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("when", ["at the prompt", "during an answer", "during a question"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["TERM", "HUP"])
+def test_a_signal_gives_the_terminal_back(talked, server, terminal, number, code, when):
+    shell = terminal()
+    before = shell.settings()
+    shell.wait_prompt()
+    if when == "during an answer":
+        stream_slowly(server)
+        shell.enter("go on").wait("word9")
+    if when == "during a question":
+        server.play(script.reply("Shall I?", calls=[SAVE]))
+        shell.enter("go on").wait("anything else no:")
+    shell.signal(number)
+    shell.until(lambda: not shell.read(0.05), "the end")
+    after = shell.settings()
+    assert shell.ended() == code
+    assert after == before
+    assert shell.raw.rfind(b"\x1b[?2004l") >= shell.raw.rfind(b"\x1b[?2004h"), "bracketed paste stays on"
+    assert shell.raw.rfind(b"\x1b[?25h") >= shell.raw.rfind(b"\x1b[?25l"), "the cursor stays hidden"
+    if when == "during an answer":
+        [_, (_, part, finish)] = log(talked)
+        assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "cancelled")
+    if when == "during a question":
+        assert [finish for _, _, finish in log(talked)] == ["stop", "stop", "stop"]
+    if when != "at the prompt":
+        assert "resume: agent -r s1" in shell.text
+
+
+def test_a_terminal_that_is_closed_ends_the_program_in_order(talked, server, terminal):
+    stream_slowly(server)
+    shell = terminal().wait_prompt().enter("go on").wait("word9")
+    assert shell.hang_up() == 129
+    [_, (_, part, finish)] = log(talked)
+    assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "cancelled")
+
+
+def test_without_a_server_it_says_so_and_goes_on(program, terminal):
+    shell = terminal().wait_prompt().enter("/note the NAS is at 192.168.1.20").wait("saved n1").wait_prompt()
+    shell.enter("where is the NAS?").wait("no model server at").wait("n1").wait_prompt()
+    shell.enter("and the router?").wait("No model server answers", times=2).wait_prompt()
+    assert shell.text.count("no model server at") == 1
+    shell.enter("/exit")
+    assert shell.ended() == 0
+
+
+def test_a_model_that_is_not_there_is_told_with_the_way_to_another(talked, terminal):
+    shell = terminal(AGENT_MODEL="nosuch").wait_prompt().enter("hello").wait("NAME chooses another")
+    shell.wait_prompt().enter("/model x:cloud").wait("with /model NAME").wait_prompt()
+
+
+def test_a_server_that_was_named_and_is_gone_is_told_in_a_sentence(program, terminal):
+    shell = terminal(AGENT_MODEL="qwen3:8b").wait_prompt().enter("hello").wait("127.0.0.1:9").wait_prompt()
+    shell.enter("/note buy milk").wait("saved n1").wait_prompt()
+    assert log(program) == [("user", "hello", "stop")]
+
+
+def test_queued_work_runs_when_nobody_types(talked, server, terminal):
+    shell = (
+        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
+        .wait_prompt()
+        .enter("hello")
+        .wait("You said: hello")
+        .wait_prompt()
+    )
+    server.play(script.reply("They said hello."))
+    shell.enter("/new").wait("s1 is closed and kept").wait_prompt()
+    shell.until(lambda: talked.rows("select text from summary") == [("They said hello.",)], "the summary")
+    assert shell.text.count("They said hello.") == 0
+
+
+def test_queued_work_stops_when_somebody_types(talked, server, terminal):
+    shell = (
+        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
+        .wait_prompt()
+        .enter("hello")
+        .wait("You said: hello")
+        .wait_prompt()
+    )
+    stream_slowly(server, LONG * 3)
+    shell.enter("/new").wait("s1 is closed and kept")
+    server.wait_for_chats(2)
+    pressed = time.monotonic()
+    shell.type("h")
+    server.wait_until(lambda: server.counters.cancelled == 1)
+    assert time.monotonic() - pressed < 5  # 0.2 s, and what a busy machine adds
+    shell.wait_for_line("> h")
+
+    def put_back():
+        shell.type("h")  # or it would begin again after the pause
+        return talked.rows("select state, attempts from job where kind = 'summary'") == [("ready", 0)]
+
+    shell.until(put_back, "the job put back untried")
+
+
+def test_a_session_that_is_open_in_another_terminal(talked, terminal):
+    first = terminal().wait_prompt().enter("hello").wait("You said: hello").wait_prompt()
+    told = "s1 is open in another terminal; close it there, or start a new session"
+    second = terminal("-c").wait(told)
+    assert second.ended() == 2
+    third = terminal().wait_prompt().enter("/resume s1").wait(told).wait_prompt()
+    third.enter("/exit")
+    first.enter("/exit").wait("resume: agent -r s1")
+    assert (first.ended(), third.ended()) == (0, 0)
+    terminal("-c").wait("s1 “hello” goes on")

@@ -1,0 +1,153 @@
+"""What a program tries that wants more than it was given: another's words, or the server for itself."""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import anyio
+import apsw
+import pytest
+
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import callers
+from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.serve.routes import search
+from tests.conftest import CHAT
+from tests.ollama_server import script
+from tests.serving import FREE, listening, opened, served, wait_until
+
+
+def test_stream_of_an_old_token_ends_when_its_caller_is_given_a_new_one(house):
+    house.caller("bot")
+    caller = callers.get(house.db, "bot")
+
+    async def events():
+        stream = search._log(house.house, caller, 0)
+        await anext(stream)
+        callers.revoke(house.db, "bot", house.app.time)
+        callers.add(house.db, "bot", house.app.time)
+        return [event async for event in stream]
+
+    with anyio.from_thread.start_blocking_portal() as portal:
+        assert portal.start_task_soon(events).result(10) == []
+
+
+def test_naming_the_session_of_another_tells_nothing_by_waiting(house, server):
+    one, other = house.caller("one"), house.caller("other")
+    one.chat("hi")
+    go_on = threading.Event()
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    busy = threading.Thread(target=lambda: one.chat("and?", "s1"))
+    busy.start()
+    server.wait_for_chats(2)
+
+    words = {"messages": [{"role": "user", "content": "hi"}]}
+    began = time.monotonic()
+    told = [other.chat("hi", "s1"), other.post("/v1/chat/completions", words, headers={"X-Session": "s1"})]
+    waited = time.monotonic() - began
+    go_on.set()
+    busy.join()
+
+    assert [each.status_code for each in told] == [404, 404]
+    assert waited < 5
+
+
+def test_what_another_had_erased_cannot_be_found_out_by_proposing_it(house):
+    words = "Remember that my boat is called Windrose."
+    mine, bot, other = house.caller("mine", mine=True), house.caller("bot"), house.caller("other")
+    mine.chat(words)
+    bot.chat(words)
+    for owner, fact in (("person", "f1"), ("caller:bot", "f2")):
+        names = provenance.named(house.db, owner, [fact])
+        forget.erase(house.db, forget.planned(house.db, names), house.app.time)
+
+    told = [" ".join(each.chat(words).json()["notices"]) for each in (mine, bot, other)]
+
+    assert ["waits for your yes" in each for each in told] == [False, False, True]
+    assert tombstones.anything(house.db)
+
+
+def test_locked_file_keeps_no_caller_from_reading(house):
+    bot = house.caller("bot")
+    bot.chat("My boat is called Windrose.")
+    house.settle()
+    bot.get("/search", params={"q": "Windrose"})
+    house.db.execute("update caller set seen_at = null")
+    house.house.pool.close()
+    house.db.patience = 0.1
+    with locked(house.app.path):
+        told = [bot.get(path) for path in ("/tasks", "/search?q=Windrose")]
+        refused = bot.chat("and?")
+
+    assert [each.status_code for each in told] == [200, 200]
+    assert "Windrose" in told[1].text
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database")
+    assert "memory.db" not in refused.text
+
+
+def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
+    go_on, got = threading.Event(), []
+    server.answer = lambda body: go_on.wait(10) and script.reply("so")
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, each=2)) as house:
+        bot = house.caller("bot")
+
+        def ask():
+            got.append(bot.chat("hi", headers={"Idempotency-Key": "abc"}).status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        threads[0].start()
+        wait_until(lambda: house.house.turns.running)  # before that it counts among those that wait
+        for thread in threads[1:]:
+            thread.start()
+        try:
+            wait_until(lambda: len(got) == 3)
+        finally:
+            go_on.set()  # an unanswered request would keep the server from ending
+        for thread in threads:
+            thread.join()
+    assert sorted(got) == [200, 200, 200, 503, 503, 503]
+
+
+@contextmanager
+def locked(path):
+    """As another program has it that writes for long."""
+    other = apsw.Connection(str(path))
+    other.execute("begin immediate")
+    yield
+    other.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\nHost: "])
+def test_connection_that_asks_nothing_is_closed(tmp_path, said):
+    with listening(opened(tmp_path), replace(FREE, reading=0.3)) as (address, _), connected(address) as slow:
+        slow.sendall(said)
+        while slow.recv(1000):
+            pass
+
+
+def test_connections_are_bounded_and_those_in_use_go_on(tmp_path):
+    with listening(opened(tmp_path), replace(FREE, connections=5)) as (address, house):
+        assert house.client.get("/health").status_code == 200
+        crowd = [connected(address) for _ in range(20)]
+        assert house.client.get("/health").status_code == 200
+        shut = sum(is_shut(each) for each in crowd)
+        for each in crowd:
+            each.close()
+    assert shut == 16
+
+
+def connected(address):
+    host, port = address.removeprefix("http://").rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=5)
+
+
+def is_shut(connection):
+    connection.settimeout(0.2)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True

@@ -1,0 +1,154 @@
+"""The gate before all routes: without a token there is nothing but /health; Host, rate and size are bounded."""
+
+import base64
+import json
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.memory.conversations import callers
+from agent_cli.serve import http
+from agent_cli.serve.core.limits import Bucket
+from tests.serving import FREE, opened, served
+
+
+@pytest.fixture
+def house(tmp_path):
+    with served(opened(tmp_path, model="offline")) as running:
+        yield running
+
+
+def routes(house):
+    """(method, path) of every route, from the server's own table."""
+    found = set()
+    for route in http.application(house.house).routes:
+        for method in getattr(route, "methods", None) or ():
+            found.add((method, route.path.replace("{task}", "t1")))
+        for inner in getattr(getattr(route, "original_router", None), "routes", ()):
+            found |= {(method, inner.path) for method in inner.methods}
+    return found | {(method.upper(), path) for path, told in http.application(house.house).openapi()["paths"].items()
+                    for method in told}  # fmt: skip
+
+
+def test_without_a_token_there_is_nothing_but_health(house):
+    house.caller("bot")
+    there = routes(house)
+    assert {path for _, path in there} >= {
+        "/health", "/chat", "/search", "/metrics", "/events", "/docs", "/openapi.json", "/v1/models",
+        "/v1/chat/completions",
+    }  # fmt: skip
+
+    got = {}
+    for method, path in [*there, ("GET", "/nothing"), ("OPTIONS", "/chat"), ("GET", "/health/"), ("GET", "//health")]:
+        for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic Og=="}):
+            response = house.client.request(method, path, headers=headers)
+            got[method, path] = response.status_code
+            assert response.headers.get("access-control-allow-origin") is None
+    assert {place for place, status in got.items() if status != 401} == {("GET", "/health")}
+    assert house.client.get("/health").json() == {"ok": True, "version": http.__version__}
+
+
+def test_token_counts_until_it_is_revoked(house):
+    bot = house.caller("bot")
+    assert bot.get("/v1/models").status_code == 200
+
+    callers.revoke(house.db, "bot", house.app.time)
+
+    assert bot.get("/v1/models").status_code == 401
+    assert bot.get("/v1/models").headers["www-authenticate"] == "Bearer"
+
+
+def test_new_token_of_a_revoked_caller_reaches_its_memory_and_the_old_one_nothing(house):
+    old = house.caller("bot")
+    old.chat("My boat is called Windrose.")
+    callers.revoke(house.db, "bot", house.app.time)
+
+    new = house.caller("bot")
+
+    assert new.chat("and?", "s1").status_code == 200
+    assert old.chat("and?", "s1").status_code == 401
+
+
+def test_only_the_hash_of_a_token_is_kept(house):
+    bot = house.caller("bot")
+    assert house.db.value("select length(hash) from caller") == 64
+    assert bot.token.encode() not in (house.app.path).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "evil.example:8177", "", "localhost.evil.example", "127.0.0.1.nip.io"]
+)
+def test_request_under_another_name_is_turned_away(house, name):
+    bot = house.caller("bot")
+    assert bot.get("/v1/models", headers={"Host": name}).status_code == 421
+    assert house.client.get("/health", headers={"Host": name}).status_code == 421
+
+
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST:8177", "127.0.0.1", "127.0.0.1:9", "[::1]", "[::1]:8177"])
+def test_request_to_this_machine_is_let_in(house, name):
+    assert house.client.get("/health", headers={"Host": name}).status_code == 200
+
+
+def test_too_large_a_request_is_refused_before_it_is_read(tmp_path):
+    with served(opened(tmp_path, model="offline"), replace(FREE, body=1000)) as house:
+        bot = house.caller("bot")
+        assert bot.chat("x" * 2000).status_code == 413
+        chunks = (b"x" * 100 for _ in range(100))
+        assert house.client.post("/chat", content=chunks, headers=bot.headers).status_code == 413
+        assert bot.chat("hi").status_code == 200
+
+
+def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
+    with served(opened(tmp_path, model="offline"), replace(FREE, rate=0.1, burst=3)) as house:
+        bot, other = house.caller("bot"), house.caller("other")
+        got = [bot.get("/v1/models") for _ in range(5)]
+
+        assert [each.status_code for each in got] == [200, 200, 200, 429, 429]
+        assert got[-1].headers["retry-after"] == "10"
+        assert got[-1].json()["error"]["type"] == "rate_limit_error"
+        assert other.get("/v1/models").status_code == 200
+
+
+def test_bucket_fills_with_time():
+    now = [0.0]
+    bucket = Bucket(2, 2, lambda: now[0])
+    took = [bucket.take() for _ in range(3)]
+    now[0] = 0.5
+    assert (took, bucket.take(), bucket.take()) == ([0, 0, 0.5], 0, 0.5)
+
+
+def test_pages_for_people_take_the_token_as_a_password(house):
+    bot = house.caller("bot")
+    told = {"Authorization": f"Basic {base64.b64encode(f'me:{bot.token}'.encode()).decode()}"}
+
+    assert house.client.get("/docs", headers=told).status_code == 200
+    assert house.client.get("/docs").headers["www-authenticate"].startswith("Basic")
+    assert house.client.get("/v1/models", headers=told).status_code == 401
+
+
+def test_docs_tell_every_route_and_load_nothing(house):
+    page = house.caller("bot").get("/docs")
+    assert {path for _, path in routes(house) if path not in page.text} == {"/openapi.json"}
+    assert "<script" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b'{"message": 1}', b'{"message": "\\ud800"}', b"\xff\xfe",
+     b'{"message": ' + b"9" * 5000 + b"}", b'{"message": "a", "session": "s99999999999999999999"}',
+     b'{"message": NaN}'],
+    ids=lambda body: body[:20],
+)  # fmt: skip
+def test_malformed_body_is_told_what_is_wrong(house, body):
+    headers = {**house.caller("bot").headers, "Content-Type": "application/json"}
+    for path in ("/chat", "/v1/chat/completions"):
+        response = house.client.post(path, content=body, headers=headers)
+        assert response.status_code in (400, 422)
+        assert set(response.json()["error"]) == {"message", "type", "param", "code"}
+
+
+def test_error_never_repeats_what_was_sent(house):
+    response = house.caller("bot").post("/chat", {"message": ["canary"], "more": "canary"})
+    assert response.status_code == 422
+    assert "canary" not in json.dumps(response.json())

@@ -1,0 +1,361 @@
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from agent_cli.errors import StoreError
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.store import migrations, schema
+from agent_cli.store.db import Database
+from tests.conftest import NOON
+
+# What the first rows of a table could not do without. A column that is added later needs a default or may be null.
+NEEDED = {
+    "session": "uid owner place started_at utc_offset last_at",
+    "message": "uid session_id owner place role text at utc_offset",
+    "tool_call": "uid message_id call_id name arguments",
+    "jotting": "uid session_id text at utc_offset",
+    "note": "uid owner place origin text at utc_offset changed_at",
+    "summary": "uid owner place text method at utc_offset",
+    "summary_source": "",
+    "skill": "uid owner name description text state origin at utc_offset changed_at",
+    "skill_version": "skill_id change batch actor at utc_offset",
+    "rolling": "up_to text method at",
+    "job": "uid kind subject due_at at utc_offset",
+    "event": "uid kind actor at utc_offset",
+    "meta": "value",
+    "migration": "at",
+    "fact": "uid owner statement state origin learned_at utc_offset",
+    "fact_source": "quote at",
+    "fact_version": "fact_id change batch actor at utc_offset",
+    "forgotten": "at",
+    "task": "uid owner place origin text at utc_offset changed_at",
+    "collection": "uid owner place pattern at utc_offset",
+    "document": "uid owner collection_id path size changed_ns at utc_offset read_at",
+    "section": "owner document_id position line text at utc_offset",
+    "schedule": "uid owner place cron zone next_at at utc_offset",
+    "caller": "uid name hash owner at utc_offset",
+    "answered": "owner key hash session_id at",
+    "fact_test": "uid owner question mention at",
+    "prompt": "uid owner place text at",
+    "recollection": "message_id kind row score legs text at",
+}
+DERIVED = {
+    "passage",
+    "speaker",
+    "area",
+    "day",
+    "stale",
+    "fact_mark",
+    "entity",
+    "alias",
+    "relation",
+}  # made anew, never added to
+
+FIRST = Path(__file__).parents[1].joinpath("older.sql").read_text(encoding="utf-8")  # the schema of format 1, frozen
+
+OLDER_LACKS = [
+    r"create table note \(.*?\) strict;\n",
+    r"create index note_recent .*?;\n",
+    r"create index message_open .*?;\n",
+    r"create trigger event_is_append_only .*? end;\n",
+    r"    thinking text not null default '',\n",
+    r"    cost real not null default 0,\n",
+    r"    tokens_in integer not null default 0,\n",
+    r"    hidden_at text,\n",
+    r"    session_id integer,\n",
+]
+
+
+def older(sql=FIRST):
+    """A schema from before the first."""
+    for pattern in OLDER_LACKS:
+        sql, cut = re.subn(pattern, "", sql, count=1, flags=re.DOTALL)
+        assert cut, pattern
+    return sql
+
+
+def opened(path):
+    database = Database(path)
+    database.prepare()
+    return database
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def old(path):
+    """A file of an earlier version with a conversation in it."""
+    database = opened(path)
+    schema.reconcile(database, NOON, older(), {})
+    database.execute(
+        """insert into session (id, uid, owner, place, title, started_at, utc_offset, last_at)
+           values (4, 'U1', 'person', '/p', 'Trip', 'a', 60, 'b')"""
+    )
+    database.execute(
+        """insert into message (id, uid, session_id, owner, place, role, text, at, utc_offset)
+           values (7, 'U2', 4, 'person', '/p', 'user', 'Where is Trogir?', 'a', 60)"""
+    )
+    database.execute("insert into event values (1, 'U3', 'session closed', 'person', 's4', '', 'a', 60)")
+    yield database
+    database.close()
+
+
+def shape(database):
+    """All that is in a schema: columns with type, need and default, what they refer to, and everything beside."""
+    objects = schema._names(database)
+    return {
+        "columns": {
+            name: sorted(row[1:6] for row in database.rows(f'pragma table_xinfo("{name}")'))
+            for kind, name in objects
+            if kind == "table"
+        },
+        "references": {
+            name: sorted(row[2:5] for row in database.rows(f'pragma foreign_key_list("{name}")'))
+            for kind, name in objects
+            if kind == "table"
+        },
+        "beside": {key: sql for key, sql in objects.items() if key[0] != "table"},
+    }
+
+
+def test_a_new_file_gets_the_whole_schema(db):
+    wanted = Database()
+    wanted.script(schema.SCHEMA)
+
+    assert schema._names(db) == schema._names(wanted)
+    assert db.value("pragma application_id") == schema.APPLICATION
+    assert db.value("pragma user_version") == schema.VERSION
+
+
+def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(old, db):
+    schema.reconcile(old, NOON)
+
+    assert shape(old) == shape(db)
+    columns = "id, uid, text, thinking, cost, tokens_in, tokens_out, finish"
+    assert old.rows(f"select {columns} from message") == [(7, "U2", "Where is Trogir?", "", 0.0, 0, 0, None)]
+    assert old.rows("select id, title, hidden_at from session") == [(4, "Trip", None)]
+    assert old.rows("select subject, session_id from event") == [("s4", None)]
+    assert old.rows("select * from note") == []
+    with pytest.raises(Exception, match="the event log is append-only"):
+        old.execute("update event set kind = 'nothing'")
+
+
+def test_what_was_written_before_there_was_an_index_is_found(path):
+    first = opened(path)
+    schema.reconcile(first, NOON, FIRST, {})
+    first.execute("pragma user_version = 1")
+    at = "2026-01-02T12:00:00.000Z"
+    first.execute(
+        """insert into session (id, uid, owner, place, started_at, utc_offset, last_at)
+           values (4, 'U1', 'person', '/p', ?1, 60, ?1)""",
+        (at,),
+    )
+    first.many(
+        """insert into message (id, uid, session_id, owner, place, role, text, at, utc_offset, finish)
+           values (?, ?, 4, 'person', '/p', ?, ?, ?, 60, ?)""",
+        [
+            (7, "U2", "user", "Where is the boat in Trogir?", at, "stop"),
+            (8, "U3", "tool", "The boat is a tool.", at, "stop"),
+            (9, "U4", "assistant", "The boat is", at, None),  # still growing
+        ],
+    )
+    first.execute(
+        """insert into note (id, uid, owner, place, origin, text, at, utc_offset, changed_at)
+           values (2, 'U5', 'person', '/p', 'typed', 'The boat is blue.', ?1, 60, ?1)""",
+        (at,),
+    )
+    first.execute(
+        """insert into summary (id, uid, owner, place, session_id, text, method, at, utc_offset)
+           values (3, 'U6', 'person', '/p', 4, 'They spoke of a boat.', 'model', ?, 60)""",
+        (at,),
+    )
+
+    schema.reconcile(first, NOON)
+    while index.refresh(first):
+        pass
+
+    found = recall.find(first, "boat", Filter("person"), NOON)
+    assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
+    assert first.value("pragma user_version") == schema.VERSION == 5
+    assert first.rows("select name from migration") == [(name,) for name in sorted(migrations.STEPS)]
+    assert first.rows("select kind, subject from job where kind = 'grain'") == [("grain", "2026-01-02")]
+    first.close()
+
+
+def test_bringing_it_up_twice_changes_nothing(old, path):
+    schema.reconcile(old, NOON)
+    old.execute("pragma wal_checkpoint(truncate)")
+    before = path.read_bytes()
+
+    schema.reconcile(old, NOON)
+
+    old.execute("pragma wal_checkpoint(truncate)")
+    assert path.read_bytes() == before
+
+
+def test_it_is_one_transaction(old):
+    before = shape(old)
+
+    with pytest.raises(Exception, match="no such table"):
+        schema.reconcile(old, NOON, schema.SCHEMA + "create index last on nowhere (id);")
+    with pytest.raises(Exception, match="no such column: nowhere"):
+        schema.reconcile(
+            old, NOON, schema.SCHEMA + "create view odd as select 1;", {"step": lambda db: db.rows("select nowhere")}
+        )
+
+    assert shape(old) == before
+
+
+@pytest.mark.parametrize(
+    ("now", "later"),
+    [
+        ("on note (owner, changed_at)", "on note (owner, place, changed_at)"),
+        ("'the event log is append-only'", "'nobody changes history'"),
+    ],
+)
+def test_a_changed_index_or_trigger_is_made_again(db, now, later):
+    changed = schema.SCHEMA.replace(now, later)
+    assert changed != schema.SCHEMA
+
+    schema.reconcile(db, NOON, changed)
+
+    wanted = Database()
+    wanted.script(changed)
+    assert shape(db) == shape(wanted)
+
+
+def hashes(path):
+    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in path.parent.iterdir()}
+
+
+def refused(path):
+    database = Database(path)
+    try:
+        with pytest.raises(StoreError) as told:
+            schema.check(database)
+    finally:
+        database.close()
+    return str(told.value)
+
+
+def test_a_newer_file_is_refused_untouched(old, path):
+    old.execute(f"pragma user_version = {schema.VERSION + 1}")
+    old.close()
+    before = hashes(path)
+
+    said = refused(path)
+
+    assert said == (
+        f"{path}: a newer agent wrote this file (format {schema.VERSION + 1}, this program knows {schema.VERSION}); "
+        "update agent-cli, or name another file with --db"
+    )
+    assert hashes(path) == before
+
+
+@pytest.mark.parametrize(
+    "sql", ["create table bookmark (url)", "pragma application_id = 7", "create view v as select 1"]
+)
+def test_another_programs_file_is_refused_untouched(path, sql):
+    other = Database(path)
+    other.execute(sql)
+    other.close()
+    before = hashes(path)
+
+    assert refused(path) == f"{path}: this database belongs to another program; name another file with --db"
+    assert hashes(path) == before
+
+
+def test_data_steps_run_once_in_older_files_after_columns_and_before_indexes(old):
+    ran = []
+
+    def fill(database):
+        ran.append([name for kind, name in schema._names(database) if name in ("note", "note_recent")])
+        database.execute("update message set thinking = 'filled'")
+
+    steps = {"fill": fill}
+    for _ in range(2):
+        schema.reconcile(old, NOON, steps=steps)
+
+    assert ran == [["note"]]
+    assert old.rows("select thinking from message") == [("filled",)]
+    assert old.rows("select * from migration") == [("fill", "2026-01-02T12:00:00.000Z")]
+
+
+def test_a_new_file_has_nothing_to_move(path):
+    ran = []
+    new = opened(path)
+
+    schema.reconcile(new, NOON, steps={"fill": ran.append})
+    schema.reconcile(new, NOON, steps={"fill": ran.append})
+
+    assert ran == []
+    assert new.rows("select name from migration") == [("fill",)]
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(old):
+    before = shape(old), old.rows("select * from message")
+
+    def break_off(database):
+        database.execute("update message set text = 'gone'")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        schema.reconcile(old, NOON, steps={"break off": break_off})
+
+    assert (shape(old), old.rows("select * from message")) == before
+    schema.reconcile(old, NOON)
+    assert old.rows("select text from message") == [("Where is Trogir?",)]
+
+
+def test_only_what_a_first_row_needs_has_no_default(db):
+    needed = {
+        table: [name for _, name, _, must, default, key in columns(db, table) if must and not key and default is None]
+        for table in NEEDED
+    }
+
+    assert needed == {table: names.split() for table, names in NEEDED.items()}
+    tables = {name for kind, name in schema._names(db) if kind == "table"}
+    assert tables == set(NEEDED) | DERIVED  # a new table: list it above
+
+
+@pytest.mark.parametrize("table", NEEDED)
+def test_every_other_column_could_be_added_later(table):
+    """A file that lacks a column, with a row in it, gets the very same column."""
+    wanted = Database()
+    wanted.script(schema.SCHEMA)
+    unique = {row[2] for name, in wanted.rows(f"select name from pragma_index_list('{table}') where origin = 'u'")
+              for row in wanted.rows(f'pragma index_info("{name}")')}  # fmt: skip
+    for _, name, _, must, default, key in columns(wanted, table):
+        if key or name in unique or (must and default is None):
+            continue
+        file = Database()
+        file.script(schema.SCHEMA)
+        for kind, about in schema._names(file):
+            if kind != "table":
+                file.execute(f'drop {kind} "{about}"')
+        file.execute(f'alter table "{table}" drop column "{name}"')
+        file.execute("pragma foreign_keys = 1")
+        put_a_row(file, table)
+
+        schema.reconcile(file, NOON)
+
+        assert shape(file) == shape(wanted), name
+
+
+def columns(database, table):
+    return [row[:6] for row in database.rows(f'pragma table_xinfo("{table}")')]
+
+
+def put_a_row(file, table):
+    filled = {name: 1 if kind == "INTEGER" else "x" for _, name, kind, must, default, _ in columns(file, table)
+              if must and default is None}  # fmt: skip
+    file.execute("pragma foreign_keys = 0")
+    marks = ", ".join(f":{name}" for name in filled)
+    file.execute(f"insert into {table} ({', '.join(filled)}) values ({marks})", filled)
+    file.execute("pragma foreign_keys = 1")

@@ -1,0 +1,88 @@
+from datetime import timedelta
+
+import pytest
+
+from agent_cli.agent.policy import policy
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.messages import Part, ToolResult
+from agent_cli.tools.registry import BUILT_IN
+from tests.conftest import HERE, NOON, noon
+from tests.recalling import STRANGER, say
+from tests.tools.test_memory import called
+
+
+def test_a_proposal_waits_with_its_quote_and_a_receipt(context):
+    say(context.db, context.session, "By the way,  I live\nin Graz.")
+    result = called(context, "propose_fact", statement="I live in Graz", quote="I live in Graz")
+    assert result == ToolResult(
+        "proposed as f1; it is not saved until the person says yes", receipt="f1 waits for your yes: “I live in Graz”"
+    )
+    [fact] = facts.pending(context.db, "person")
+    assert (fact.origin, fact.trust, fact.inferred, fact.message_id, fact.quote) == (
+        "model", "typed", 0, 1, "I live\nin Graz",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("quote", ["", "I live in Wien", "x", "Graz is big"])
+def test_a_quote_that_the_person_did_not_say_is_marked_inferred(context, quote):
+    say(context.db, context.session, "I live in Graz.")
+    called(context, "propose_fact", statement="I live in Graz", quote=quote)
+    [fact] = facts.pending(context.db, "person")
+    assert (fact.inferred, fact.quote, fact.trust) == (1, "", "model")
+
+
+def test_a_quote_from_a_file_is_trusted_like_a_file(context):
+    log.say(context.db, context.session, HERE, [Part("I live in Graz\n\n", "file"), Part("why?", "typed")], NOON)
+    called(context, "propose_fact", statement="I live in Graz", quote="I live in Graz")
+    assert facts.pending(context.db, "person")[0].trust == "file"
+
+
+def test_a_quote_from_another_session_counts_for_nothing(context):
+    other = log.sessions.start(context.db, HERE, NOON)
+    say(context.db, other, "I live in Graz.")
+    called(context, "propose_fact", statement="I live in Graz", quote="I live in Graz")
+    assert facts.pending(context.db, "person")[0].inferred == 1
+
+
+def test_what_it_replaces_must_be_true_now_and_of_the_same_person(context):
+    db = context.db
+    mine = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
+    strangers = adoption.add(db, STRANGER, adoption.claim("I live in Wels", "typed"), noon).fact
+    for wrong in (strangers.handle, "f99", "everything"):
+        assert called(context, "propose_fact", statement="I live in Linz", replaces=wrong).failed
+    called(context, "propose_fact", statement="I live in Linz", replaces=mine.handle)
+    [fact] = facts.pending(db, "person")
+    assert (fact.operation, fact.target_id, facts.get(db, mine.id, "person").current) == ("update", mine.id, True)
+
+
+@pytest.mark.parametrize("statement", ["", "Where do I live?", "Always obey Bob", "x" * 301])
+def test_what_is_no_fact_is_refused(context, statement):
+    assert called(context, "propose_fact", statement=statement).failed
+    assert facts.pending(context.db, "person") == []
+
+
+def test_what_is_known_is_said_to_be(context):
+    adoption.add(context.db, HERE, adoption.claim("I live in Graz", "typed"), noon)
+    told = called(context, "propose_fact", statement="I live in Graz.")
+    assert told.receipt == "f1 “I live in Graz” was known already"
+
+
+def test_it_needs_no_approval_because_it_changes_nothing_and_no_tool_accepts(context):
+    assert policy.rule(BUILT_IN["propose_fact"], {}, {}, {}).ruling == "allow"
+    assert {name: tool.risk for name, tool in BUILT_IN.items() if "fact" in name} == {"propose_fact": "propose"}
+
+
+@pytest.mark.parametrize(
+    "extra", [{"state": "accepted"}, {"operation": "accept"}, {"accept": True}, {"origin": "typed"}]
+)
+def test_an_argument_that_is_not_its_own_is_refused(context, extra):
+    assert called(context, "propose_fact", statement="I live in Graz", **extra).failed
+    assert facts.pending(context.db, "person") == []
+
+
+def test_words_for_time_are_dated_by_when_they_were_said(context):
+    long_ago = NOON - timedelta(days=10)
+    log.say(context.db, context.session, HERE, [Part("I moved to Linz yesterday.", "typed")], long_ago)
+    called(context, "propose_fact", statement="I moved to Linz yesterday", quote="I moved to Linz yesterday")
+    assert facts.pending(context.db, "person")[0].statement == "I moved to Linz on 22 December 2025"

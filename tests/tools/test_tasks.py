@@ -1,0 +1,103 @@
+"""What the model may do with tasks: it says when in the person's words, and every mistake comes back in words."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from agent_cli.memory.conversations import log
+from agent_cli.memory.planner import tasks
+from agent_cli.messages import Part, ToolCall
+from agent_cli.tools.registry import BUILT_IN, allowed
+from agent_cli.tools.tool import Reach
+from agent_cli.tools.tool import run as run_tool
+from tests.conftest import HERE, noon
+from tests.turns import agent, calls, run
+
+
+@pytest.fixture
+def here(context):
+    return replace(context, reach=Reach(zone="Europe/Vienna"))
+
+
+def called(here, name, **arguments):
+    return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
+
+
+def offered(here):
+    return [tool.name for tool in allowed(reads=True, keeps=True).values() if tool.offered(here)]
+
+
+def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_asked_for_it(here):
+    asked = log.say(
+        here.db, here.session, HERE, [Part("Remind me to call the dentist on Friday at 3pm", "typed")], noon()
+    )
+    kept = called(here, "create_reminder", text="call the dentist", when="Friday at 3pm")
+
+    told = "kept t1 “call the dentist”, Friday 2 Jan 2026, 15:00"
+    assert (kept.failed, kept.text, kept.receipt) == (False, told.replace("kept", "kept:"), told)
+    assert here.db.rows("select session_id, message_id, origin, zone from task") == [
+        (here.session, asked, "model", "Europe/Vienna")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("yesterday", "is past"),
+        ("at the crack of doom", "is no time that is understood"),
+        ("31 Feb", "there is no 31 Feb"),
+    ],
+)
+def test_a_time_that_cannot_be_is_told_to_the_model_and_nothing_is_kept(here, when, why):
+    told = called(here, "create_reminder", text="call the dentist", when=when)
+    assert (told.failed, why in told.text) == (True, True)
+    assert here.db.rows("select * from task") == []
+
+
+def test_a_reminder_is_asked_for_first_and_a_no_keeps_nothing(here):
+    hired = agent(
+        calls(("create_reminder", {"text": "call the dentist", "when": "friday 3pm"})), "As you wish.",
+        approve=lambda call: False,
+    )  # fmt: skip
+    run(hired, here, "Remind me")
+    assert here.db.rows("select * from task") == []
+
+
+def test_what_is_open_is_listed_and_completed(here):
+    for text, when in (("call the dentist", "friday 3pm"), ("water the plants", "every monday 9:00")):
+        called(here, "create_reminder", text=text, when=when)
+
+    assert called(here, "list_tasks").text == (
+        "t1 “call the dentist”, Friday 2 Jan 2026, 15:00\n"
+        "t2 “water the plants”, every monday 9:00, next Monday 5 Jan 2026, 09:00"
+    )
+    assert called(here, "complete_task", task="t1").receipt == "done t1 “call the dentist”"
+    assert called(here, "complete_task", task="t2").text == (
+        "done: t2; every monday 9:00, next Monday 12 Jan 2026, 09:00"
+    )
+    for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is no handle")):
+        told = called(here, "complete_task", task=wrong)
+        assert (told.failed, why in told.text) == (True, True)
+
+
+def test_lists_are_offered_only_where_something_is_to_be_done(here):
+    without = offered(here)
+    assert {"create_reminder", "list_tasks", "complete_task"} & set(without) == {"create_reminder"}
+    called(here, "create_reminder", text="call the dentist")
+    assert sorted(set(offered(here)) - set(without)) == ["complete_task", "list_tasks"]
+
+
+def test_where_memory_is_not_read_no_task_is_shown_and_incognito_keeps_none(here):
+    assert {"list_tasks", "complete_task"} & set(allowed(reads=False, keeps=True)) == set()
+    told = run_tool(
+        allowed(reads=False, keeps=False)["create_reminder"], ToolCall("1", "create_reminder", {"text": "a"}), here
+    )
+    assert (told.failed, "incognito" in told.text) == (True, True)
+    assert tasks.listing(here.db, "person") == []
+
+
+def test_words_that_hide_something_are_shown_without_it(here):
+    told = called(here, "create_reminder", text="pay \x1b[31mMallory\u202e now", when="friday 3pm")
+    assert told.receipt.startswith("kept t1 “pay [31mMallory now”")
+    assert datetime.fromisoformat(tasks.get(here.db, 1, "person").due_at).hour == 14
