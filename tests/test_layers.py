@@ -129,7 +129,7 @@ def test_each_table_is_written_by_one_module():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for table in _written(node.value):
                     writers.setdefault(table, set()).add(path.stem)
-    assert {table: who for table, who in writers.items() if len(who) > 1 and table != "meta"} == {}
+    assert {table: who for table, who in writers.items() if len(who) > 1} == {}
 
 
 def _written(sql):

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.memory.scope import PERSON
-from agent_cli.store import keyed
+from agent_cli.store import keyed, meta
 from agent_cli.store.db import Database
 
 SHORT = 12  # characters under which a text is nobody's own
@@ -50,12 +50,12 @@ def said(at: str, text: str) -> str:
 
 def rounds(db: Database) -> int:
     """How often something was erased in this file: who holds words notices by it that they must go."""
-    return int(db.value("select value from meta where key = ?", (_ROUNDS,)) or 0)
+    return meta.number(db, _ROUNDS)
 
 
 def count_round(db: Database) -> None:
     """Runs in the caller's transaction."""
-    db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_ROUNDS,))
+    meta.increase(db, _ROUNDS)
 
 
 def _of(owner: str, text: str) -> str:

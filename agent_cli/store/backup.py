@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_cli import text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, schema
+from agent_cli.store import holder, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -92,15 +92,12 @@ def note(db: Database, path: Path) -> None:
         known = made(db)
         told = text.whole(str(path))
         if told not in known:
-            db.execute(
-                "insert into meta values (?, ?) on conflict do update set value = excluded.value",
-                (_KEY, json.dumps([*known, told])),
-            )
+            meta.put(db, _KEY, json.dumps([*known, told]))
 
 
 def made(db: Database) -> list[str]:
     """Where copies were written to, or kept aside, as far as this file knows."""
-    return [str(each) for each in json.loads(db.value("select value from meta where key = ?", (_KEY,)) or "[]")]
+    return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
 
 
 def counts(db: Database) -> dict[str, int]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
-from agent_cli.store import migrations
+from agent_cli.store import meta, migrations
 from agent_cli.store.db import Database
 
 APPLICATION = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
@@ -47,7 +47,7 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
         _create_columns(db, wanted)
         migrations.run(db, now, steps, fresh=fresh)
         _create_rest(db, wanted)
-        db.execute("insert into meta values ('schema', ?) on conflict do update set value = excluded.value", (schema,))
+        meta.put(db, "schema", schema)
         db.execute(f"pragma user_version = {VERSION}")
     wanted.close()
 
@@ -56,8 +56,7 @@ def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = mig
     """Whether the file has all that this program needs. Writes nothing."""
     if not db.value("select 1 from sqlite_schema where name = 'meta'"):
         return False
-    same = db.value("select value from meta where key = 'schema'") == schema
-    return same and not migrations.waiting(db, steps)
+    return meta.get(db, "schema") == schema and not migrations.waiting(db, steps)
 
 
 def _names(db: Database) -> dict[tuple[str, str], str]:

@@ -14,7 +14,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import zones
 from agent_cli.memory.scope import Scope
-from agent_cli.store import events, holder, ids
+from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -320,17 +320,13 @@ def next_due(db: Database, owner: str) -> datetime | None:
 
 def look(db: Database, now: datetime) -> None:
     """Keep that a runner has looked for what is due, at most once a minute."""
-    last = last_look(db)
-    if last is None or abs(now - last) >= timedelta(minutes=1):
-        with db.write():
-            db.execute(
-                "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_LOOKED, clock.utc(now))
-            )
+    if meta.is_due(db, _LOOKED, now, timedelta(minutes=1)):
+        meta.stamp(db, _LOOKED, now)
 
 
 def last_look(db: Database) -> datetime | None:
     """When a runner last looked for what is due."""
-    told = db.value("select value from meta where key = ?", (_LOOKED,))
+    told = meta.get(db, _LOOKED)
     return datetime.fromisoformat(told) if told else None
 
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from agent_cli import clock
 from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _SAMPLE = 32  # passages that are looked for
@@ -25,13 +25,12 @@ _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 def due(db: Database, now: datetime) -> bool:
     """Whether the indexes have not been looked at for a day, or since a process died."""
-    checked = db.value("select value from meta where key = ?", (_KEY,))
-    return checked is None or not clock.utc(now - _PAUSE) < checked <= clock.utc(now)
+    return meta.is_due(db, _KEY, now, _PAUSE)
 
 
 def doubt(db: Database) -> None:
     """Have the indexes looked at soon: a process did not end as it should."""
-    db.execute("delete from meta where key = ?", (_KEY,))
+    meta.drop(db, _KEY)
 
 
 def check(db: Database, now: datetime) -> list[str]:
@@ -46,14 +45,13 @@ def check(db: Database, now: datetime) -> list[str]:
             sound = False
         if not sound and _tables(db) == tables:  # else another program has made them anew meanwhile
             damaged_indexes.note(db, name)
-    with db.write():
-        db.execute("insert into meta values (?1, ?2) on conflict do update set value = ?2", (_KEY, clock.utc(now)))
+    meta.stamp(db, _KEY, now)
     return damaged_indexes.noted(db)
 
 
-def _tables(db: Database) -> list[tuple[str, ...]]:
+def _tables(db: Database) -> list[str | None]:
     """What names the tables of the indexes."""
-    return db.rows("select value from meta where key glob 'index *' or key in ('vectors', 'vectors next') order by key")
+    return [meta.get(db, key) for key in ("index words", "index trigrams", "vectors", "vectors next")]
 
 
 def _sample(db: Database) -> dict[int, str]:
