@@ -1,6 +1,5 @@
 """What the person had erased must not come back by an import or from a model: keyed hashes of it, never its words."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -39,7 +38,7 @@ def known(db: Database, texts: Iterable[str]) -> set[str]:
     asked = list(texts)
     hashes = keyed.digests(db, map(_plain, asked))
     sql = "select hash from forgotten where hash in (select value from json_each(?))"
-    found = {hash for (hash,) in db.rows(sql, (json.dumps(hashes),))}
+    found = {hash for (hash,) in db.rows(sql, (hashes,))}
     return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
 
 

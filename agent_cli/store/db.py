@@ -1,17 +1,19 @@
 """One connection to the SQLite file.
 
-Reads are plain; every write is inside `with db.write():`. A connection belongs to one thread; another thread opens its
+Reads are plain; every write is inside `with db.write():`. Values are bound; a list of ids or names is
+bound as a JSON array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its
 own with `db.again()`, which a database in memory can do when it has a name (`shared`). Writers of one process queue on
 a lock, writers of several on SQLite's, where they retry with 1-20 ms of chance for up to 15 s: longer pauses
 (20-150 ms) were measured to wait four times as long at the 95th percentile, shorter ones starve a process among seven
 others.
 """
 
+import json
 import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -63,6 +65,7 @@ class Database:
         with self._sentences():
             self._connection = apsw.Connection(self.path, self._flags())
             self._connection.set_busy_handler(self._wait)
+            self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
         self._load_vectors()
 
@@ -299,6 +302,13 @@ def _again(path: str, journal: str, patience: float, read_only: bool) -> Databas
     other = Database(path, journal, patience, read_only=read_only)
     other.prepare()
     return other
+
+
+def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
+    """Several ids or names in one parameter: a JSON array, which SQL reads with `json_each(?)`."""
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f"a value of type {type(value).__name__} cannot be bound")
+    return json.dumps(list(value))
 
 
 def _fold(*words: Any) -> str:

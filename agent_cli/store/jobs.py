@@ -5,7 +5,6 @@ one transaction, fenced by the number of the attempt, so that the effect happens
 running job is leased to a process and free again when the lease ends or that process has died.
 """
 
-import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -185,19 +184,19 @@ def about(db: Database, subjects: Iterable[str]) -> list[tuple[int, str, str]]:
     """Number, kind and subject of each job about one of these, the oldest first."""
     rows = db.rows(
         "select id, kind, subject from job where subject in (select value from json_each(?)) order by id",
-        (json.dumps(list(subjects)),),
+        (subjects,),
     )
     return [(id, kind, subject) for id, kind, subject in rows]
 
 
 def erase(db: Database, found: Iterable[int]) -> None:
     """Delete jobs; one that runs loses its lease, and its effect does not happen. Runs in the caller's transaction."""
-    db.execute("delete from job where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from job where id in (select value from json_each(?))", (found,))
 
 
 def blank_errors(db: Database, found: Iterable[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute("update job set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("update job set error = '' where id in (select value from json_each(?))", (found,))
 
 
 def _free(held_by: str, lease: str, now: datetime) -> bool:

@@ -110,7 +110,7 @@ def get(db: Database, id: int, owner: str) -> Fact:
 def many(db: Database, found: Sequence[int], owner: str) -> list[Fact]:
     """Those of these numbers that this owner has, in their order."""
     where = "+owner = ? and id in (select value from json_each(?))"
-    facts = {fact.id: fact for fact in _read(db, where, (owner, json.dumps(list(found))))}
+    facts = {fact.id: fact for fact in _read(db, where, (owner, found))}
     return [facts[id] for id in found if id in facts]
 
 
@@ -134,7 +134,7 @@ def listing(
                    and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
-            "owner": owner, "states": json.dumps(wanted), "place": place, "moment": moment, "limit": limit,
+            "owner": owner, "states": wanted, "place": place, "moment": moment, "limit": limit,
         },
     )  # fmt: skip
     return [Fact(*row) for row in rows]
@@ -172,7 +172,7 @@ def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.unnumbered(statement))
-    found = _read(db, where, (json.dumps(_telling(db, _marks(statement))), owner))
+    found = _read(db, where, (_telling(db, _marks(statement)), owner))
     return [each for each in found if terms.overlap(blank, terms.shingles(terms.unnumbered(each.statement)), ALIKE)]
 
 
@@ -290,7 +290,7 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[F
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete facts with all their versions and marks, and what points to them. Runs in the caller's transaction."""
-    listed = (json.dumps(list(found)),)
+    listed = (found,)
     for id in found:
         index.erase(db, "f", id)
         graph.forget(db, id)
@@ -305,7 +305,7 @@ def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
 
     Runs in the caller's transaction.
     """
-    listed = (json.dumps(list(messages)),)
+    listed = (messages,)
     db.execute("delete from fact_source where message_id in (select value from json_each(?))", listed)
     left = []
     for (id,) in db.rows("select id from fact where message_id in (select value from json_each(?))", listed):
@@ -324,7 +324,7 @@ def drop_quotes(db: Database, messages: Sequence[int]) -> None:
 
     Runs in the caller's transaction.
     """
-    listed = (json.dumps(list(messages)),)
+    listed = (messages,)
     rows = db.rows(
         """select id, was from fact_version
            where was is not null and was ->> 'message_id' in (select value from json_each(?))""",
@@ -390,7 +390,7 @@ def _telling(db: Database, marks: Sequence[int]) -> list[int]:
     counted = db.rows(
         """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
            from json_each(?) c order by 2, 1""",
-        (json.dumps(list(marks)),),
+        (marks,),
     )
     return [mark for mark, _ in counted[:needed]]
 

@@ -334,17 +334,15 @@ def leave(db: Database, sessions: Sequence[int]) -> None:
     """Schedules stay when the sessions of their runs go. Runs in the caller's transaction."""
     db.execute(
         "update schedule set last_session = null where last_session in (select value from json_each(?))",
-        (json.dumps(list(sessions)),),
+        (sessions,),
     )
 
 
 def blank_errors(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute(
-        "update schedule set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),)
-    )
+    db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete schedules; a run that has begun lands nowhere. Runs in the caller's transaction."""
-    db.execute("delete from schedule where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from schedule where id in (select value from json_each(?))", (found,))

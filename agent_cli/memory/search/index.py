@@ -105,7 +105,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
             names = _names(db)
             stale = db.rows(_STALE, (limit,))
             for letter in KINDS:
-                rows = json.dumps([row for kind, row in stale if kind == letter])
+                rows = [row for kind, row in stale if kind == letter]
                 _remove(db, names, letter, rows)
                 _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
             db.many("delete from stale where kind = ? and row = ?", stale)
@@ -124,12 +124,12 @@ def refresh_all(db: Database) -> None:
 
 def erase(db: Database, kind: str, row: int) -> None:
     """Take a row out of everything that finds it. Runs in the caller's transaction."""
-    _remove(db, _names(db), kind, json.dumps([row]))
+    _remove(db, _names(db), kind, [row])
 
 
 def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
     """The same of many rows of a kind."""
-    _remove(db, _names(db), kind, json.dumps(list(rows)))
+    _remove(db, _names(db), kind, rows)
 
 
 def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
@@ -139,7 +139,7 @@ def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
     """
     names = _names(db)
     _set_secure(db, names, 0)
-    _remove(db, names, kind, json.dumps(list(rows)))
+    _remove(db, names, kind, rows)
     _set_secure(db, names, 1)
 
 
@@ -350,8 +350,8 @@ def _facts(told: str) -> str:
     return "\n".join(line.strip() for line in lines)
 
 
-def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
-    """Out of the indexes first, with the very words that were indexed. `rows`: a JSON array of ids."""
+def _remove(db: Database, names: dict[str, str], kind: str, rows: Sequence[int]) -> None:
+    """Out of the indexes first, with the very words that were indexed."""
     gone = [
         id
         for (id,) in db.rows(
@@ -362,7 +362,6 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
         return
     with damaged_indexes.survived(db, "vectors"):
         vectors.erase(db, gone)
-    listed = json.dumps(gone)
     many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
@@ -371,9 +370,9 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
-                    (listed,),
+                    (gone,),
                 )
-    db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+    db.execute("delete from passage where id in (select value from json_each(?))", (gone,))
     for index, name in names.items():
         if many:
             with damaged_indexes.survived(db, index):

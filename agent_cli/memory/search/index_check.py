@@ -5,7 +5,6 @@ looked for by their own words and vectors (0.1 s at 100,000 messages): an index 
 of 30 looks. What is damaged is noted, and made anew by a job.
 """
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -60,7 +59,7 @@ def _sample(db: Database) -> dict[int, str]:
     if first is None:
         return {}
     ids = range(first, last + 1)
-    chosen = json.dumps(random.sample(ids, min(_SAMPLE, len(ids))))
+    chosen = random.sample(ids, min(_SAMPLE, len(ids)))
     return dict(
         db.rows("select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value", (chosen,))
     )
@@ -104,7 +103,7 @@ def _set_whole(db: Database, among: vectors.Set, sample: dict[int, str]) -> bool
     rows = db.rows(  # in one statement: another program may be filling the set
         f"""select c.value, (select e from {among.table} where id = c.value),
                 (select e from {among.bits} where rowid = c.value) from json_each(?) c""",
-        (json.dumps(list(sample)),),
+        (sample.keys(),),
     )
     made = {id: (small, bits) for id, small, bits in rows if small is not None or bits is not None}
     if not all(_alike(small, bits, among.dimension) for small, bits in made.values()):

@@ -199,7 +199,7 @@ def cosines(db: Database, among: Set, query: Sequence[float], ids: Sequence[int]
     rows = db.value(
         f"""select json_group_array(json_array(f.id, {_COSINE.format("?")}))
             from json_each(?) c cross join {among.table} f on f.id = c.value""",
-        (small(query), json.dumps(list(ids))),
+        (small(query), ids),
     )
     return dict(json.loads(rows))
 
@@ -227,9 +227,7 @@ def _bound(db: Database, among: Set, bits: bytes) -> int:
     key = (db.path, among.table, count >> 14)
     if key not in _samples:
         chosen = random.sample(range(first, last + 1), _SAMPLE)
-        rows = db.rows(
-            f"select b.e from json_each(?) c cross join {among.bits} b on b.rowid = c.value", (json.dumps(chosen),)
-        )
+        rows = db.rows(f"select b.e from json_each(?) c cross join {among.bits} b on b.rowid = c.value", (chosen,))
         _samples[key] = [int.from_bytes(e) for (e,) in rows]
     query = int.from_bytes(bits)
     distances = sorted((query ^ each).bit_count() for each in _samples[key])

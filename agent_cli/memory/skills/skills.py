@@ -103,7 +103,7 @@ def many(db: Database, found: Sequence[int], owner: str) -> list[Skill]:
     """Those of these numbers that this owner has, in their order."""
     rows = db.rows(
         f"select {_COLUMNS} from skill where +owner = ? and id in (select value from json_each(?))",
-        (owner, json.dumps(list(found))),
+        (owner, found),
     )
     skills = {row[0]: Skill(*row) for row in rows}
     return [skills[id] for id in found if id in skills]
@@ -116,7 +116,7 @@ def listing(
     rows = db.rows(
         f"""select {_COLUMNS} from skill where owner = ? and state in (select value from json_each(?))
               and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?""",
-        (owner, json.dumps(list(states)), limit),
+        (owner, states, limit),
     )
     return [Skill(*row) for row in rows]
 
@@ -283,7 +283,7 @@ def withdraw(db: Database, proposals: Sequence[Skill], time: clock.Clock) -> Non
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete skills with all their versions, out of the index first. Runs in the caller's transaction."""
     index.erase_many(db, "k", found)
-    listed, at = (json.dumps(list(found)),), "in (select value from json_each(?))"
+    listed, at = (found,), "in (select value from json_each(?))"
     without = "json_set(was, '$.target_id', null)"
     db.execute(f"delete from skill_version where skill_id {at}", listed)
     db.execute(f"update skill_version set was = {without} where was ->> 'target_id' {at}", listed)
@@ -297,8 +297,8 @@ def drop(db: Database, versions: Sequence[int], sessions: Sequence[int]) -> None
     Runs in the caller's transaction.
     """
     at = "in (select value from json_each(?))"
-    db.execute(f"delete from skill_version where id {at}", (json.dumps(list(versions)),))
-    listed = (json.dumps(list(sessions)),)
+    db.execute(f"delete from skill_version where id {at}", (versions,))
+    listed = (sessions,)
     db.execute(f"update skill set session_id = null where session_id {at}", listed)
     without = "json_set(was, '$.session_id', null)"
     db.execute(f"update skill_version set was = {without} where was ->> 'session_id' {at}", listed)
