@@ -129,9 +129,10 @@ def repeated_names() -> dict[str, list[str]]:
         for node in tree(path).body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module(path))
-            elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
-                if re.fullmatch(r"_?[A-Z][a-z]\w*", target.id) and isinstance(node.value, ast.Subscript | ast.BinOp):
-                    places[target.id].append(module(path))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+                names = (each.id for each in node.targets if isinstance(each, ast.Name))
+                for name in filter(re.compile(r"_?[A-Z][a-z]\w*").fullmatch, names):
+                    places[name].append(module(path))
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
 
 
