@@ -97,7 +97,7 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
             for (id,) in db.rows(
                 """select p.id from json_each(?) c cross join passage p on p.id = c.value
                    where p.kind in (select value from json_each(?))""",
-                (best, values(allowed)["kinds"]),
+                (best.keys(), values(allowed)["kinds"]),
             )
         }
         ordered_hits = [hit for hit in ordered_hits if hit[0] in wanted]
