@@ -63,8 +63,8 @@ MAY_IMPORT = {
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
     "cli": "serve serve.core repl.* render editor checks headless app agent agent.* tools memory memory.* llm "
     "llm.ollama store config",
-    "cli.facts": "cli repl.* editor app memory.* store",
-    "cli.skills": "cli cli.facts editor app tools memory.* store",
+    "cli.facts": "cli repl.* editor app memory memory.* store",
+    "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* headless app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
@@ -125,6 +125,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
+HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.versions, and whose
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
@@ -132,6 +133,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.graph": "tables of the graph",
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
+    "memory.versions": "histories of facts and skills",
     "store.file_check": "indexes, checked",
 }
 
@@ -201,7 +203,7 @@ def test_only_the_modules_of_the_table_write_under_a_name_that_is_put_in():
 
 
 def test_tables_of_other_folders_are_read_only_where_the_table_says():
-    owner = VIEWS | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
+    owner = VIEWS | HISTORIES | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
     found: dict[str, set[str]] = {}
     for path in FILES:
         for table in structure.read(path) if module(path) != MIGRATIONS else ():

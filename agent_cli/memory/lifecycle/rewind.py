@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
@@ -180,5 +181,5 @@ def _propose_again(db: Database, owner: str, back: Sequence[int], time: clock.Cl
     )
     batch = ids.new(time())
     for fact in facts.many(db, [id for (id,) in found], owner):
-        if facts.history(db, fact)[-1].change == _WITHDRAWN:
+        if versions.history(db, "fact", fact.id)[-1].change == _WITHDRAWN:
             facts.change(db, fact, "proposed again", time, actor="program", batch=batch, state=PENDING, decided_at=None)
