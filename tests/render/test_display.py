@@ -1,0 +1,56 @@
+"""What is drawn where: decided by the stream, the environment and the flags."""
+
+import io
+
+import pytest
+
+from agent_cli.render.display import detect
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "flags", "expected"),
+    [
+        ({}, {}, "colour markdown spinner"),
+        ({"NO_COLOR": "1"}, {}, "spinner"),
+        ({"NO_COLOR": ""}, {}, "colour markdown spinner"),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, {}, "spinner"),
+        ({"NO_COLOR": "1"}, {"color": "always"}, "colour markdown spinner"),
+        ({"FORCE_COLOR": "1"}, {"color": "never"}, "spinner"),
+        ({}, {"color": "never"}, "spinner"),
+        ({"TERM": "dumb"}, {}, ""),
+        ({}, {"plain": True}, ""),
+        ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
+        ({"ACCESSIBLE": "0"}, {}, "colour markdown spinner"),
+        ({}, {"screen_reader": True, "color": "always"}, "screen_reader"),
+    ],
+)
+def test_at_a_terminal(environ, flags, expected):
+    assert named(detect(Screen(), environ, **flags)) == expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "flags", "expected"),
+    [
+        ({}, {}, ""),
+        ({"FORCE_COLOR": "1"}, {}, "colour"),
+        ({}, {"color": "always"}, "colour markdown"),
+        ({}, {"render": True}, "colour markdown"),
+        ({"NO_COLOR": "1"}, {"render": True}, "markdown"),
+        ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
+    ],
+)
+def test_in_a_pipe(environ, flags, expected):
+    assert named(detect(io.StringIO(), environ, **flags)) == expected
+
+
+def test_a_pipe_is_80_wide():
+    assert detect(io.StringIO(), {}).width() == 80
+
+
+def named(display):
+    return " ".join(name for name in ("colour", "markdown", "spinner", "screen_reader") if getattr(display, name))
