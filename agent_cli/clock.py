@@ -21,13 +21,13 @@ Clock = Callable[[], datetime]
 
 def now() -> datetime:
     """The present moment in local time, or AGENT_NOW. Raises ConfigError when that is no ISO 8601 time."""
-    told = os.environ.get("AGENT_NOW")
-    if not told:
+    value = os.environ.get("AGENT_NOW")
+    if not value:
         return datetime.now().astimezone()
     try:
-        moment = datetime.fromisoformat(told)
+        moment = datetime.fromisoformat(value)
     except ValueError as error:
-        raise ConfigError(f"AGENT_NOW is {told!r}: write it like 2026-11-20T18:30:00+01:00") from error
+        raise ConfigError(f"AGENT_NOW is {value!r}: write it like 2026-11-20T18:30:00+01:00") from error
     return moment if moment.tzinfo else moment.astimezone()
 
 

@@ -55,9 +55,13 @@ def _deleted(self: Any, name: str) -> None:
 
 
 _METHODS = {
-    "__init__": _first, "__repr__": _shown, "__eq__": _equal, "__hash__": _hashed, "__setattr__": _set,
+    "__init__": _first,
+    "__repr__": _shown,
+    "__eq__": _equal,
+    "__hash__": _hashed,
+    "__setattr__": _set,
     "__delattr__": _deleted,
-}  # fmt: skip
+}
 
 
 @cache

@@ -1,140 +1,228 @@
-"""The architecture, as a table. A part may import itself and what its row names."""
+"""The architecture, as tables: who may import whom, which library, which table. A row says all that its folder may.
+
+Tables are kept true in both directions: what a row does not name is refused, and what a row names is really used.
+"""
 
 import ast
-from itertools import pairwise
-from pathlib import Path
+from fnmatch import fnmatch
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "agent_cli"
+from tests import structure
+from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "messages errors text clock values"  # pure values and functions, known to all
+LEAVES = "clock errors messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
     "errors": "",
-    "messages": "values",
     "text": "",
-    "clock": "errors",
-    "config": "errors values",
-    "store": LEAVES,
-    "llm": LEAVES,
-    "memory": f"store {LEAVES}",
-    "tools": f"memory store {LEAVES}",
-    "agent": f"tools memory llm store {LEAVES}",
-    "app": f"agent tools memory llm store config {LEAVES}",
-    "headless": f"app agent tools memory llm store config {LEAVES}",
-    "checks": f"app llm memory store config {LEAVES}",
-    "serve": f"app agent tools memory llm store config {LEAVES}",
-    "repl": f"checks app agent llm tools memory store {LEAVES}",
-    "cli": f"repl serve checks headless app agent llm tools memory store config {LEAVES}",
+    "messages": "",
+    "clock": "",
+    "editor": "",
+    "config": "",
+    "render": "",
+    "store": "",
+    "llm": "",
+    "llm.ollama": "llm",
+    # memory, from the ground up
+    "memory": "store",
+    "memory.language": "",
+    "memory.dates": "",
+    "memory.search": "memory memory.language memory.dates store",
+    "memory.conversations": "memory memory.language store",
+    "memory.transfers": "memory memory.conversations store",
+    "memory.facts": "memory memory.language memory.dates memory.search memory.conversations store",
+    "memory.documents": "memory memory.search store",
+    "memory.planner": "memory memory.dates memory.search store",
+    "memory.summaries": "memory memory.language memory.dates memory.search memory.conversations store",
+    "memory.skills": "memory memory.language memory.search memory.conversations memory.facts store",
+    "memory.review": "memory memory.language memory.conversations memory.facts memory.skills store",
+    "memory.forgetting": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
+    "memory.documents memory.planner memory.summaries memory.skills store",
+    "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
+    "memory.summaries memory.skills memory.forgetting store",
+    # what works with memory
+    "tools": "memory memory.* store",
+    "agent.policy": "tools",
+    "agent": "agent.policy tools memory memory.* llm llm.ollama store",
+    "agent.jobs": "agent memory memory.* llm store",
+    "app": "agent agent.* tools memory memory.* llm llm.ollama store config",
+    "headless": "app agent agent.policy memory.* llm",
+    "checks": "app memory.* llm.ollama store config",
+    # the doors
+    "serve.core": "app agent agent.* tools memory.* llm store",
+    "serve.routes": "serve.core app memory.* store",
+    "serve": "serve.* app agent tools memory memory.* store",
+    "repl.keyboard": "app memory memory.*",
+    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.session": "app agent agent.* tools memory memory.* llm llm.ollama store",
+    "repl.commands": "repl.session repl.review repl.keyboard render editor checks app agent agent.* memory memory.* "
+    "llm store",
+    "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* llm.ollama store",
+    "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
+    "cli": "serve serve.core repl.* render editor checks headless app agent agent.* tools memory memory.* llm "
+    "llm.ollama store config",
+    "cli.facts": "cli repl.* editor app memory.* store",
+    "cli.skills": "cli cli.facts editor app tools memory.* store",
+    "cli.schedule": "cli cli.skills repl.* headless app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 
-VENDORS = {
+LIBRARIES = {
+    "anyio": "serve.core serve.routes",
     "apsw": "store",
-    "bs4": "memory",
-    "cronsim": "memory",
-    "dateparser": "memory",
-    "dateutil": "memory",
-    "anyio": "tools serve",
-    "fastapi": "serve",
+    "bs4": "memory.documents",
+    "cronsim": "memory.planner",
+    "dateparser": "memory.dates",
+    "dateutil": "memory.dates",
+    "fastapi": "serve serve.routes",
     "feedparser": "tools",
     "httpcore": "tools",
+    "httpx": "llm.ollama",
     "icalendar": "tools",
-    "pypdf": "memory",
-    "recurring_ical_events": "tools",
-    "simpleeval": "tools",
-    "tzlocal": "memory",
-    "sqlite_vec": "store",
-    "ollama": "llm",
-    "httpx": "llm",
-    "mcp": "tools serve",
+    "mcp": "serve tools",
+    "ollama": "llm.ollama",
     "platformdirs": "config",
-    "starlette": "serve",
-    "stdnum": "memory",
+    "prompt_toolkit": "repl.keyboard repl.prompt repl.review repl.shell",
+    "pydantic": "serve serve.routes",
+    "pygments": "render",
+    "pypdf": "memory.documents",
+    "recurring_ical_events": "tools",
+    "safetensors": "llm",
+    "simpleeval": "tools",
+    "sqlite_vec": "store",
+    "starlette": "serve serve.core serve.routes",
+    "stdnum": "memory.language",
+    "tokenizers": "llm",
     "tomlkit": "config",
-    "yaml": "memory",
-    "typer": "cli",
+    "typer": "cli cli.facts cli.schedule cli.skills",
+    "tzlocal": "memory.dates memory.planner",
     "uvicorn": "serve",
-    "prompt_toolkit": "repl",
-    "pygments": "repl",
-    "rich": "repl cli",
-    "wcwidth": "repl",
+    "wcwidth": "render",
+    "wordllama": "llm",
+    "yaml": "memory.skills",
 }
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+ONLY_FOUND = {"sqlite_vec", "wordllama"}  # looked up as files that their packages bring, never imported
+
+MAY_READ = {  # the tables of other folders; each folder reads its own
+    "agent.jobs": "session",
+    "checks": "message",
+    "cli": "passage",
+    "memory.conversations": "event fact note summary task",
+    "memory.documents": "passage",
+    "memory.facts": "message session",
+    "memory.forgetting": "answered collection document fact fact_source fact_version job jotting message note "
+    "recollection rolling schedule section session skill skill_version summary task tool_call",
+    "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
+    "memory.planner": "event",
+    "memory.review": "fact fact_version message skill skill_version",
+    "memory.search": "collection document fact fact_source message note said section session skill summary task",
+    "memory.skills": "passage",
+    "memory.summaries": "fact fact_version message said session",
+    "store": "forgotten session",
+}
+
+VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
+
+ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
+    "memory.documents.documents": "tables of documents",
+    "memory.facts.facts": "tables of facts",
+    "memory.search.graph": "tables of the graph",
+    "memory.search.index": "indexes of words",
+    "memory.search.vectors": "indexes of vectors",
+    "store.file_check": "indexes, checked",
+}
+
+SHARED = {"meta"}  # single values of many modules, each under keys of its own
+MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file
+
+PARTS = sorted({folder(path) for path in FILES} - {"__init__"})
+NAMED = [path for path in FILES if path.name != "__init__.py"]
 
 
-def part(path):
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+def allowed(part: str) -> list[str]:
+    return [*LEAVES.split(), *MAY_IMPORT[part].split()]
 
 
-def imported(path):
-    """Full dotted names imported anywhere in the file, functions included."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_folder_imports_only_what_its_row_names(part):
+    others = structure.folder_imports().get(part, set())
+    assert {each for each in others if not any(fnmatch(each, row) for row in allowed(part))} == set()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_only_what_its_layer_may(path):
-    here = part(path)
-    allowed = {here, *MAY_IMPORT[here].split()}
-    for name in imported(path):
-        top, _, rest = name.partition(".")
-        if top == "agent_cli":
-            assert rest.split(".")[0] in allowed or rest in ("__version__", "CHILD"), f"{here} may not import {name}"
-        elif top in VENDORS:
-            assert here in VENDORS[top].split(), f"{top} belongs to {VENDORS[top]}, not {here}"
+@pytest.mark.parametrize("part", PARTS)
+def test_a_row_names_nothing_that_its_folder_does_not_import(part):
+    others = structure.folder_imports().get(part, set())
+    assert [row for row in MAY_IMPORT.get(part, "").split() if not any(fnmatch(each, row) for each in others)] == []
 
 
-def test_no_import_cycles():
-    names = {".".join(p.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): p for p in FILES}
-    edges = {name: {each for each in _targets(path, names) if each != name} for name, path in names.items()}
-    while ends := [n for n, to in edges.items() if not to & edges.keys() or not any(n in e for e in edges.values())]:
-        for name in ends:
-            del edges[name]
-    assert not edges, f"import cycle among {sorted(edges)}"
+def test_every_row_stands_for_a_folder():
+    assert MAY_IMPORT.keys() - set(PARTS) == set()
 
 
-def _targets(path, names):
-    for name in imported(path):
-        inner = name.removeprefix("agent_cli.")
-        while inner and inner not in names:
-            inner = inner.rpartition(".")[0]
-        if inner:
-            yield inner
+def test_no_folder_imports_another_in_a_circle():
+    assert structure.cycle(structure.folder_imports()) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_module_is_short_enough_to_read(path):
-    assert len(path.read_text().splitlines()) <= 400
+def test_no_module_imports_another_in_a_circle():
+    assert structure.cycle({name: structure.own_imports(path) for name, path in MODULES.items()}) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{path.name} has no docstring"
+def test_libraries_are_imported_where_the_table_says_and_nowhere_else():
+    used: dict[str, set[str]] = {name: set(LIBRARIES[name].split()) for name in ONLY_FOUND}
+    for path in FILES:
+        for name in structure.libraries(path):
+            used.setdefault(name, set()).add(folder(path))
+    assert {name: " ".join(sorted(where)) for name, where in used.items()} == LIBRARIES
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_FOUND))
+def test_a_library_that_is_only_found_is_named_where_the_table_says(name):
+    where = {folder(path) for path in FILES if name in path.read_text(encoding="utf-8")}
+    assert set(LIBRARIES[name].split()) <= where
+
+
+def writers() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        if module(path) != MIGRATIONS:
+            for table in structure.written(path):
+                found.setdefault(table, set()).add(module(path))
+    return found
 
 
 def test_each_table_is_written_by_one_module():
-    writers: dict[str, set[str]] = {}
+    assert {
+        table: who for table, who in writers().items() if len(who) > 1 and table not in {*SHARED, structure.UNKNOWN}
+    } == {}
+
+
+def test_only_the_modules_of_the_table_write_under_a_name_that_is_put_in():
+    assert writers()[structure.UNKNOWN] == ANY_TABLE.keys()
+
+
+def test_tables_of_other_folders_are_read_only_where_the_table_says():
+    owner = VIEWS | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
+    found: dict[str, set[str]] = {}
     for path in FILES:
-        if path.stem == "migrations":  # moves rows of any table, once, before a module knows the file
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                for table in _written(node.value):
-                    writers.setdefault(table, set()).add(path.stem)
-    assert {table: who for table, who in writers.items() if len(who) > 1 and table != "meta"} == {}
+        for table in structure.read(path) if module(path) != MIGRATIONS else ():
+            if table not in SHARED and owner[table] != folder(path):
+                found.setdefault(folder(path), set()).add(table)
+    assert {part: " ".join(sorted(tables)) for part, tables in found.items()} == MAY_READ
 
 
-def _written(sql):
-    words = sql.lower().split()
-    for verb, table in pairwise(words):
-        known = (verb, words[0]) in {("into", "insert"), ("update", "update"), ("from", "delete")}
-        if known and "(" not in table.strip("("):  # that would be a function that gives rows
-            yield table.strip("(")
+@pytest.mark.parametrize("path", FILES, ids=module)
+def test_module_is_short_enough_to_read(path):
+    assert structure.lines(path) <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=module)
+def test_module_says_what_it_is(path):
+    assert len(ast.get_docstring(structure.tree(path)) or "") > 10
+
+
+def test_no_folder_holds_more_than_sixteen_modules():
+    crowded = {name: many for name, many in structure.modules_per_folder().items() if many > 16}
+    assert crowded.keys() <= {"cli"}  # a command each

@@ -122,12 +122,17 @@ def test_any_result_can_be_condensed(words):
 @pytest.mark.parametrize(
     ("hidden", "seen"),
     [
-        ("pass\u200bword", "password"), ("a\u200d\u200cb", "ab"), ("tea\u00ad", "tea"), ("\ufefftea", "tea"),
-        ("tea\U000e0041\U000e0100", "tea"), ("a\u2066b\x1b[2J", "ab[2J"), ("x\ufe0f\ufe0e\ufe0f", "x\ufe0f"),
+        ("pass\u200bword", "password"),
+        ("a\u200d\u200cb", "ab"),
+        ("tea\u00ad", "tea"),
+        ("\ufefftea", "tea"),
+        ("tea\U000e0041\U000e0100", "tea"),
+        ("a\u2066b\x1b[2J", "ab[2J"),
+        ("x\ufe0f\ufe0e\ufe0f", "x\ufe0f"),
         ("\u3164", ""),
     ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_what_takes_no_room_is_not_visible(hidden, seen):
     assert text.visible(hidden) == seen
 

@@ -1,1 +1,4 @@
-"""."""
+"""Text on its way to a terminal: answers in Markdown, what the program itself says, code, tables, a spinner.
+
+Used by the prompt and by the commands, so it knows only `text`, `values` and `errors`. Owns no tables.
+"""

@@ -48,9 +48,13 @@ class Database:
     """A connection. Everything that SQLite refuses is raised as StoreError, a sentence with the file's name."""
 
     def __init__(
-        self, path: Path | str = ":memory:", journal: str = "wal", patience: float = PATIENCE, *,
+        self,
+        path: Path | str = ":memory:",
+        journal: str = "wal",
+        patience: float = PATIENCE,
+        *,
         read_only: bool = False,
-    ):  # fmt: skip
+    ):
         refuse_old(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
@@ -184,11 +188,14 @@ class Database:
         # Without include_colocated=False a text takes four times as long.
         return [
             tokenize(  # type: ignore[misc]
-                text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
+                text.encode("utf-8", "replace"),
+                apsw.FTS5_TOKENIZE_DOCUMENT,
+                None,
+                include_offsets=False,
                 include_colocated=False,
             )
             for text in texts
-        ]  # fmt: skip
+        ]
 
     @contextmanager
     def write(self) -> Iterator[None]:

@@ -60,7 +60,7 @@ def _value(told: str) -> float:
     functions: dict[str, Callable[..., Any]] = {
         name: getattr(math, name)
         for name in ("sqrt", "floor", "ceil", "log", "log10", "log2", "exp", "sin", "cos", "tan", "atan", "gcd", "lcm")
-    } | {"abs": abs, "round": _round, "min": min, "max": max, "factorial": _factorial}  # fmt: skip
+    } | {"abs": abs, "round": _round, "min": min, "max": max, "factorial": _factorial}
     reader = simpleeval.SimpleEval(
         operators={kind: _bounded(does) for kind, does in _operators().items()},
         functions={name: _bounded(does) for name, does in functions.items()},
@@ -76,10 +76,16 @@ def _operators() -> dict[type, Callable[..., Any]]:
     import ast  # with simpleeval, which reads a sum with it
 
     return {
-        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-        ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: _power, ast.USub: operator.neg,
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.FloorDiv: operator.floordiv,
+        ast.Mod: operator.mod,
+        ast.Pow: _power,
+        ast.USub: operator.neg,
         ast.UAdd: operator.pos,
-    }  # fmt: skip
+    }
 
 
 def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:

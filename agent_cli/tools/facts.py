@@ -25,10 +25,15 @@ def propose_fact(
     target = _target(context, replaces) if replaces.strip() else None
     said = quotes.find(reversed(log.history(context.db, context.session)), quote)
     claim = adoption.claim(
-        absolute_dates.absolute(statement, said.at if said else context.time()), "model", quote=said.text if said else "",
-        message=said.message if said else None, trust=said.trust if said else "model", inferred=said is None,
-        operation="update" if target else "insert", target=target.id if target else None,
-    )  # fmt: skip
+        absolute_dates.absolute(statement, said.at if said else context.time()),
+        "model",
+        quote=said.text if said else "",
+        message=said.message if said else None,
+        trust=said.trust if said else "model",
+        inferred=said is None,
+        operation="update" if target else "insert",
+        target=target.id if target else None,
+    )
     fact = adoption.propose(context.db, context.scope, claim, context.time)
     if fact is None:
         why = receipts.known(context.db, context.scope.owner, claim.statement)

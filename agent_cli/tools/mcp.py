@@ -108,10 +108,18 @@ def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool
     for each in _within(told[:MOST], _TOGETHER // max(1, len(servers.told))):
         full = f"{name}__{_NAME.sub('_', each['name'])}"[:64]
         run = partial(_run, servers, name, each["name"], seconds)
-        made.setdefault(full, Tool(
-            full, f"({name}) {each['description']}", each["parameters"], "network", run, source=f"mcp.{name}",
-            seconds=seconds,
-        ))  # fmt: skip
+        made.setdefault(
+            full,
+            Tool(
+                full,
+                f"({name}) {each['description']}",
+                each["parameters"],
+                "network",
+                run,
+                source=f"mcp.{name}",
+                seconds=seconds,
+            ),
+        )
     return list(made.values())
 
 

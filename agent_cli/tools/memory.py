@@ -79,11 +79,14 @@ def search_memory(
     """Search earlier sessions, notes, facts and files: snippets, each with its handle."""
     now = context.time()
     allowed = Filter(
-        context.scope.owner, _KINDS.get(grain, ("summary",)), grain=None if grain in _KINDS else grain,
+        context.scope.owner,
+        _KINDS.get(grain, ("summary",)),
+        grain=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
-        here=context.scope.place, within=None if context.memory else context.session,
-    )  # fmt: skip
+        here=context.scope.place,
+        within=None if context.memory else context.session,
+    )
     if not context.memory:
         index.refresh(context.db)
     found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.meaning)

@@ -34,9 +34,14 @@ BUILT_IN: dict[str, Tool] = {
 SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where nothing of it is there in this run
 
 _READING = (
-    memory.search_notes, memory.search_memory, memory.timeline, skills.read_skill, basics.summarize_today,
-    tasks.list_tasks, tasks.complete_task,
-)  # fmt: skip
+    memory.search_notes,
+    memory.search_memory,
+    memory.timeline,
+    skills.read_skill,
+    basics.summarize_today,
+    tasks.list_tasks,
+    tasks.complete_task,
+)
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:

@@ -29,9 +29,15 @@ def create_reminder(
         occasion = due_times.read(when, now, context.reach.zone or zones.here())
         said = log.nth(context.db, context.session, "user", 1)
         task = tasks.add(
-            context.db, context.scope, text, occasion, context.time, origin="model", session=context.session,
+            context.db,
+            context.scope,
+            text,
+            occasion,
+            context.time,
+            origin="model",
+            session=context.session,
             message=said.id if said else None,
-        )  # fmt: skip
+        )
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     told = tasks.receipt(task, now)

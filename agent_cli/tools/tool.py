@@ -39,8 +39,13 @@ Stopping = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
 
 _KINDS: dict[str, Any] = {
-    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
-}  # fmt: skip
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -99,9 +104,13 @@ class Tool:
 
 
 def tool(
-    risk: Risk, offered: Callable[[ToolContext], bool] = lambda context: True, *, source: str = "built-in",
-    seconds: float = 0, ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
-) -> Callable[[Callable[..., str | ToolResult]], Tool]:  # fmt: skip
+    risk: Risk,
+    offered: Callable[[ToolContext], bool] = lambda context: True,
+    *,
+    source: str = "built-in",
+    seconds: float = 0,
+    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
     def make(function: Callable[..., str | ToolResult]) -> Tool:
@@ -112,9 +121,7 @@ def tool(
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         about = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tool(
-            function.__name__, about, schema, risk, function, offered, source, seconds, ruled, defaults
-        )  # fmt: skip
+        return Tool(function.__name__, about, schema, risk, function, offered, source, seconds, ruled, defaults)
 
     return make
 

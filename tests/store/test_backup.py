@@ -252,7 +252,7 @@ def another(copy):
         (lambda copy: copy.write_text("words " * 2000), "this is no SQLite database"),
         (lambda copy: copy.unlink(), "there is no file"),
     ],
-)  # fmt: skip
+)
 def test_a_copy_that_cannot_be_used_changes_nothing(opened, path, tmp_path, spoil, said):
     write(opened, "one")
     copied = backup.make(opened, tmp_path / "copy.db")

@@ -16,13 +16,25 @@ def test_an_event_tells_who_did_what_to_what(db, session):
 
     newest, oldest = events.recent(db)
     assert newest == {
-        "id": "e2", "kind": "session closed", "actor": "person", "session": None, "subject": "s1", "hash": "",
-        "at": "2026-01-02T12:00:00.000Z", "utc_offset": 0,
-    }  # fmt: skip
+        "id": "e2",
+        "kind": "session closed",
+        "actor": "person",
+        "session": None,
+        "subject": "s1",
+        "hash": "",
+        "at": "2026-01-02T12:00:00.000Z",
+        "utc_offset": 0,
+    }
     assert {**oldest, "hash": ""} == {
-        "id": "e1", "kind": "note written", "actor": "model", "session": session, "subject": "n4", "hash": "",
-        "at": "2026-01-02T12:00:00.000Z", "utc_offset": 0,
-    }  # fmt: skip
+        "id": "e1",
+        "kind": "note written",
+        "actor": "model",
+        "session": session,
+        "subject": "n4",
+        "hash": "",
+        "at": "2026-01-02T12:00:00.000Z",
+        "utc_offset": 0,
+    }
     assert events.recent(db, 1) == [newest]
 
 
@@ -44,8 +56,13 @@ def test_equal_words_have_equal_hashes_in_one_file_and_others_in_another(db):
         return [event["hash"] for event in events.recent(database)][::-1]
 
     other = Database()
-    other.script("".join(sql + ";" for (sql,) in db.rows("select sql from sqlite_schema where sql is not null")
-                         if "sqlite_sequence" not in sql))  # fmt: skip
+    other.script(
+        "".join(
+            sql + ";"
+            for (sql,) in db.rows("select sql from sqlite_schema where sql is not null")
+            if "sqlite_sequence" not in sql
+        )
+    )
     first, again, different = hashes(db)
 
     assert first == again != different

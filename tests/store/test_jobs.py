@@ -220,9 +220,15 @@ def test_the_list_has_what_is_not_done_first(db):
 
     assert [(row["id"], row["state"]) for row in jobs.listing(db, 2)] == [("j3", "ready"), ("j2", "ready")]
     assert jobs.listing(db, 10)[2] == {
-        "id": "j1", "kind": "summary", "subject": "s1", "state": "done", "attempts": 1,
-        "due_at": "2026-01-02T12:00:00.000Z", "finished_at": "2026-01-02T12:01:00.000Z", "error": "",
-    }  # fmt: skip
+        "id": "j1",
+        "kind": "summary",
+        "subject": "s1",
+        "state": "done",
+        "attempts": 1,
+        "due_at": "2026-01-02T12:00:00.000Z",
+        "finished_at": "2026-01-02T12:01:00.000Z",
+        "error": "",
+    }
 
 
 def test_work_of_a_process_that_died_counts_as_due(db):

@@ -329,8 +329,11 @@ def test_every_other_column_could_be_added_later(table):
     """A file that lacks a column, with a row in it, gets the very same column."""
     wanted = Database()
     wanted.script(schema.SCHEMA)
-    unique = {row[2] for name, in wanted.rows(f"select name from pragma_index_list('{table}') where origin = 'u'")
-              for row in wanted.rows(f'pragma index_info("{name}")')}  # fmt: skip
+    unique = {
+        row[2]
+        for (name,) in wanted.rows(f"select name from pragma_index_list('{table}') where origin = 'u'")
+        for row in wanted.rows(f'pragma index_info("{name}")')
+    }
     for _, name, _, must, default, key in columns(wanted, table):
         if key or name in unique or (must and default is None):
             continue
@@ -353,8 +356,11 @@ def columns(database, table):
 
 
 def put_a_row(file, table):
-    filled = {name: 1 if kind == "INTEGER" else "x" for _, name, kind, must, default, _ in columns(file, table)
-              if must and default is None}  # fmt: skip
+    filled = {
+        name: 1 if kind == "INTEGER" else "x"
+        for _, name, kind, must, default, _ in columns(file, table)
+        if must and default is None
+    }
     file.execute("pragma foreign_keys = 0")
     marks = ", ".join(f":{name}" for name in filled)
     file.execute(f"insert into {table} ({', '.join(filled)}) values ({marks})", filled)

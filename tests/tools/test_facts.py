@@ -20,8 +20,12 @@ def test_a_proposal_waits_with_its_quote_and_a_receipt(context):
     )
     [fact] = facts.pending(context.db, "person")
     assert (fact.origin, fact.trust, fact.inferred, fact.message_id, fact.quote) == (
-        "model", "typed", 0, 1, "I live\nin Graz",
-    )  # fmt: skip
+        "model",
+        "typed",
+        0,
+        1,
+        "I live\nin Graz",
+    )
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Wien", "x", "Graz is big"])

@@ -100,8 +100,10 @@ def test_a_calendar_tells_the_coming_days_by_the_persons_clock(context, tmp_path
         feeds(context, cal=str(tmp_path / "cal.ics")), time=lambda: datetime.fromisoformat("2026-11-21T09:00+01:00")
     )
     assert fetched(here, "cal").text.split("\n") == [
-        "The next 7 days:", "- Sun 22 Nov: Birthday of Anna", "- Mon 23 Nov 08:00: Stand-up, Room 2",
-    ]  # fmt: skip
+        "The next 7 days:",
+        "- Sun 22 Nov: Birthday of Anna",
+        "- Mon 23 Nov 08:00: Stand-up, Room 2",
+    ]
     summer = replace(here, time=lambda: datetime.fromisoformat("2026-10-22T09:00+02:00"))
     assert fetched(summer, "cal").text.split("\n")[1:] == ["- Mon 26 Oct 08:00: Stand-up, Room 2"]  # the clocks go back
 
@@ -139,10 +141,28 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00::1]",
-             "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "2130706433", "0x7f.1", "[fe80::1%25lo]", "224.0.0.1",
-             "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[fec0::1]", "[::ffff:224.0.0.1]"],
-)  # fmt: skip
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "0.0.0.0",
+        "10.0.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "[fd00::1]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "2130706433",
+        "0x7f.1",
+        "[fe80::1%25lo]",
+        "224.0.0.1",
+        "[::127.0.0.1]",
+        "[::ffff:0:127.0.0.1]",
+        "[fec0::1]",
+        "[::ffff:224.0.0.1]",
+    ],
+)
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
     with pytest.raises(ToolFailed, match=r"private network|no machine is known"):
         fetching.fetch(f"http://{host}:1/secret", 2)
@@ -165,8 +185,12 @@ def test_what_is_too_large_too_slow_or_leads_round_is_given_up(web):
         "/round": (302, {"location": "/round"}, b""),
         "/gone": (404, {}, b""),
     }
-    for path, said in (("/large", "larger than 5 MB"), ("/slow", "did not answer within 0.2 s"),
-                       ("/round", "more than 5 redirects"), ("/gone", "status 404")):  # fmt: skip
+    for path, said in (
+        ("/large", "larger than 5 MB"),
+        ("/slow", "did not answer within 0.2 s"),
+        ("/round", "more than 5 redirects"),
+        ("/gone", "status 404"),
+    ):
         with pytest.raises(ToolFailed, match=said):
             fetching.fetch(f"{web.address}{path}", 0.2 if path == "/slow" else 5, private=True)
     with pytest.raises(ToolFailed, match="cannot be fetched"):

@@ -137,9 +137,15 @@ LONG = {f"argument_{n}": {"type": "string", "description": "so many words " * 50
 
 @pytest.mark.parametrize(
     "schema",
-    [{"required": 5}, {"required": [["a"], {}]}, {"properties": {"a": {"type": "x" * 10**6}}}, {"properties": [1]},
-     {"properties": {"a\x1b[2J": {}, "b" * 10**6: {}, "c\nd": {}}}, {"properties": LONG, "required": list(LONG)}],
-)  # fmt: skip
+    [
+        {"required": 5},
+        {"required": [["a"], {}]},
+        {"properties": {"a": {"type": "x" * 10**6}}},
+        {"properties": [1]},
+        {"properties": {"a\x1b[2J": {}, "b" * 10**6: {}, "c\nd": {}}},
+        {"properties": LONG, "required": list(LONG)},
+    ],
+)
 def test_a_schema_made_to_break_or_fill_a_request_does_neither(schema):
     told = mcp.described("n" * 10**6, "d" * 10**6, schema)
     assert len(str(told)) < 4500

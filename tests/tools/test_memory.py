@@ -118,9 +118,15 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
 
     by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact", "file")}
     assert by_grain == {
-        "working": ["m1"], "session": ["y1"], "day": ["y2"], "week": ["y3"], "month": ["y4"], "quarter": ["y5"],
-        "year": ["y6"], "note": ["n1"],
-    }  # fmt: skip
+        "working": ["m1"],
+        "session": ["y1"],
+        "day": ["y2"],
+        "week": ["y3"],
+        "month": ["y4"],
+        "quarter": ["y5"],
+        "year": ["y6"],
+        "note": ["n1"],
+    }
     assert {"m1", "n1"} < set(found("any"))
     assert called(context, "search_memory", query="boat", grain="decade").failed
 

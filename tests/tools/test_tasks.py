@@ -57,9 +57,10 @@ def test_a_time_that_cannot_be_is_told_to_the_model_and_nothing_is_kept(here, wh
 
 def test_a_reminder_is_asked_for_first_and_a_no_keeps_nothing(here):
     hired = agent(
-        calls(("create_reminder", {"text": "call the dentist", "when": "friday 3pm"})), "As you wish.",
+        calls(("create_reminder", {"text": "call the dentist", "when": "friday 3pm"})),
+        "As you wish.",
         approve=lambda call: False,
-    )  # fmt: skip
+    )
     run(hired, here, "Remind me")
     assert here.db.rows("select * from task") == []
 

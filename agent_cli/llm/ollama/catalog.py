@@ -121,9 +121,12 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[Progres
 
 @contextmanager
 def _client(
-    place: Address, name: str = "", read: float | None = READ, cancel: Cancel | None = None,
+    place: Address,
+    name: str = "",
+    read: float | None = READ,
+    cancel: Cancel | None = None,
     cut: type[ModelFailed] = ModelFailed,
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     ollama = _package()
     import httpx  # with the package, which leaves its exceptions as they are
 

@@ -158,5 +158,8 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
 
 
 def test_package_is_loaded_only_when_it_is_used():
-    code = "import sys, agent_cli.llm.ollama.catalog; print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
+    code = (
+        "import sys, agent_cli.llm.ollama.catalog; "
+        "print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

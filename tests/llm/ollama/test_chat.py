@@ -646,7 +646,10 @@ def test_server_may_have_no_models(body):
 
 
 def test_importing_the_model_loads_no_network():
-    code = "import sys, agent_cli.llm.ollama.chat; print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
+    code = (
+        "import sys, agent_cli.llm.ollama.chat; "
+        "print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
