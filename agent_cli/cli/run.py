@@ -11,7 +11,7 @@ from agent_cli.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from agent_cli.app.app import App
-    from agent_cli.config import Loaded
+    from agent_cli.config.reading import Loaded
     from agent_cli.memory.conversations.sessions import Session
     from agent_cli.render.display import Display
 
@@ -92,9 +92,9 @@ class Run:
 
     def settings(self) -> "Loaded":
         """The settings alone: nothing is opened. Raises ConfigError."""
-        from agent_cli import config
+        from agent_cli.config import reading
 
-        return config.load(config.default_file(), flags=self.flags)
+        return reading.load(reading.default_file(), flags=self.flags)
 
     def note(self, text: str) -> None:
         if not self.quiet:
