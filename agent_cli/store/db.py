@@ -1,11 +1,10 @@
 """One connection to the SQLite file.
 
-Reads are plain; every write is inside `with db.write():`. Values are bound; a list of ids or names is
-bound as a JSON array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its
-own with `db.again()`, which a database in memory can do when it has a name (`shared`). Writers of one process queue on
-a lock, writers of several on SQLite's, where they retry with 1-20 ms of chance for up to 15 s: longer pauses
-(20-150 ms) were measured to wait four times as long at the 95th percentile, shorter ones starve a process among seven
-others.
+Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names are bound as one JSON
+array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its own with
+`db.again()`, which a database in memory can do when it has a name (`shared`). Writers of one process queue on a lock,
+writers of several on SQLite's, where they retry with 1-20 ms of chance for up to 15 s: longer pauses (20-150 ms) were
+measured to wait four times as long at the 95th percentile, shorter ones starve a process among seven others.
 """
 
 import json

@@ -23,7 +23,7 @@ from agent_cli.llm.ollama import tags
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
 from agent_cli.repl.commands import commands, task_commands
-from agent_cli.repl.commands.commands import Command
+from agent_cli.repl.commands.command import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
 
@@ -77,15 +77,15 @@ def _offers(app: App, before: str, requested: bool) -> Iterable[Offer]:
 def _called(before: str) -> tuple[Command, str] | None:
     """The command whose argument is being typed, where it can be completed."""
     match = _ARGUMENT.fullmatch(before)
-    names = {name: each for each in commands.COMMANDS.values() for name in (each.name, *each.aliases)}
+    names = {name: each for each in commands.listing() for name in (each.name, *each.aliases)}
     command = names.get(match[1]) if match else None
     return (command, match[2]) if match and command and command.completes else None
 
 
 def _commands(told: str, slash: str = "") -> Iterator[Offer]:
-    for name, each in sorted(commands.COMMANDS.items()):
-        if name.startswith(slash + told):
-            yield Offer(name.removeprefix(slash), each.help.splitlines()[0], len(told))
+    for each in commands.listing():
+        if each.name.startswith(slash + told):
+            yield Offer(each.name.removeprefix(slash), each.help.splitlines()[0], len(told))
 
 
 def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[Offer]]:
