@@ -135,8 +135,8 @@ class Keypad:
             except EOFError:
                 _write("\n")
                 return END
-            if "\n" not in told:
-                return told.strip()
+            if "\n" not in typed:
+                return typed.strip()
             self._say("  (a paste decides nothing; type it)")
 
     async def words(self, question: str) -> str:

@@ -200,5 +200,5 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "setting": _settings,
     "period": _periods,
     "documents": _documents,
-    "file": lambda app, told: _paths(told),
+    "file": lambda app, typed: _paths(typed),
 }

@@ -32,7 +32,7 @@ _SHOWN, _WORDS = 5, 28  # of them, and characters of each
 class Foreseen:
     kind: str
     id: int
-    words: str
+    text: str
 
     @property
     def row(self) -> tuple[str, int]:
