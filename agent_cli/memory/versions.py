@@ -50,7 +50,7 @@ def record(
             values (?, ?, ?, ?, ?, ?, ?, ?)""",
         (id, change, was, batch, actor, int(undone), clock.utc(now), clock.offset(now)),
     )
-    events.append(db, time, f"{kind} {change}", ids.handle(kind, id), actor=actor, of=text)
+    events.append(db, time, f"{kind} {change}", ids.handle(kind, id), actor=actor, content=text)
 
 
 def history(db: Database, kind: Kind, id: int) -> list[Version]:

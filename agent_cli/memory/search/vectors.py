@@ -260,7 +260,7 @@ def _drop(db: Database, old: Set) -> None:
         meta.drop(db, _key(each))
     for table in (table for each in made for table in (each.bits, each.table)):
         try:
-            with db.derived(), db.write():
+            with db.index_access(), db.write():
                 db.execute(f"drop table if exists {table}")
         except IndexDamaged:
             pass  # its pages are beyond reach, and nothing reads them again
