@@ -91,5 +91,5 @@ def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
 def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
     run(opened)
-    day = periods.of(opened.time().date(), "day")
+    day = periods.containing(opened.time().date(), "day")
     assert [item.title for item in period_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]
