@@ -191,7 +191,7 @@ class App:
         """What memory holds about a question, for the offline model: handle, date, words."""
         if not self.reads:
             return []
-        db = self._remembered() or self.db.again()
+        db = self._remembered() or self.db.another_connection()
         try:
             if not db.read_only:
                 index.refresh_all(db)
@@ -209,7 +209,7 @@ class App:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
         if self.keeps or not self.reads or not self.path.exists():
             return None
-        return file.open_to_read(self.path)
+        return file.open_read_only(self.path)
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
@@ -250,7 +250,7 @@ class App:
 
     def finish_forgetting(self, db: Database, patience: float = 0.1) -> bool:
         """Let what was erased leave the journal, where another process held it up; whether something had waited."""
-        if not jobs.waits(db, tombstones.JOB):
+        if not jobs.is_pending(db, tombstones.JOB):
             return False
         from agent_cli.memory.forgetting import forget  # 6 ms, and hardly ever does something wait
 
@@ -316,7 +316,7 @@ class App:
             return there
         from agent_cli.tools import mcp
 
-        with closing(self.db.again()) as db:
+        with closing(self.db.another_connection()) as db:
             return {**there, **mcp.offered(db, self.servers(), self.config.tool_seconds, self.notice)}
 
     def servers(self) -> "Servers":
@@ -370,7 +370,7 @@ def open_app(
 
 def background(app: App) -> None:
     """Leave a process behind that runs what is queued and due, like `git gc --auto`; -P: no module of this folder."""
-    if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
+    if not app.keeps or not app.config.background_jobs or not jobs.any_due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
 

@@ -72,7 +72,7 @@ def _answered(
     if not reads:
         app = replace(app, reads=False, learns=False)
     with (
-        closing(app.db.again()) as db,
+        closing(app.db.another_connection()) as db,
         turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
     ):
         try:
