@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli import clock, config
+from agent_cli import clock, config, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
@@ -117,10 +117,7 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
 
 
-_PLURALS = {"summary": "summaries"}
-
-
 def _rows(rows: dict[str, int]) -> str:
     return ", ".join(
-        f"{count} {name if count == 1 else _PLURALS.get(name, name + 's')}" for name, count in rows.items()
+        f"{count} {name if count == 1 else kinds.BY_NAME[name].shown_plural}" for name, count in rows.items()
     )

@@ -7,6 +7,7 @@ command, as in `agent -r s4` or /resume s4, stays on one line, so that it can be
 import re
 from collections.abc import Iterator
 
+from agent_cli import kinds
 from agent_cli.render.layout import Layout, Piece, cells, split
 from agent_cli.render.look import Look
 from agent_cli.text import Pattern, clean
@@ -14,7 +15,7 @@ from agent_cli.text import Pattern, clean
 _ROOM = 3  # of its width a line has one part in so many for what stands before a last column
 _BELOW = 4  # blanks before what goes on a row whose columns leave no room
 _COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
-_ARGUMENT = r"(?: (?:--?[a-z][a-z-]*|[smnfyk]\d+|[A-Z]{2,}|/[a-z]+)\b)*"
+_ARGUMENT = rf"(?: (?:--?[a-z][a-z-]*|{kinds.letters(kinds.KINDS)}\d+|[A-Z]{{2,}}|/[a-z]+)\b)*"
 _COMMAND = Pattern(
     rf"`[^`\n]+`|\bagent (?:-[a-z]\b|--[a-z-]+|[a-z]+(?: [a-z]+)?\b){_ARGUMENT}|(?<![\w/.])/[a-z]+{_ARGUMENT}(?![\w/.])"
 )

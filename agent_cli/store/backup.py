@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli import text
+from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
 from agent_cli.store import holder, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COUNTED = ("session", "message", "note", "fact", "summary", "skill", "event")
+COUNTED = tuple(kind.table for kind in kinds.KINDS if kind.counted)
 _PAGES = 1000  # copied in a step
 _KEY = "backups"
 _PATIENCE = 1.0  # seconds to wait for others to let go of the file

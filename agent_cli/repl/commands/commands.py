@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from inspect import getdoc
 from pathlib import Path
 
-from agent_cli import clock, text
+from agent_cli import clock, kinds, text
 from agent_cli.agent.runner import Work
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
@@ -279,7 +279,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if not words:
         told = erasure_receipt.resume(app.db, app.time)
         return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
-    handles = all(re.fullmatch(r"[smnfyktdc]\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))
