@@ -192,7 +192,7 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
         return ruled
     decision = policy.rule(tool, agent.rules, call.arguments, ruled)
     differing = {name: value for name, value in ruled.items() if value != call.arguments.get(name, value)}
-    answer = agent.approve(replace(call, ruled=differing)) if decision.ruling == "ask" else None
+    answer = agent.approve(replace(call, resolved=differing)) if decision.ruling == "ask" else None
     cancel.check()  # a turn that ends while it asks was answered by nobody
     allowed = decision.ruling == "allow" or bool(answer)
     actor = "program" if answer is None else "person"

@@ -40,7 +40,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 from agent_cli.tools import registry
 from agent_cli.tools.tool import Reach, Tool, ToolContext
 
@@ -201,7 +201,9 @@ class App:
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
-        return [(hit.handle, f"{clock.at(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]
+        return [
+            (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits
+        ]
 
     def _remembered(self) -> Database | None:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
@@ -379,7 +381,7 @@ def background(app: App) -> None:
 def _here() -> Path:
     """The folder the program runs in, under a name that can be kept; home when that folder has been deleted."""
     try:
-        return Path(whole(str(Path.cwd())))
+        return Path(without_surrogates(str(Path.cwd())))
     except FileNotFoundError:
         return Path.home()
 

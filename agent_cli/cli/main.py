@@ -21,7 +21,7 @@ from agent_cli.cli import output, usage
 from agent_cli.cli.run import Run
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
 _CONVERSES = (None, "ask")  # commands that say something to a model
 _Misused = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
@@ -191,7 +191,7 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     _open_streams()
-    sys.argv = [whole(word) for word in sys.argv]
+    sys.argv = [without_surrogates(word) for word in sys.argv]
     app(prog_name="agent")
 
 

@@ -225,7 +225,7 @@ class Markdown:
         elif self._base and self._look.colour:
             self._written.append(f"  \x1b[{self._base}m{told}\x1b[m\n")
         else:
-            self._written.append(f"  {told}\n")
+            self._written.append(f"  {shown}\n")
 
     # Tables
 

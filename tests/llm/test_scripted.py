@@ -68,7 +68,7 @@ def test_it_keeps_what_it_was_shown():
 
 
 def test_calls_never_repeat_an_id_of_the_conversation():
-    earlier = [Message("assistant", calls=(ToolCall("call_1", "now", {}),)), Message("tool", "noon", answers="call_1")]
+    earlier = [Message("assistant", calls=(ToolCall("call_1", "now", {}),)), Message("tool", "noon", call_id="call_1")]
     model = ScriptedModel([Reply(calls=(("now", {}),))])
 
     assert next(model.reply(earlier)) == ToolCall("call_2", "now", {})

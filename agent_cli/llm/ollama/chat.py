@@ -154,7 +154,7 @@ def sent(message: Message) -> dict[str, Any]:
         if message.thinking:  # a model goes on from it after its calls, and needs it nowhere else
             told["thinking"] = message.thinking
     if message.role == "tool":
-        told |= {"tool_name": message.tool, "tool_call_id": message.answers}
+        told |= {"tool_name": message.tool_name, "tool_call_id": message.call_id}
     return told
 
 

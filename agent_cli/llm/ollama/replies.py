@@ -52,7 +52,7 @@ class Reading:
         try:
             told = json.loads(line.decode("utf-8", "replace"))
             if b"\\ud" in line.lower():  # half a character may stand there, which no file can hold
-                told = json.loads(text.whole(json.dumps(told, ensure_ascii=False)))
+                told = json.loads(text.without_surrogates(json.dumps(told, ensure_ascii=False)))
         except (ValueError, RecursionError) as error:
             raise faults.Fault("unreadable", line[:200].decode("utf-8", "replace")) from error
         if not isinstance(told, dict):

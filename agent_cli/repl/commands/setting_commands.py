@@ -110,7 +110,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         with closing(conversation.app.db.again()) as db:
-            for line in checks.lines(checks.of(replace(conversation.app, db=db))):
+            for line in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
                 cancel.check()
                 yield Noticed(line)
 

@@ -13,7 +13,7 @@ from agent_cli.errors import StoreError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import prompts
 from agent_cli.repl.keyboard.pastes import Pastes
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
 _LOADED = 2000
 _PATIENCE = 0.5  # seconds that a key may wait for another process
@@ -40,7 +40,7 @@ class Prompts(History):
 
     def store_string(self, string: str) -> None:
         with self._hurried(), suppress(StoreError):  # a line in the history is not worth more
-            line, pasted = whole(string), map(whole, self._pastes.within(string))
+            line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.within(string))
             prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
 
     def outdated(self) -> bool:

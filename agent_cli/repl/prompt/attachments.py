@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_cli.errors import UsageError
-from agent_cli.messages import Part, joined
+from agent_cli.messages import Part, join_parts
 from agent_cli.text import Pattern
 
 LARGEST = 20_000_000  # bytes of one file; no model's context holds a tenth of it
@@ -25,7 +25,7 @@ def attached(parts: Sequence[Part]) -> list[Part]:
             path = _meant(match[1] or match[2], quoted=bool(match[1]))
             if path and path not in files:
                 files[path] = Part(_read(path), "file", str(path))
-    return [*joined([*files.values(), Part("", "typed")])[:-1], *parts] if files else list(parts)
+    return [*join_parts([*files.values(), Part("", "typed")])[:-1], *parts] if files else list(parts)
 
 
 def told(parts: Sequence[Part]) -> str:

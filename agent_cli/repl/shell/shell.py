@@ -143,7 +143,7 @@ class Shell:
                 except UsageError as error:
                     self._say(str(error))
                     return line
-                if files := attachments.told(parts):
+                if files := attachments.summary(parts):
                     self._say(files)
                 await self._work(self._talk.turn(parts))
         except StoreBusy as error:

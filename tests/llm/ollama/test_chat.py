@@ -134,7 +134,7 @@ def test_call_with_an_id_from_earlier_gets_a_new_one(server):
     earlier = [
         *HELLO,
         Message("assistant", calls=(ToolCall("call_0", "now", {}),)),
-        Message("tool", "noon", answers="call_0", tool="now"),
+        Message("tool", "noon", call_id="call_0", tool_name="now"),
     ]
     call = {"id": "call_0", "function": {"name": "now", "arguments": {}}}
     server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
@@ -177,7 +177,7 @@ def test_request_holds_what_the_server_needs_and_nothing_else(server):
         Message("system", "Be brief."),
         Message("user", "time?"),
         Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
-        Message("tool", "noon", answers="call_1", tool="now"),
+        Message("tool", "noon", call_id="call_1", tool_name="now"),
     ]
     list(ask(server, messages=history, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
 
