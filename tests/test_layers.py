@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "memory.language": "",
     "memory.dates": "",
     "memory.search": "memory memory.language memory.dates store",
-    "memory.conversations": "memory memory.language store",
+    "memory.conversations": "memory memory.language memory.search store",
     "memory.transfers": "memory memory.conversations store",
     "memory.facts": "memory memory.language memory.dates memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",

@@ -179,7 +179,7 @@ class App:
         model = self._chosen(name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
         return None if model.name == "offline" else model
 
-    def _chosen(self, name: str, role: scripted.Role, db: Database) -> tuple[ChatModel, str]:
+    def _chosen(self, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
         settings = self.config
         return model_choice.chat_model(
             name, settings.host, settings.num_ctx, keep_alive=settings.keep_alive or None,

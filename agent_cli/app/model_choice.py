@@ -6,8 +6,8 @@ from typing import Any
 
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
-from agent_cli.llm.model import ChatModel, Chunk, Note
-from agent_cli.llm.offline import Find, OfflineModel
+from agent_cli.llm.model import ChatModel, Chunk, Notice
+from agent_cli.llm.offline import SearchMemories, OfflineModel
 from agent_cli.llm.ollama import address, faults
 from agent_cli.llm.ollama import tags as tagged
 from agent_cli.llm.ollama.chat import PATIENCE, OllamaModel
@@ -43,10 +43,10 @@ def chat_model(
     *,
     keep_alive: str | int | None = None,
     options: Mapping[str, Any] | None = None,
-    find: Find = lambda question, limit: (),
+    find: SearchMemories = lambda question, limit: (),
     last_used: str = "",
     patience: float = PATIENCE,
-    role: scripted.Role = "chat",
+    role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
     """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
 
@@ -85,7 +85,7 @@ class _Auto:
         except ModelUnavailable as error:
             if begun:
                 raise
-            yield Note(f"{error}; answering from memory only")
+            yield Notice(f"{error}; answering from memory only")
             yield from self._offline.reply(*args, **kwargs)
 
 

@@ -13,7 +13,7 @@ DIMENSION = 256
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
-def there() -> bool:
+def is_installed() -> bool:
     """Whether the extra `embedded` is installed."""
     return find_spec("wordllama") is not None
 
@@ -21,7 +21,7 @@ def there() -> bool:
 class EmbeddedEmbedder:
     """Turns texts into vectors of length 1, in this process."""
 
-    floor = 0.15
+    similarity_floor = 0.15
 
     def __init__(self) -> None:
         self._loaded: tuple[Any, Any] | None = None
@@ -39,7 +39,7 @@ class EmbeddedEmbedder:
             tokenizer, tokens = self._model()
             encoded = tokenizer.encode_batch([texts[index] for index in filled], add_special_tokens=False)
             for index, each in zip(filled, encoded, strict=True):
-                vectors[index] = _mean(tokens, each.ids)
+                vectors[index] = _mean_vector(tokens, each.ids)
         return vectors
 
     def embed_query(self, question: str) -> list[float] | None:
@@ -58,7 +58,7 @@ class EmbeddedEmbedder:
         return self._loaded
 
 
-def _mean(tokens: Any, ids: Sequence[int]) -> list[float] | None:
+def _mean_vector(tokens: Any, ids: Sequence[int]) -> list[float] | None:
     mean = tokens[ids].astype("float32").sum(axis=0)
     length = float((mean @ mean) ** 0.5)
     return (mean / length).tolist() if length else None

@@ -30,7 +30,7 @@ class Rethought:
 
 
 @frozen
-class Note:
+class Notice:
     """Something the person should be told, once: what was left out or tried again."""
 
     text: str
@@ -47,7 +47,7 @@ class Done:
     load_ms: int = 0
 
 
-Chunk = Text | Thinking | Rethought | ToolCall | Note | Done
+Chunk = Text | Thinking | Rethought | ToolCall | Notice | Done
 
 
 class Cancel:
@@ -59,14 +59,14 @@ class Cancel:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._set = threading.Event()
-        self._stops: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
 
     def __call__(self) -> None:
         with self._lock:
             self._set.set()
-            stops, self._stops = self._stops, []
-        for stop in stops:
-            stop()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
 
     def __bool__(self) -> bool:
         return self._set.is_set()
@@ -82,20 +82,20 @@ class Cancel:
         self.check()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
         """Run `stop` when it is set within the block, at once when it was set before."""
         with self._lock:
             already = self._set.is_set()
             if not already:
-                self._stops.append(stop)
+                self._callbacks.append(callback)
         if already:
-            stop()
+            callback()
         try:
             yield
         finally:
             with self._lock:
-                if stop in self._stops:
-                    self._stops.remove(stop)
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
 
 
 class ChatModel(Protocol):

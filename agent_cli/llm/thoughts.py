@@ -15,94 +15,94 @@ OPENING, CLOSING = "<think>", "</think>"
 _TAG = re.compile(r"</?think>")
 _QUOTES = ("`", "'", '"')
 
-Told = Text | Thinking | Rethought
+ParsedChunk = Text | Thinking | Rethought
 
 
-class Thoughts:
+class ThinkingParser:
     """Fed the content piece by piece; gives text and thinking."""
 
     def __init__(self) -> None:
-        self._held = ""
-        self._last = ""  # the last character of text given out
-        self._settled = False  # from here on tags are words like others
+        self._buffer = ""
+        self._last_character = ""  # the last character of text given out
+        self._ignore_tags = False  # from here on tags are words like others
         self._state = "beginning"
 
-    def settle(self) -> None:
+    def ignore_tags(self) -> None:
         """The thinking comes in its own field: a closing tag alone takes nothing back."""
-        self._settled = True
+        self._ignore_tags = True
 
-    def feed(self, piece: str) -> list[Told]:
-        self._held += piece
-        told: list[Told] = []
-        while self._held and getattr(self, f"_{self._state}")(told):
+    def feed(self, piece: str) -> list[ParsedChunk]:
+        self._buffer += piece
+        chunks: list[ParsedChunk] = []
+        while self._buffer and getattr(self, f"_{self._state}")(chunks):
             pass
-        return told
+        return chunks
 
-    def rest(self) -> list[Told]:
+    def rest(self) -> list[ParsedChunk]:
         """What was held back, at the end."""
-        held, self._held = self._held, ""
+        held, self._buffer = self._buffer, ""
         if not held or self._state in ("opened", "closed"):
             return []
         return [Thinking(held) if self._state == "inside" else Text(held)]
 
     # Each state takes what it can from the held text and tells whether there is more to do.
 
-    def _beginning(self, told: list[Told]) -> bool:
-        lead = self._held.lstrip()
+    def _beginning(self, chunks: list[ParsedChunk]) -> bool:
+        lead = self._buffer.lstrip()
         if lead.startswith(OPENING):
-            self._held, self._state = lead[len(OPENING) :], "opened"
+            self._buffer, self._state = lead[len(OPENING) :], "opened"
         elif not OPENING.startswith(lead):
             self._state = "answer"
         return self._state != "beginning"
 
-    def _opened(self, told: list[Told]) -> bool:
-        return self._after_space("inside")
+    def _opened(self, chunks: list[ParsedChunk]) -> bool:
+        return self._skip_space("inside")
 
-    def _inside(self, told: list[Told]) -> bool:
-        thought, closed, answer = self._held.partition(CLOSING)
+    def _inside(self, chunks: list[ParsedChunk]) -> bool:
+        thought, closed, answer = self._buffer.partition(CLOSING)
         if not closed:
-            thought, answer = _safe(self._held)
+            thought, answer = _split_partial_tag(self._buffer)
         if thought:
-            told.append(Thinking(thought))
-        self._held = answer
+            chunks.append(Thinking(thought))
+        self._buffer = answer
         if closed:
-            self._state, self._settled = "closed", True
+            self._state, self._ignore_tags = "closed", True
         return bool(closed)
 
-    def _closed(self, told: list[Told]) -> bool:
-        return self._after_space("answer")
+    def _closed(self, chunks: list[ParsedChunk]) -> bool:
+        return self._skip_space("answer")
 
-    def _answer(self, told: list[Told]) -> bool:
-        tag = None if self._settled else _TAG.search(self._held)
+    def _answer(self, chunks: list[ParsedChunk]) -> bool:
+        tag = None if self._ignore_tags else _TAG.search(self._buffer)
         if not tag:
-            text, self._held = (self._held, "") if self._settled else _safe(self._held)
-            self._give(text, told)
+            text, self._buffer = (self._buffer, "") if self._ignore_tags else _split_partial_tag(self._buffer)
+            self._emit(text, chunks)
             return False
-        before = self._held[: tag.start()]
-        if tag[0] == OPENING or (self._last + before).endswith(_QUOTES):
-            self._settled = True  # the answer is about such tags
+        before = self._buffer[: tag.start()]
+        if tag[0] == OPENING or (self._last_character + before).endswith(_QUOTES):
+            self._ignore_tags = True  # the answer is about such tags
             return True
-        self._give(before, told)
-        if self._last:
-            told.append(Rethought())
-        self._held, self._state, self._settled = self._held[tag.end() :], "closed", True
+        self._emit(before, chunks)
+        if self._last_character:
+            chunks.append(Rethought())
+        self._buffer, self._state, self._ignore_tags = self._buffer[tag.end() :], "closed", True
         return True
 
-    def _give(self, text: str, told: list[Told]) -> None:
+    def _emit(self, text: str, chunks: list[ParsedChunk]) -> None:
         if text:
-            told.append(Text(text))
-            self._last = text[-1]
+            chunks.append(Text(text))
+            self._last_character = text[-1]
 
-    def _after_space(self, state: str) -> bool:
-        self._held = self._held.lstrip()
-        if self._held:
+    def _skip_space(self, state: str) -> bool:
+        self._buffer = self._buffer.lstrip()
+        if self._buffer:
             self._state = state
-        return bool(self._held)
+        return bool(self._buffer)
 
 
-def _safe(held: str) -> tuple[str, str]:
+def _split_partial_tag(buffer: str) -> tuple[str, str]:
     """What can be given out, and the end that could still become a tag."""
-    at = held.rfind("<")
-    tail = held[at:] if at >= 0 else ""
-    waits = tail and (OPENING.startswith(tail) or CLOSING.startswith(tail))
-    return (held[:at], tail) if waits else (held, "")
+    start = buffer.rfind("<")
+    tail = buffer[start:] if start >= 0 else ""
+    may_be_tag = tail and (OPENING.startswith(tail) or CLOSING.startswith(tail))
+    return (buffer[:start], tail) if may_be_tag else (buffer, "")

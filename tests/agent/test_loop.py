@@ -9,7 +9,7 @@ from agent_cli.agent.events import (
     TurnEnded,
 )
 from agent_cli.errors import ModelFailed
-from agent_cli.llm.model import Done, Note, Text, Thinking
+from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall, ToolResult
@@ -166,7 +166,7 @@ def test_an_answer_that_stays_empty_is_the_models_failure(context):
 
 
 def test_a_note_of_the_model_is_told(context):
-    events = run(chunks([Note("tools were left out"), Text("Yes."), Done()]), context)
+    events = run(chunks([Notice("tools were left out"), Text("Yes."), Done()]), context)
 
     assert events[1] == Noticed("tools were left out")
 

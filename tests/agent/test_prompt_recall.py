@@ -188,7 +188,7 @@ def test_the_vector_of_a_question_is_made_once(context):
     skilled(context)
     embedder = EmbeddedEmbedder()
     catch_up(context.db)
-    among = vectors.begin(context.db, embedder.identity(), embedder.dimension(), embedder.floor)
+    among = vectors.begin(context.db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     vectors.fill(context.db, among, embedder.embed_documents)
     asked = []
 

@@ -8,7 +8,7 @@ from agent_cli.llm import repair
 from agent_cli.llm.model import Done, Rethought, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.llm.ollama.replies import Reading
-from agent_cli.llm.thoughts import Thoughts
+from agent_cli.llm.thoughts import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -181,7 +181,7 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
     ],
 )
 def test_arguments_are_what_they_were_meant_to_be(told, meant):
-    assert repair.arguments(told, CITY) == meant
+    assert repair.coerce_arguments(told, CITY) == meant
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_arguments_are_what_they_were_meant_to_be(told, meant):
 def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, meant):
     schema = {"type": "object", "properties": {"it": {"type": kind}}}
 
-    value = repair.arguments({"it": told}, schema)["it"]
+    value = repair.coerce_arguments({"it": told}, schema)["it"]
 
     assert value == meant
     assert type(value) is type(meant)
@@ -213,7 +213,7 @@ def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, mean
 
 def test_own_argument_called_arguments_is_not_unwrapped():
     schema = {"properties": {"arguments": {"type": "object"}}}
-    assert repair.arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
+    assert repair.coerce_arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
 
 
 @pytest.mark.parametrize("told", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
@@ -297,7 +297,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
     content = "".join(fragments)
 
     def told(pieces):
-        thoughts, merged = Thoughts(), []
+        thoughts, merged = ThinkingParser(), []
         for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.rest():
             if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, Rethought):
                 merged[-1] = type(chunk)(merged[-1].text + chunk.text)
@@ -311,7 +311,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
 
 @given(st.text(alphabet='{}"`<>/_ \n:namefunctolcjsw', max_size=40))
 def test_no_text_is_lost_while_it_is_held(content):
-    printed = repair.Printed(SCHEMAS)
+    printed = repair.PrintedCallDetector(SCHEMAS)
     shown = "".join(map(printed.feed, content))
 
-    assert shown + printed.release() == content
+    assert shown + printed.flush() == content

@@ -64,7 +64,7 @@ def test_it_keeps_what_it_was_shown():
     list(model.reply(HELLO))
     list(model.reply([*HELLO, Message("assistant", "a")]))
 
-    assert model.seen == [HELLO, [*HELLO, Message("assistant", "a")]]
+    assert model.requests == [HELLO, [*HELLO, Message("assistant", "a")]]
 
 
 def test_calls_never_repeat_an_id_of_the_conversation():

@@ -110,7 +110,7 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[Progres
     faults.refuse_cloud(name)
     place, status = address.parse(host), ""
     cancel = Cancel() if cancel is None else cancel
-    with _client(place, name, read=None, cancel=cancel, cut=PullCut) as client, cancel.stopping(client.close):
+    with _client(place, name, read=None, cancel=cancel, cut=PullCut) as client, cancel.on_cancel(client.close):
         for step in client.pull(name, stream=True):
             cancel.check()
             status = step.status or ""

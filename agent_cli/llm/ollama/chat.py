@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from agent_cli.llm.model import Cancel, Chunk, Done, Note
+from agent_cli.llm.model import Cancel, Chunk, Done, Notice
 from agent_cli.llm.ollama import address, faults, tags, wire
 from agent_cli.llm.ollama.replies import Reading
 from agent_cli.messages import Message
@@ -69,7 +69,7 @@ class OllamaModel:
                 yield from reading.rest(whole=False)
                 raise faults.error(fault, self.name, self._address.url, self._num_ctx) from fault
             if isinstance(note, str):
-                yield Note(note)
+                yield Notice(note)
             if fault.kind == "busy":
                 cancel.wait(tries.pause)
 

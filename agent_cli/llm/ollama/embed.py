@@ -28,7 +28,7 @@ class Traits:
     tokens: int = 512
     document: str = ""
     query: str = ""
-    floor: float = 0.3  # cosines of unrelated texts lie below
+    similarity_floor: float = 0.3  # cosines of unrelated texts lie below
 
 
 _SEARCH = ("search_document: ", "search_query: ")
@@ -75,7 +75,7 @@ class OllamaEmbedder:
         keep_alive: str | int | None = None,
     ):
         self.model = model
-        self.floor = traits(model).floor
+        self.similarity_floor = traits(model).similarity_floor
         self._address, self._host = address.parse(host), host
         self._characters = min(characters, 4 * traits(model).tokens)
         self._rest: dict[str, Any] = {"options": {"num_ctx": num_ctx}} if num_ctx else {}

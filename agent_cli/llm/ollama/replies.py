@@ -9,7 +9,7 @@ from agent_cli import text
 from agent_cli.llm import repair
 from agent_cli.llm.model import Chunk, Done, Rethought, Text, Thinking
 from agent_cli.llm.ollama import faults
-from agent_cli.llm.thoughts import Thoughts, Told
+from agent_cli.llm.thoughts import ThinkingParser, ParsedChunk
 from agent_cli.messages import ToolCall
 
 _DEEPEST = 50  # lists in lists in lists of an argument
@@ -23,8 +23,8 @@ class Reading:
         self._model = model
         self._schemas = {tool["name"]: tool.get("parameters") or {} for tool in tools}
         self._ids = set(taken)
-        self._thoughts = Thoughts()
-        self._printed = repair.Printed(self._schemas)
+        self._thoughts = ThinkingParser()
+        self._printed = repair.PrintedCallDetector(self._schemas)
         self._called = False
         self.begun = False
 
@@ -44,7 +44,7 @@ class Reading:
         calls = self._printed.calls() if whole and not self._called else []
         for name, arguments in calls:
             yield self._call("", name, arguments)
-        held = self._printed.release()
+        held = self._printed.flush()
         if held and not calls:
             yield Text(held)
 
@@ -66,24 +66,24 @@ class Reading:
     def _message(self, message: Mapping[str, Any]) -> Iterator[Chunk]:
         thinking, content = message.get("thinking"), message.get("content")
         if isinstance(thinking, str) and thinking:
-            self._thoughts.settle()
+            self._thoughts.ignore_tags()
             yield Thinking(thinking)
         if isinstance(content, str) and content:
             yield from self._shown(self._thoughts.feed(content))
         calls = message.get("tool_calls")
         if isinstance(calls, list) and calls:
             yield from self._shown(self._thoughts.rest())
-            yield from self._text(self._printed.release())
+            yield from self._text(self._printed.flush())
             yield from (chunk for call in calls if (chunk := self._given(call)))
 
-    def _shown(self, told: Sequence[Told]) -> Iterator[Chunk]:
+    def _shown(self, told: Sequence[ParsedChunk]) -> Iterator[Chunk]:
         for chunk in told:
             match chunk:
                 case Text(text):
                     yield from self._text(self._printed.feed(text))
                 case Rethought():
-                    yield from self._text(self._printed.release())
-                    self._printed.restart()
+                    yield from self._text(self._printed.flush())
+                    self._printed.reset()
                     yield chunk
                 case _:
                     yield chunk
@@ -98,7 +98,7 @@ class Reading:
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             return None
         name = function["name"]
-        arguments = repair.arguments(function.get("arguments"), self._schemas.get(name, {}))
+        arguments = repair.coerce_arguments(function.get("arguments"), self._schemas.get(name, {}))
         return self._call(call.get("id"), name, arguments)
 
     def _call(self, given: Any, name: str, arguments: dict[str, Any]) -> ToolCall:

@@ -56,7 +56,7 @@ def lines(
     cancel = Cancel() if cancel is None else cancel
     link = _Link(address, _dial(address, min(CONNECT, timeout or CONNECT), cancel), timeout, cancel)
     try:
-        with cancel.stopping(link.shut):
+        with cancel.on_cancel(link.shut):
             status = link.ask(path, body)
             if status == 200:
                 yield from _split(link.read)
@@ -154,7 +154,7 @@ def _dial(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
             _discard(results)
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
-    with cancel.stopping(lambda: results.put(None)):
+    with cancel.on_cancel(lambda: results.put(None)):
         try:
             result = results.get(timeout=seconds)
         except Empty:

@@ -16,6 +16,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from agent_cli import kinds
 from agent_cli.app import model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
@@ -23,7 +24,7 @@ from agent_cli.llm.ollama import tags
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
 from agent_cli.repl.commands import commands, task_commands
-from agent_cli.repl.commands.commands import Command
+from agent_cli.repl.commands.command import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
 
@@ -77,24 +78,24 @@ def _offers(app: App, before: str, requested: bool) -> Iterable[Offer]:
 def _called(before: str) -> tuple[Command, str] | None:
     """The command whose argument is being typed, where it can be completed."""
     match = _ARGUMENT.fullmatch(before)
-    names = {name: each for each in commands.COMMANDS.values() for name in (each.name, *each.aliases)}
+    names = {name: each for each in commands.listing() for name in (each.name, *each.aliases)}
     command = names.get(match[1]) if match else None
     return (command, match[2]) if match and command and command.completes else None
 
 
 def _commands(told: str, slash: str = "") -> Iterator[Offer]:
-    for name, each in sorted(commands.COMMANDS.items()):
-        if name.startswith(slash + told):
-            yield Offer(name.removeprefix(slash), each.help.splitlines()[0], len(told))
+    for each in commands.listing():
+        if each.name.startswith(slash + told):
+            yield Offer(each.name.removeprefix(slash), each.help.splitlines()[0], len(told))
 
 
-def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[Offer]]:
+def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[Offer]]:
     """Offers handles by their beginning or their words: of the last word, or of the whole argument."""
 
     def offers(app: App, told: str) -> Iterator[Offer]:
         begun = told if whole or not told else (told[-1:].strip() and told.split()[-1])
         with closing(app.db.again()) as db:
-            for handle, words in handle_completion.handles(db, app.scope.owner, kinds, begun):
+            for handle, words in handle_completion.handles(db, app.scope.owner, names, begun):
                 yield Offer(handle, words, len(begun))
 
     return offers
@@ -190,12 +191,10 @@ def _tasks(app: App, told: str) -> Iterator[Offer]:
 
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "command": lambda app, told: _commands(told, "" if told.startswith("/") else "/"),
+    **{kind.name: _handles(kind.name) for kind in kinds.COMPLETABLE},
     "session": _handles("session", whole=True),
-    "fact": _handles("fact"),
-    "note": _handles("note"),
-    "skill": _handles("skill"),
     "task": _tasks,
-    "handle": _handles("fact", "note", "session", "skill", "task"),
+    "handle": _handles(*sorted(kind.name for kind in kinds.COMPLETABLE)),
     "model": _models,
     "setting": _settings,
     "period": _periods,

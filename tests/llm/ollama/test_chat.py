@@ -18,7 +18,7 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
-from agent_cli.llm.model import Cancel, Done, Note, Text, Thinking
+from agent_cli.llm.model import Cancel, Done, Notice, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.llm.ollama.tags import Tag, tags
 from agent_cli.messages import Message, ToolCall
@@ -30,7 +30,7 @@ NAME = "qwen3:8b"
 ABLE = Model(NAME, capabilities=("completion", "tools", "thinking"))
 NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
 HELLO = [Message("user", "hello")]
-AGAIN = Note("the model server failed once; asked again")
+AGAIN = Notice("the model server failed once; asked again")
 
 
 @pytest.fixture
@@ -312,7 +312,9 @@ def test_busy_server_is_waited_for_and_told_once(server):
 
     chunks = list(ask(server))
 
-    assert [chunk for chunk in chunks if isinstance(chunk, Note)] == [Note("the model server is busy; waiting for it")]
+    assert [chunk for chunk in chunks if isinstance(chunk, Notice)] == [
+        Notice("the model server is busy; waiting for it")
+    ]
     assert said(chunks) == "You said: hello"
     assert 1.4 < time.monotonic() - start < 3.4  # one more try would come after 3.5 s
 
@@ -331,9 +333,9 @@ def test_model_without_tools_is_asked_without_them_and_remembered(server):
 
     first, second = list(model.reply(HELLO, [NOW])), list(model.reply(HELLO, [NOW]))
 
-    assert first[0] == Note("the model 'plain:1b' cannot use tools; asked again without them")
+    assert first[0] == Notice("the model 'plain:1b' cannot use tools; asked again without them")
     assert said(first) == said(second) == "You said: hello"
-    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert not any(isinstance(chunk, Notice) for chunk in second)
     assert ["tools" in chat for chat in server.chats] == [True, False, False]
 
 
@@ -342,8 +344,8 @@ def test_model_without_thinking_is_asked_without_it_and_remembered(server):
 
     first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
 
-    assert first[0] == Note("the model 'plain:1b' has no separate thinking; asked again without it")
-    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert first[0] == Notice("the model 'plain:1b' has no separate thinking; asked again without it")
+    assert not any(isinstance(chunk, Notice) for chunk in second)
     assert [chat.get("think") for chat in server.chats] == [True, None, None]
 
 
