@@ -111,7 +111,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "agent.jobs": "session",
     "checks": "message",
     "cli": "passage",
-    "memory.conversations": "event fact note summary task",
+    "memory.conversations": "event fact fact_source note summary task",
     "memory.documents": "passage",
     "memory.facts": "message session",
     "memory.forgetting": "answered collection document fact fact_source fact_version job jotting message note "
@@ -119,7 +119,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.review": "fact fact_version message skill skill_version",
-    "memory.search": "collection document fact fact_source message note said section session skill summary task",
+    "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "passage",
     "memory.summaries": "fact fact_version message said session",
     "store": "forgotten session",

@@ -1,8 +1,8 @@
 """`agent completion`: a script for your shell that completes commands, options and their choices.
 
 The script holds the whole table of commands. So nothing is started when Tab is pressed, which would take a tenth of a
-second each time, except for what only the file knows: the handles of sessions, notes, facts and the like. Print it again after
-an update.
+second each time, except for what only the file knows: the handles of sessions, notes, facts and other kinds.
+Print it again after an update.
 """
 
 from collections.abc import Iterator, Mapping
