@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent_cli import config
 from agent_cli.app import model_choice
 from agent_cli.app.app import App
-from agent_cli.config import Config, Loaded
+from agent_cli.config import reading
+from agent_cli.config.reading import Loaded
+from agent_cli.config.values import Config
 from agent_cli.errors import AgentError
 from agent_cli.llm.ollama import address, faults, server, tags
 from agent_cli.llm.ollama.download import size
@@ -65,7 +66,7 @@ def for_running(app: App) -> Iterator[Finding]:
 def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
     """What the file of settings says by now and this run does not know. What was set for the run is meant so."""
     try:
-        now = config.load(loaded.file, {}).config
+        now = reading.load(loaded.file, {}).config
     except AgentError as error:
         yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
         return

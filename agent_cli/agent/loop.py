@@ -24,7 +24,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
-from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, Rethought, Text, Thinking
+from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -142,7 +142,7 @@ def _reply(
                     yield from draft.arrive(TextArrived(cited.feed(text)))
                 case Thinking(text):
                     yield from draft.arrive(ThinkingArrived(text))
-                case Rethought():
+                case PriorTextWasThinking():
                     yield from draft.arrive(TextArrived(cited.end()))
                     yield from draft.arrive(TextWasThinking())
                 case Notice(text):

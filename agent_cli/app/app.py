@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent_cli import CHILD, clock, config
+from agent_cli import CHILD, clock
 from agent_cli.agent import context, listener, prompt_recall
 from agent_cli.agent.embedder_selection import Meaning
 from agent_cli.agent.events import Event
@@ -25,7 +25,9 @@ from agent_cli.agent.policy import rules
 from agent_cli.agent.policy.guard import Limits
 from agent_cli.agent.policy.policy import Approve, Ruling
 from agent_cli.app import model_choice
-from agent_cli.config import Config, Loaded
+from agent_cli.config import checks, reading, toml, writing
+from agent_cli.config.reading import Loaded
+from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import scripted
 from agent_cli.llm.model import Cancel, ChatModel
@@ -83,25 +85,25 @@ class App:
 
     def setting(self, key: str) -> str:
         """A setting as it is now, in the form of its file."""
-        return config.toml(getattr(self.config, key))
+        return toml.line(getattr(self.config, key))
 
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
-        checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        checked = checks.check(key, checks.parse(key, value, f"/{key}"), f"/{key}")
         check_setting(key, value)
         self._take(key, checked, f"/{key}")
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
         check_setting(key, value)
-        told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
+        told = f"{writing.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
         origin = self.loaded.origins[name]
         if origin == "flag" or origin.startswith("environment"):
             return f"{told}; this run goes on with what its {origin} says"
         if name in _AT_START:
             return f"{told}; it takes effect at the next start"
-        self._take(name, getattr(config.load(self.loaded.file, {}).config, name), str(self.loaded.file))
+        self._take(name, getattr(reading.load(self.loaded.file, {}).config, name), str(self.loaded.file))
         return told
 
     def _take(self, key: str, value: Any, origin: str) -> None:
@@ -352,9 +354,9 @@ def open_app(
 
     `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
-    loaded = config.load(config_file or config.default_file(environ), environ, flags)
+    loaded = reading.load(config_file or reading.default_file(environ), environ, flags)
     check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
-    path = config.database(loaded.config, environ)
+    path = reading.database(loaded.config, environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
     app = App(
         loaded, db, clock.now, Scope(PERSON, place_of(_here())), notice,
@@ -404,5 +406,5 @@ def check_setting(key: str, value: str) -> None:
     """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
     name, _, entry = key.partition(".")
     if name == "rules":
-        told = {entry: value} if entry else config.check(name, config.parse(name, value, key), key)
+        told = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
         check_rules(told, lambda _: "")

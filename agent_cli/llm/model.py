@@ -25,7 +25,7 @@ class Thinking:
 
 
 @frozen
-class Rethought:
+class PriorTextWasThinking:
     """All text so far was thinking: its opening tag was missing."""
 
 
@@ -47,7 +47,7 @@ class Done:
     load_ms: int = 0
 
 
-Chunk = Text | Thinking | Rethought | ToolCall | Notice | Done
+Chunk = Text | Thinking | PriorTextWasThinking | ToolCall | Notice | Done
 
 
 class Cancel:

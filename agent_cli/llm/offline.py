@@ -9,7 +9,7 @@ from typing import Any
 from agent_cli import text
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.speech import stream_words
+from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
 
 SearchMemories = Callable[[str, int], Sequence[tuple[str, str, str]]]

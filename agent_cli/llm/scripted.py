@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done, Thinking
-from agent_cli.llm.speech import stream_words
+from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
 

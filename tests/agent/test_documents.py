@@ -87,7 +87,7 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
     hired = agent("Fine.", recollect=lambda here, message, words: prompt_recall.recollect(here, message, words, ()))
     run(hired, context, "What of the marmot?")
 
-    [shown] = [each.content for each in hired.model.seen[0] if "From your files" in each.content]
+    [shown] = [each.content for each in hired.model.requests[0] if "From your files" in each.content]
     assert (shown.count("[["), shown.count("]]")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")

@@ -12,7 +12,7 @@ import pytest
 
 from agent_cli import checks
 from agent_cli.cli.usage import COMMANDS
-from agent_cli.config import Config
+from agent_cli.config.values import Config
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.store.schema import VERSION

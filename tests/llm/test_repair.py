@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_cli.llm import repair
-from agent_cli.llm.model import Done, Rethought, Text, Thinking
+from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.llm.ollama.replies import Reading
-from agent_cli.llm.thoughts import ThinkingParser
+from agent_cli.llm.thinking_tags import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -258,17 +258,17 @@ def test_thinking_block_is_told_from_the_answer(reply, cut, content, thought, an
     chunks = reply(*cut(content))
 
     assert (thinking(chunks), text(chunks)) == (thought, answer)
-    assert Rethought() not in chunks
+    assert PriorTextWasThinking() not in chunks
 
 
 @pytest.mark.parametrize("cut", [letters, lambda content: [content]])
 def test_closing_tag_alone_takes_back_what_came_before_once(reply, cut):
     chunks = reply(*cut("They greet me.\n</think>\n\nHello </think> there"))
 
-    at = chunks.index(Rethought())
+    at = chunks.index(PriorTextWasThinking())
     assert text(chunks[:at]) == "They greet me.\n"
     assert text(chunks[at:]) == "Hello </think> there"
-    assert chunks.count(Rethought()) == 1
+    assert chunks.count(PriorTextWasThinking()) == 1
 
 
 def test_call_printed_after_the_thinking_is_a_call(reply):
@@ -299,7 +299,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
     def told(pieces):
         thoughts, merged = ThinkingParser(), []
         for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.rest():
-            if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, Rethought):
+            if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, PriorTextWasThinking):
                 merged[-1] = type(chunk)(merged[-1].text + chunk.text)
             else:
                 merged.append(chunk)

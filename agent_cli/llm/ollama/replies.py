@@ -7,9 +7,9 @@ from typing import Any
 
 from agent_cli import text
 from agent_cli.llm import repair
-from agent_cli.llm.model import Chunk, Done, Rethought, Text, Thinking
+from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.ollama import faults
-from agent_cli.llm.thoughts import ThinkingParser, ParsedChunk
+from agent_cli.llm.thinking_tags import ParsedChunk, ThinkingParser
 from agent_cli.messages import ToolCall
 
 _DEEPEST = 50  # lists in lists in lists of an argument
@@ -81,7 +81,7 @@ class Reading:
             match chunk:
                 case Text(text):
                     yield from self._text(self._printed.feed(text))
-                case Rethought():
+                case PriorTextWasThinking():
                     yield from self._text(self._printed.flush())
                     self._printed.reset()
                     yield chunk

@@ -15,7 +15,7 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Proposal, Reviewer
 from agent_cli.memory.review.review import Decision, Ticket
-from agent_cli.render.prose import wrapped
+from agent_cli.render.program_text import wrap
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.keypad import END, ENTER, STOP, Keypad
 from agent_cli.repl.review import review_page
@@ -213,7 +213,7 @@ class Review:
 
     def _say(self, *lines: str) -> None:
         for line in map(clean, lines):
-            print(line if self._aloud else wrapped(line, _width()), flush=True)
+            print(line if self._aloud else wrap(line, _width()), flush=True)
 
 
 def _these(count: int) -> str:

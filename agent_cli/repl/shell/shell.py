@@ -128,7 +128,7 @@ class Shell:
                 elif isinstance(result, Theme):
                     self._set_theme(result)
                 elif isinstance(result, Draft):
-                    self._say(result.told)
+                    self._say(result.notice)
                     self._line.pastes.known(result.parts)
                     return result.line
                 elif result is not None:

@@ -71,13 +71,13 @@ def at_prompt(app, person):
 
     async def sit(keyboard):
         shell = Shell(app, None)
-        talk = asyncio.create_task(shell.talk())
+        running = asyncio.create_task(shell.run())
         await until(lambda: shell._line._prompt.app.is_running)
         await person(keyboard, shell._line)
         keyboard.send_text("\x03\x03")
         await asyncio.sleep(0.05)
         keyboard.send_text("\x04")
-        assert await talk == 0
+        assert await running == 0
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
@@ -238,7 +238,7 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("alpha\n")
     (tmp_path / "b c.txt").write_text("beta")
     said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
-    assert attachments.attached(said) == [
+    assert attachments.attach(said) == [
         Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said,
     ]  # fmt: skip
 
@@ -247,13 +247,13 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
 def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attached([Part(words, "typed")]) == [Part(words, "typed")]
+    assert attachments.attach([Part(words, "typed")]) == [Part(words, "typed")]
 
 
 def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attached([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+    assert attachments.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch
     (tmp_path / "binary").write_bytes(b"\0\1")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match=told):
-        attachments.attached([Part(words, "typed")])
+        attachments.attach([Part(words, "typed")])
 
 
 @pytest.mark.parametrize(("typed", "found"), [("2", 1), ("s2", 2), ("printer", 2), ("9\rs1", 1), ("", None)])

@@ -8,14 +8,14 @@ Tags come split over chunks: no more is held back than could still become one.
 
 import re
 
-from agent_cli.llm.model import Rethought, Text, Thinking
+from agent_cli.llm.model import PriorTextWasThinking, Text, Thinking
 
 OPENING, CLOSING = "<think>", "</think>"
 
 _TAG = re.compile(r"</?think>")
 _QUOTES = ("`", "'", '"')
 
-ParsedChunk = Text | Thinking | Rethought
+ParsedChunk = Text | Thinking | PriorTextWasThinking
 
 
 class ThinkingParser:
@@ -84,7 +84,7 @@ class ThinkingParser:
             return True
         self._emit(before, chunks)
         if self._last_character:
-            chunks.append(Rethought())
+            chunks.append(PriorTextWasThinking())
         self._buffer, self._state, self._ignore_tags = self._buffer[tag.end() :], "closed", True
         return True
 
