@@ -11,7 +11,7 @@ from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
 
 VIEW = SCHEMA[SCHEMA.index("create view passage_text") : SCHEMA.index("from passage p;")]
-LIST_OF_LETTERS = re.compile(rf"\[[{''.join(kinds.BY_LETTER)}]{{2,}}(?:\]\)?\(?\\d|0-9)")  # as in [mnf]\d
+LIST_OF_LETTERS = re.compile(rf"\[[{''.join(kinds.BY_LETTER)}]{{3,}}(?:\]\)?\(?\\d|0-9)")  # as in [mnf]\d
 
 
 def name(kind):
