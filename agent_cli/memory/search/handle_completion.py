@@ -18,6 +18,7 @@ _NEWEST = 500  # rows of a kind in whose words the beginning is looked for; a nu
 _WORDS = 4  # of a name
 _LEAST = 2  # letters of a name
 
+
 def handles(db: Database, owner: str, names: Sequence[str], told: str, limit: int = LIMIT) -> list[tuple[str, str]]:
     """(handle, words) of rows of these kinds whose handle begins so, then of the newest ones with these words."""
     found: dict[str, str] = {}
