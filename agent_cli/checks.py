@@ -19,13 +19,12 @@ from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError
 from agent_cli.llm.ollama import address, faults, server, tags
-from agent_cli.llm.ollama.download import size
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.memory.search import index, index_check, vectors
 from agent_cli.store import file, jobs
-from agent_cli.text import counted
+from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
@@ -117,7 +116,7 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
 def _server(settings: Config) -> Iterator[Finding]:
     try:
         url = address.parse(settings.host).url
-        found = tags.tags(settings.host)
+        found = tags.listing(settings.host)
         version = server.version(settings.host)
     except AgentError as error:
         yield Finding("server", False, str(error), "start it with `ollama serve`; until then memory answers alone")
@@ -168,7 +167,7 @@ def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
     elif not model_choice.chats(tag):
         yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
         return
-    about = server.about(settings.host, name)
+    about = server.model_info(settings.host, name)
     trained = f" of the {about.context} it was made for" if about.context else ""
     if about.context and settings.num_ctx > about.context:
         fix = f"agent config set num_ctx {about.context}"
@@ -186,8 +185,8 @@ def _loaded(settings: Config, name: str) -> Finding:
     running = server.loaded(settings.host, name)
     if running is None:
         return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
-    where = f"{100 * running.on_card // running.size} % of it on the graphics card" if running.on_card else "on the CPU"
-    summary = f"{name}, {size(running.size)}, {where}"
+    where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"
+    summary = f"{name}, {format_size(running.size)}, {where}"
     if running.context and running.context != settings.num_ctx:
         fix = "another program asks with another context; give both the same num_ctx"
         return Finding(
@@ -205,7 +204,9 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         path = Path(app.db.path)
         check = app.db.value("pragma quick_check")
         messages = counted(app.db.value("select count(*) from message"), "message")
-        summary = f"{size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {check}"
+        summary = (
+            f"{format_size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {check}"
+        )
         fix = "" if check == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
         yield Finding("database", check == "ok", f"{path}: {summary}", fix)
         yield from _indexes(app)
@@ -264,8 +265,8 @@ def _pending(app: App) -> Iterator[Finding]:
 def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free
     needed = max(_MIN_FREE, 2 * path.stat().st_size)  # a copy of the file, and room to work
-    fix = "" if free >= needed else f"make room: {size(needed)} are needed for a backup and for work"
-    yield Finding("disk", free >= needed, f"{size(free)} free", fix)
+    fix = "" if free >= needed else f"make room: {format_size(needed)} are needed for a backup and for work"
+    yield Finding("disk", free >= needed, f"{format_size(free)} free", fix)
     if network := file.network_file_system(path):
         yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
 

@@ -110,6 +110,14 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
+def format_size(count: float) -> str:
+    """A number of bytes as in 2.5 GB."""
+    for unit, many in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= many:
+            return f"{count / many:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
     return [piece.strip() for piece in split_sentences(text) if piece.strip()]

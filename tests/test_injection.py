@@ -239,7 +239,7 @@ def test_no_command_drives_the_terminal(kept, number):
 def test_a_draft_drives_no_dumb_terminal(capsys):
     ours, theirs = os.pipe()
     os.write(theirs, b"\n")
-    assert asyncio.run(dumb_terminal.Lines(ours).message("> ", HOSTILE)) == HOSTILE
+    assert asyncio.run(dumb_terminal.LineReader(ours).read_message("> ", HOSTILE)) == HOSTILE
     told = capsys.readouterr().out
     assert harmless(told)
     assert "\x1b" not in told

@@ -109,7 +109,7 @@ class Meaning:
             return
         chosen = embed.OllamaEmbedder(self._host, name)  # a new one: it knows no dimension yet
         try:
-            if chosen.made(newest.identity.removeprefix(_SERVER)):
+            if chosen.matches(newest.identity.removeprefix(_SERVER)):
                 return
             identity, dimension = _SERVER + chosen.identity(), chosen.dimension()
         except AgentError:
@@ -137,7 +137,7 @@ class Meaning:
     def _served(self) -> bool:
         """Whether a server answers that has the embedding model."""
         try:
-            return tags.find(self._model, tags.tags(self._host)) is not None
+            return tags.find(self._model, tags.listing(self._host)) is not None
         except AgentError:
             return False
 
@@ -146,7 +146,7 @@ class Meaning:
         name = _model(identity)
         if not name:
             return self._embedded if embedded.is_installed() else None
-        return self._server if tags.same(name, self._model) else embed.OllamaEmbedder(self._host, name)
+        return self._server if tags.same_model(name, self._model) else embed.OllamaEmbedder(self._host, name)
 
     def _identity(self, chosen: Embedder) -> str:
         return (_SERVER if chosen is self._server else "") + chosen.identity()

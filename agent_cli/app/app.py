@@ -151,7 +151,7 @@ class App:
         """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
         url = address.parse(self.config.host).url
         try:
-            found = tags.find(name, tags.tags(self.config.host))
+            found = tags.find(name, tags.listing(self.config.host))
         except ModelUnavailable:
             return f"no model server answers at {url}; {name} is used when one does"
         if found is None:

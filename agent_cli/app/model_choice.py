@@ -10,7 +10,7 @@ from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import SearchMemories, OfflineModel
 from agent_cli.llm.ollama import address, faults
 from agent_cli.llm.ollama import tags as tagged
-from agent_cli.llm.ollama.chat import PATIENCE, OllamaModel
+from agent_cli.llm.ollama.chat import BUSY_TIMEOUT, OllamaModel
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.values import frozen
 
@@ -45,7 +45,7 @@ def chat_model(
     options: Mapping[str, Any] | None = None,
     find: SearchMemories = lambda question, limit: (),
     last_used: str = "",
-    patience: float = PATIENCE,
+    patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
     """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
@@ -60,12 +60,12 @@ def chat_model(
     if auto:
         url = address.parse(host).url
         try:
-            name, notice = pick(tagged.tags(host), last_used, url)
+            name, notice = pick(tagged.listing(host), last_used, url)
         except ModelUnavailable:
             told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
             return OfflineModel(find), told
     faults.refuse_cloud(name)
-    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience)
+    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, busy_timeout=patience)
     return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
 
 

@@ -14,7 +14,7 @@ IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
 def is_installed() -> bool:
-    """Whether the extra `embedded` is installed."""
+    """Whether the optional dependency `embedded` is installed."""
     return find_spec("wordllama") is not None
 
 
@@ -47,11 +47,11 @@ class EmbeddedEmbedder:
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            # Its files alone: importing wordllama imports requests, pydantic and clustering, 0.15 s for every search.
+            # Only its files are read: importing wordllama also imports requests and pydantic, 0.15 s for every search.
             from safetensors import safe_open
             from tokenizers import Tokenizer
 
-            folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see there()
+            folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
             tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
             with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
                 self._loaded = tokenizer, weights.get_tensor("embedding.weight")

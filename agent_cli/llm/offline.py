@@ -1,6 +1,6 @@
-"""What answers when no model does: the person's own words, found in memory.
+"""The model used when no server answers: it quotes the person's own words from memory.
 
-It quotes and never composes, so nothing it says can be made up.
+It never composes text, so nothing it says can be made up.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
 
 SearchMemories = Callable[[str, int], Sequence[tuple[str, str, str]]]
-"""For a question and a number: at most so many memories, best first, as (handle, date in words, text)."""
+"""Takes a question and a limit; returns at most that many memories, best first: (handle, formatted date, text)."""
 
 MAX_QUOTES = 3
 MAX_QUOTE_CHARS = 400
@@ -46,7 +46,7 @@ class OfflineModel:
 
 
 def last_question(messages: Sequence[Message]) -> str:
-    """The person's last words, without what the program put around them."""
+    """The text of the person's last message, without what the program put around it."""
     return next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
 
 

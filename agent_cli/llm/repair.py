@@ -1,8 +1,8 @@
-"""Tool calls as models really write them, made into what they meant.
+"""Malformed tool calls of local models, repaired.
 
-Local models print a call as text instead of calling, give arguments as a string, wrap them twice, or quote a number.
-Repaired is only what has one reading. A whole content that is one call of a known tool is a call; prose is never
-searched for calls. Unknown names and unknown arguments stay: the model is told about them and tries again.
+Models print a call as text instead of calling, give arguments as a string, wrap them twice, or quote a number. Only
+what can be read in one way is repaired. A reply that consists of calls of known tools is taken as calls; prose is never
+searched for calls. Unknown names and arguments stay: the model gets an error for them and tries again.
 """
 
 import json
@@ -17,15 +17,15 @@ _NAME_KEYS = ("name", "function", "tool")
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _FIRST_KEYS = (*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "tool_calls")
 _CALL_KEYS = {*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "id"}
-# The first key, its closing quote, the colon and the value, as far as they have come.
+# The first key, its closing quote, the colon and the value, as far as they have arrived.
 _FIRST_ENTRY = re.compile(r'\{\s*(?:"(\w*)(?:(")\s*(:?)\s*(.*))?)?', re.DOTALL)
 
 Schemas = Mapping[str, Mapping[str, Any]]
-"""The JSON Schema of the parameters of each tool, by its name."""
+"""The JSON Schema of each tool's parameters, by the tool's name."""
 
 
 def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as an object whose values have the types the schema wants, where that is plain."""
+    """The arguments as an object, its values converted to the schema's types where the conversion is unambiguous."""
     if isinstance(raw, str):
         raw = _parse_json(raw)
     if not isinstance(raw, dict):
@@ -81,7 +81,7 @@ def _parse_json(text: str) -> Any:
 
 
 class PrintedCallDetector:
-    """Fed the text of an answer piece by piece; holds back a beginning that may be a printed call."""
+    """Fed the text of a reply piece by piece; holds back a beginning that may be a printed call."""
 
     def __init__(self, schemas: Schemas):
         self._schemas = schemas
@@ -89,7 +89,7 @@ class PrintedCallDetector:
         self._buffering = bool(schemas)
 
     def feed(self, piece: str) -> str:
-        """The text that is certainly no call."""
+        """The text that is certainly not a call."""
         if not self._buffering:
             return piece
         self._buffer += piece
@@ -100,21 +100,21 @@ class PrintedCallDetector:
         return self.flush()
 
     def flush(self) -> str:
-        """All that was held, as text."""
+        """All text that was held back."""
         text, self._buffer, self._buffering = self._buffer, "", False
         return text
 
     def reset(self) -> None:
-        """A new beginning: what came so far was thinking."""
+        """Begin again: the text so far was thinking."""
         self._buffer, self._buffering = "", bool(self._schemas)
 
     def calls(self) -> list[tuple[str, dict[str, Any]]]:
-        """The calls that the whole answer consists of, if it does."""
+        """The calls, when the whole reply consists of calls; else an empty list."""
         return parse_calls(self._buffer, self._schemas) if self._buffer.strip() else []
 
 
 def may_become_call(text: str, schemas: Schemas) -> bool:
-    """Whether a content that begins so may become a printed call of one of the tools."""
+    """Whether a reply that begins with `text` may become a printed call of one of the tools."""
     start = text.lstrip()
     for opener in (OPEN_TAG, FENCE):
         if opener.startswith(start):
@@ -143,7 +143,7 @@ def _may_become_object(text: str, schemas: Schemas, fenced: bool = False) -> boo
 
 
 def _may_become_value(key: str, value: str, schemas: Schemas) -> bool:
-    """Whether the value of the first key, as far as it is there, is one that a call has."""
+    """Whether the value of the first key, as far as it has arrived, may be a call's."""
     if key in _ARGUMENT_KEYS:
         return value[0] in '{"'
     if key == "tool_calls":
@@ -157,7 +157,7 @@ def _may_become_value(key: str, value: str, schemas: Schemas) -> bool:
 
 
 def _has_trailing_text(text: str) -> bool:
-    """Whether something follows a finished object that makes the whole no call."""
+    """Whether other text follows the finished object, so that the reply is not a call."""
     start = text.index("{")
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)
@@ -172,7 +172,7 @@ def _has_trailing_text(text: str) -> bool:
 
 
 def parse_calls(text: str, schemas: Schemas) -> list[tuple[str, dict[str, Any]]]:
-    """The calls (name, arguments) that the whole text consists of, or none. Only calls of known tools count."""
+    """The calls (name, arguments) when the whole text consists of calls of known tools; else an empty list."""
     body = text.strip()
     if body.startswith(OPEN_TAG):
         blocks = [block for block in body.replace(CLOSE_TAG, "").split(OPEN_TAG) if block.strip()]

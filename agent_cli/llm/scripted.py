@@ -1,4 +1,4 @@
-"""A model that replays a script: for tests, for `agent demo` and for showing what went wrong.
+"""A model that replays a script: for tests, `agent demo` and reproducing errors.
 
 A script is a TOML file of replies, each played for one question, in order:
 
@@ -49,7 +49,7 @@ class Reply:
 
 
 class ScriptedModel:
-    """A ChatModel that gives one reply of its role after another and keeps what it was shown."""
+    """A ChatModel that plays the replies of its role in order and keeps the messages of each request."""
 
     name = "scripted"
 
@@ -67,7 +67,7 @@ class ScriptedModel:
         format: Mapping[str, Any] | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
-        """Play the next reply as it stands. Raises AgentError when there is none left."""
+        """Play the next reply. Raises AgentError when none is left."""
         self.requests.append(list(messages))
         reply = next(self._replies, None)
         if reply is None:
@@ -91,7 +91,7 @@ def _play(reply: Reply, used_ids: set[str], cancel: Cancel) -> Iterator[Chunk]:
 
 
 def load(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
-    """A model that plays the replies of the script for that role. Raises ConfigError."""
+    """A model that plays the script's replies for this role. Raises ConfigError."""
     import tomllib  # 3 ms, and few runs play a script
 
     file = Path(path).expanduser()

@@ -1,9 +1,9 @@
-"""Thinking that comes inside the answer, told apart from it.
+"""Separates thinking from the answer where both arrive in the same text.
 
-A server gives thinking in a field of its own, but old servers, models from elsewhere and some templates leave `<think>`
-in the content. A block at the beginning is thinking. A closing tag without an opening one means that all before it was
-(the template had written the opening tag); that text is on the screen by then, so `Rethought` says to take it back.
-Tags come split over chunks: no more is held back than could still become one.
+A server sends thinking in a field of its own, but old servers, converted models and some templates leave `<think>` tags
+in the content. A block at the beginning is thinking. A closing tag without an opening one means that all text before it
+was thinking (the template wrote the opening tag); that text is already on the screen, so `PriorTextWasThinking` takes
+it back. Tags arrive split over chunks: no more is held back than could still become a tag.
 """
 
 import re
@@ -19,16 +19,16 @@ ParsedChunk = Text | Thinking | PriorTextWasThinking
 
 
 class ThinkingParser:
-    """Fed the content piece by piece; gives text and thinking."""
+    """Fed the content piece by piece; returns chunks of text and of thinking."""
 
     def __init__(self) -> None:
         self._buffer = ""
         self._last_character = ""  # the last character of text given out
-        self._ignore_tags = False  # from here on tags are words like others
+        self._ignore_tags = False  # from here on tags are ordinary text
         self._state = "beginning"
 
     def ignore_tags(self) -> None:
-        """The thinking comes in its own field: a closing tag alone takes nothing back."""
+        """Thinking arrives in its own field: a closing tag alone takes nothing back."""
         self._ignore_tags = True
 
     def feed(self, piece: str) -> list[ParsedChunk]:
@@ -39,13 +39,13 @@ class ThinkingParser:
         return chunks
 
     def rest(self) -> list[ParsedChunk]:
-        """What was held back, at the end."""
+        """The chunks held back, at the end of the content."""
         held, self._buffer = self._buffer, ""
         if not held or self._state in ("opened", "closed"):
             return []
         return [Thinking(held) if self._state == "inside" else Text(held)]
 
-    # Each state takes what it can from the held text and tells whether there is more to do.
+    # Each state consumes what it can from the buffer and returns whether there is more to do.
 
     def _beginning(self, chunks: list[ParsedChunk]) -> bool:
         lead = self._buffer.lstrip()
@@ -101,7 +101,7 @@ class ThinkingParser:
 
 
 def _split_partial_tag(buffer: str) -> tuple[str, str]:
-    """What can be given out, and the end that could still become a tag."""
+    """The text before a possible partial tag, and that partial tag."""
     start = buffer.rfind("<")
     tail = buffer[start:] if start >= 0 else ""
     may_be_tag = tail and (OPENING.startswith(tail) or CLOSING.startswith(tail))

@@ -1,4 +1,4 @@
-"""Saying a whole text as a model would: word by word."""
+"""A complete text streamed word by word, as a model would."""
 
 import re
 from collections.abc import Iterator

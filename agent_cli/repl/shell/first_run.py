@@ -34,7 +34,7 @@ class ModelOffer:
             return ""
         try:
             url = address.parse(config.host).url
-            models = tags.tags(config.host)
+            models = tags.listing(config.host)
         except ModelUnavailable:
             self._server_absent = True
             return f"no model server at {url}: start it with `ollama serve`; notes, facts and search work without"
@@ -43,9 +43,7 @@ class ModelOffer:
         if any(map(model_choice.chats, models)):
             return ""
         configured = () if config.model == "auto" or faults.is_cloud(config.model) else (config.model,)
-        sizes = {
-            each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS
-        }
+        sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS}
         names = tuple(dict.fromkeys((*configured, *sizes)))[:3]
         with self._lock:
             self._names = names
@@ -88,13 +86,13 @@ class ModelOffer:
                 for progress in download.fetch(config.host, name, cancel):
                     if progress.notice:
                         yield Noticed(progress.notice)
-                    new = progress.step if progress.step != step else ""
-                    step = progress.step
+                    new = progress.coarse_line if progress.coarse_line != step else ""
+                    step = progress.coarse_line
                     yield Progressed(progress.line, new)
             except Cancelled as error:
                 yield Noticed(str(error))
                 return
-            answers = config.model == "auto" or tags.same(config.model, name)
+            answers = config.model == "auto" or tags.same_model(config.model, name)
             yield Noticed(
                 f"{name} is here{' and answers from now on' if answers else f': /model {name} makes it answer'}"
             )

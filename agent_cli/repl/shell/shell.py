@@ -27,9 +27,9 @@ from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.results import Draft, Screen, Theme
-from agent_cli.repl.keyboard.keyboard import Keyboard
+from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
-from agent_cli.repl.prompt.line import Line
+from agent_cli.repl.prompt.prompt_input import PromptInput
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.repl.session.notices import Notices
@@ -61,9 +61,11 @@ class Shell:
         self.display = display or detect(sys.stdout, os.environ)
         self._model_offer = first_run.ModelOffer(app)
         self._runner: Runner | None = None
-        self._line = Line(app, lambda: self._conversation.id, self._say, aloud=self.display.screen_reader)
+        self._prompt = PromptInput(
+            app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
+        )
         self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
-        self._line.buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._conversation.reviewer)
         self._reminders = Reminders(app)
         self._ended_by = 0
@@ -81,8 +83,8 @@ class Shell:
             if first:
                 line = await self._run_line("".join(part.text for part in first), first)
             while True:
-                self._line.let_go()
-                line = await self._line.ask(line, self._conversation.status)
+                self._prompt.drop_forgotten()
+                line = await self._prompt.ask(line, self._conversation.status)
                 self._jobs.touch()
                 line = await self._run_line(line)
         except results.Leave as left:
@@ -99,17 +101,17 @@ class Shell:
         finally:
             watch.cancel()
             server_check.cancel()
-            self._line.keep_draft()
+            self._prompt.keep_draft()
             self._leave()
             _print("")  # flush what prompt-toolkit wrote last
         return self._ended_by
 
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run one line. Returns it when it was not stored (the file was busy), else an empty one."""
-        at_once = self._line.pastes.at_once
-        parts = given or self._line.pastes.parts(line)
+        at_once = self._prompt.pastes.at_once
+        parts = given or self._prompt.pastes.parts(line)
         said = "".join(part.text for part in parts)
-        self._conversation.parts, self._conversation.without = parts, self._line.dropped()
+        self._conversation.parts, self._conversation.without = parts, self._prompt.take_dropped()
         self._conversation.origin = "pasted" if at_once or any(part.origin != "typed" for part in parts) else "typed"
         self._stored = False
         if said.strip() in ("exit", "quit") and self._conversation.origin == "typed":
@@ -129,7 +131,7 @@ class Shell:
                     self._set_theme(result)
                 elif isinstance(result, Draft):
                     self._say(result.notice)
-                    self._line.pastes.known(result.parts)
+                    self._prompt.pastes.add_parts(result.parts)
                     return result.line
                 elif result is not None:
                     await self._work(result)
@@ -191,23 +193,23 @@ class Shell:
     async def _confirm(self, question: results.Confirmation) -> None:
         """Ask, and do it when the person types just "yes"."""
         self._say(question.text)
-        with Keyboard(self._line.input, lambda: None) as keyboard, keyboard.paused():
-            answer = await self._line.answer(question.ask)
+        with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
+            answer = await self._prompt.answer(question.ask)
         self._say(question.yes() if answer == "yes" else question.no)
 
     async def _watch(self) -> None:
         """Notice what was forgotten in another process, a paste that was never ended, reminders and other news."""
         while True:
             await asyncio.sleep(_POLL_INTERVAL)
-            self._line.look()
+            self._prompt.end_lost_paste()
             if self._runner is None:
-                self._line.let_go()
+                self._prompt.drop_forgotten()
                 self._say_news()
 
     def _say_news(self) -> None:
         """Print news above the prompt, never during an answer."""
         with suppress(StoreError):  # the next command reports what is wrong with the file
-            waiting = self._line.application.is_running  # not while a review or a question has the terminal
+            waiting = self._prompt.application.is_running  # not while a review or a question has the terminal
             for line in [*self._notices.look(), *self._reminders.look()] if self._app.keeps and waiting else ():
                 self._say(line)
 
@@ -224,7 +226,7 @@ class Shell:
             waiting=lambda: self._conversation.waiting,
         )
         try:
-            with Keyboard(self._line.input, runner.cancel) as keyboard:
+            with TurnKeyboard(self._prompt.input, runner.cancel) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
                         renderer.end()
@@ -248,7 +250,7 @@ class Shell:
         """
         call = needed.call
         self._say(approval.question(call, self.display.width()))
-        answer = await self._line.answer(f"{program_text.formatted(approval.QUESTION, self.display)} ", stop)
+        answer = await self._prompt.answer(f"{program_text.formatted(approval.QUESTION, self.display)} ", stop)
         if answer == "a":
             self._conversation.allowed.add(call.name)
         return answer in ("y", "a")
@@ -305,7 +307,7 @@ class Shell:
         """Handle Ctrl-C as a signal: while a line is printed above the prompt, the terminal is not raw."""
         if self._runner:
             self._runner.cancel()
-        self._line.interrupt()  # a dumb terminal may be waiting for an answer during the turn
+        self._prompt.interrupt()  # a dumb terminal may be waiting for an answer during the turn
 
     def _say(self, text: str) -> None:
         _print(f"{program_text.formatted(text, self.display)}\n")

@@ -20,7 +20,7 @@ from agent_cli.errors import (
 )
 from agent_cli.llm.model import Cancel, Done, Notice, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.tags import Tag, tags
+from agent_cli.llm.ollama.tags import Tag, listing
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -319,10 +319,10 @@ def test_busy_server_is_waited_for_and_told_once(server):
     assert 1.4 < time.monotonic() - start < 3.4  # one more try would come after 3.5 s
 
 
-def test_server_that_stays_busy_is_given_up_after_the_patience(server):
+def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
     server.queue_full = True
 
-    kept, sentence = until_it_fails(ask(server, patience=0.3), ModelFailed)
+    kept, sentence = until_it_fails(ask(server, busy_timeout=0.3), ModelFailed)
 
     assert len(kept) == 1
     assert sentence.startswith("the model server is busy and stayed so: server busy, please try again.")
@@ -600,7 +600,7 @@ def test_model_can_be_asked_again_after_stopping(server):
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
 
-    found = {tag.name: tag for tag in tags(server.host)}
+    found = {tag.name: tag for tag in listing(server.host)}
 
     assert found[NAME] == Tag(
         name=NAME,
@@ -616,14 +616,14 @@ def test_models_are_listed_with_what_they_can_do(server):
 
 def test_old_server_lists_models_without_what_they_can_do():
     with OllamaServer(models=[ABLE], profile="v024") as old:
-        assert [(tag.capabilities, tag.context_length) for tag in tags(old.host)] == [((), 0)]
+        assert [(tag.capabilities, tag.context_length) for tag in listing(old.host)] == [((), 0)]
 
 
 def test_silent_server_is_no_server_after_the_time_given():
     given_up = threading.Event()
     with raw_server(lambda sock, _: given_up.wait(20)) as host:
         with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
-            tags(host, timeout=0.2)
+            listing(host, timeout=0.2)
         given_up.set()
 
 
@@ -635,13 +635,13 @@ def answering(body):
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
-        tags(host)
+        listing(host)
 
 
 @pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
 def test_server_may_have_no_models(body):
     with answering(body) as host:
-        assert tags(host) == []
+        assert listing(host) == []
 
 
 # What it costs.

@@ -222,7 +222,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
 
     async def person(keyboard):
         shell = Shell(app, None)
-        running, buffer = asyncio.create_task(shell.run()), shell._line.buffer
+        running, buffer = asyncio.create_task(shell.run()), shell._prompt.buffer
         with other.write():
             for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
                 keyboard.send_text(key)

@@ -41,10 +41,15 @@ def drawn(*events, look=RICH, **options):
 
 def test_an_answer_with_what_stands_beside_it():
     told = drawn(
-        Asked("m1"), TextArrived("I **save"), TextArrived("** it."), ToolStarted(CALL),
-        ToolFinished(CALL, ToolResult("ok", receipt="saved n1 “milk”")), TextArrived("\n\nDone."), Noticed("a notice"),
+        Asked("m1"),
+        TextArrived("I **save"),
+        TextArrived("** it."),
+        ToolStarted(CALL),
+        ToolFinished(CALL, ToolResult("ok", receipt="saved n1 “milk”")),
+        TextArrived("\n\nDone."),
+        Noticed("a notice"),
         END,
-    )  # fmt: skip
+    )
     assert told == "I \x1b[1msave\x1b[m it.\nsaved n1 “milk”\nDone.\na notice\n"
 
 
