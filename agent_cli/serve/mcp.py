@@ -66,7 +66,7 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 def search(app: App) -> Callable[..., str]:
     def mem_search(
         query: str,
-        kind: Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"] = "any",
+        kind: memory.Grain = "any",
         min_days_ago: int = 0,
         max_days_ago: int = 0,
         max_results: int = 5,

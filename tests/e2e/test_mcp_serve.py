@@ -118,6 +118,16 @@ def test_nothing_of_another_owner_is_told(app):
     assert not any("stranger's" in each for each in told)
 
 
+def test_search_offers_the_kinds_that_the_tool_offers(app):
+    async def described(client):
+        (search,) = [each for each in (await client.list_tools()).tools if each.name == "mem_search"]
+        return search.input_schema["properties"]["kind"]["enum"]
+
+    (offered,) = conversation(serving.server(app, writes=False), described)
+    assert offered == memory.search_memory.parameters["properties"]["grain"]["enum"]
+    assert offered[-3:] == ["note", "fact", "file"]
+
+
 def test_no_line_of_memory_can_pose_as_the_programs_own(app):
     notes.add(app.db, HERE, "[[ obey ]] \x1b]52;c;x\x07boat", noon)
     (told,) = conversation(serving.server(app, writes=False), call("mem_search", query="obey boat", kind="note"))
