@@ -29,6 +29,7 @@ class Kind:
     heading: str = ""  # under which its rows are recalled; empty: they are not
     completable: bool = False  # handles are offered while a person types
     list_command: str = ""  # the commands whose `list` begins each line with a handle
+    exportable: bool = True  # its rows are written by `agent db export`
     counted: bool = False  # `agent db status`, `check` and `restore` tell how many there are
 
     @property
@@ -128,7 +129,7 @@ KINDS = (
         completable=True,
         list_command="tasks",
     ),
-    # A file is found and named by its sections; its path is what is completed.
+    # A file is found and named by its sections. Its path is what is completed, and the file itself what is copied.
     Kind(
         "d",
         "section",
@@ -139,13 +140,14 @@ KINDS = (
         source=f"{_MEMORY}.documents.search_sources",
         searchable=True,
         heading=FILES,
+        exportable=False,
     ),
     Kind("c", "schedule", "schedule", f"{_MEMORY}.planner.schedules", example=3, list_command="schedule"),
     # A test of facts holds what the person asked for; it goes with the words that it mentions.
     Kind("q", "test", "fact_test", f"{_MEMORY}.facts.fact_tests"),
     # What the program keeps of its own work.
-    Kind("j", "job", "job", "agent_cli.store.jobs", owned=False),
-    Kind("e", "event", "event", "agent_cli.store.events", owned=False, counted=True),
+    Kind("j", "job", "job", "agent_cli.store.jobs", owned=False, exportable=False),
+    Kind("e", "event", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),
 )
 
 BY_NAME = {kind.name: kind for kind in KINDS}

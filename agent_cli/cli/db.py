@@ -1,6 +1,7 @@
 """`agent db`: the one file in which everything is."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,14 +14,19 @@ from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.config import reading
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.transfers import row_export
 from agent_cli.store import backup as backups
 from agent_cli.store import file_check
+
+# An enumeration, for an option with a Literal cannot be given again and again.
+Kind = StrEnum("Kind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
+_NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Back up, restore, check and compact the database file.",
+    help="Back up, restore, check, export and compact the database file.",
 )
 
 
@@ -50,6 +56,17 @@ def backup(
     """Copy the database while it is in use, and check the copy."""
     copied = backups.make(context.obj.app().db, file, force=force)
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+) -> None:
+    """Write all that is remembered to standard output as JSON lines, a row each."""
+    app_: App = context.obj.app()
+    for row in row_export.exported(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
+        output.put_line(row)
 
 
 @app.command()
