@@ -15,6 +15,7 @@ from agent_cli.memory.search import index
 from agent_cli.messages import Part
 from agent_cli.serve import mcp as serving
 from agent_cli.store import events
+from agent_cli.tools import memory
 from tests.conftest import HERE, NOON, noon
 
 READING = ["mem_search", "mem_timeline", "mem_context"]
