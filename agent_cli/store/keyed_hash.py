@@ -1,4 +1,4 @@
-"""Hashes of texts under a key of the file: equal things can be told to be equal, and nothing can be guessed."""
+"""Hashes of texts with a secret key of the file: equal texts can be recognised, and no text can be guessed."""
 
 import os
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _KEY = "hash key"
 
 
 def digest(db: Database, text: str) -> str:
-    """The hash of a text, in hexadecimal digits. The key is made with the first one."""
+    """The hash of a text in hexadecimal digits. The key is created with the first hash."""
     return digests(db, [text])[0]
 
 
