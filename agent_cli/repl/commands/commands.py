@@ -286,7 +286,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     else:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
 
-    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.verbatim_copies.prompts, "/forget"):
+    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.verbatim_copies.rows["prompts"], "/forget"):
         erasure_receipt.erase(app.db, plan, app.time)  # the line that was just typed, and may name what no file should
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
