@@ -12,25 +12,25 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent_cli import config
 from agent_cli.app import model_choice
 from agent_cli.app.app import App
-from agent_cli.config import Config, Loaded
+from agent_cli.config import reading
+from agent_cli.config.reading import Loaded
+from agent_cli.config.values import Config
 from agent_cli.errors import AgentError
 from agent_cli.llm.ollama import address, faults, server, tags
-from agent_cli.llm.ollama.download import size
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.memory.search import index, index_check, vectors
 from agent_cli.store import file, jobs
-from agent_cli.text import counted
+from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
-_LEAST = 500_000_000  # bytes free on a disk
-_ABLE = {"completion": "chat"}
-_STRANGE = (TypeError, ValueError, KeyError, AttributeError)  # what an answer of no known shape makes of its readers
+_MIN_FREE = 500_000_000  # bytes free on a disk
+_CAPABILITY_NAMES = {"completion": "chat"}
+_MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # what an answer of no known shape makes of its readers
 
 
 @frozen
@@ -50,34 +50,34 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
         yield Finding("server", False, f"not looked for: {error}")
     else:
         yield from _server(loaded.config)
-        yield from _named(loaded.config)
+        yield from _missing_paths(loaded.config)
     yield from _database(app)
     yield from _command()
     yield from _terminal()
 
 
-def of(app: App) -> Iterator[Finding]:
+def for_running(app: App) -> Iterator[Finding]:
     """The findings for a program that runs, with the settings it runs with."""
-    yield from _since_the_start(app.loaded)
+    yield from _changed_settings(app.loaded)
     yield from findings(lambda: app.loaded, lambda: app)
 
 
-def _since_the_start(loaded: Loaded) -> Iterator[Finding]:
+def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
     """What the file of settings says by now and this run does not know. What was set for the run is meant so."""
     try:
-        now = config.load(loaded.file, {}).config
+        now = reading.load(loaded.file, {}).config
     except AgentError as error:
         yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
         return
-    told = [
+    from_file = [
         name for name, origin in loaded.origins.items() if origin == "default" or origin.startswith(str(loaded.file))
     ]
-    if changed := [name for name in told if getattr(now, name) != getattr(loaded.config, name)]:
+    if changed := [name for name in from_file if getattr(now, name) != getattr(loaded.config, name)]:
         named = ", ".join(f"{name} = {getattr(now, name)!r}" for name in changed)
         yield Finding("settings", True, f"changed since the start: {named}", "/exit and start anew to work with them")
 
 
-def lines(found: Iterable[Finding]) -> Iterator[str]:
+def format_lines(found: Iterable[Finding]) -> Iterator[str]:
     """Findings for a person to read, as they come."""
     for each in found:
         yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}"
@@ -95,16 +95,16 @@ def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:
     yield Finding("settings", True, str(there))
 
 
-def _named(settings: Config) -> Iterator[Finding]:
+def _missing_paths(settings: Config) -> Iterator[Finding]:
     """What the settings name and this machine does not have. No server of tools is started for it."""
     for folder in settings.folders:
         if not Path(folder).expanduser().is_dir():
             yield Finding("folders", False, f"{folder} is no folder", "make it, or take it out: agent config edit")
-    for name, told in settings.feeds.items():
-        local = not told.startswith(("http://", "https://"))
-        if local and not Path(told.removeprefix("file://")).expanduser().is_file():
+    for name, source in settings.feeds.items():
+        local = not source.startswith(("http://", "https://"))
+        if local and not Path(source.removeprefix("file://")).expanduser().is_file():
             yield Finding(
-                "feeds", False, f"{name}: {told} is no file", "put it there, or correct it: agent config edit"
+                "feeds", False, f"{name}: {source} is no file", "put it there, or correct it: agent config edit"
             )
     for name, server_ in settings.mcp.items():
         command = server_.get("command")
@@ -116,12 +116,12 @@ def _named(settings: Config) -> Iterator[Finding]:
 def _server(settings: Config) -> Iterator[Finding]:
     try:
         url = address.parse(settings.host).url
-        found = tags.tags(settings.host)
+        found = tags.listing(settings.host)
         version = server.version(settings.host)
     except AgentError as error:
         yield Finding("server", False, str(error), "start it with `ollama serve`; until then memory answers alone")
         return
-    except _STRANGE:
+    except _MALFORMED:
         yield Finding(
             "server", False, f"what answers at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
         )
@@ -132,24 +132,24 @@ def _server(settings: Config) -> Iterator[Finding]:
     try:
         yield from _model(settings, found, url)
     except AgentError as error:
-        yield Finding("model", False, str(error), _suggested() if not any(map(model_choice.chats, found)) else "")
+        yield Finding("model", False, str(error), _pull_suggestion() if not any(map(model_choice.chats, found)) else "")
     there = tags.find(settings.embed_model, found) is not None
     fix = "" if there else f"ollama pull {settings.embed_model}"
     yield Finding("embedder", True, settings.embed_model if there else "none on the server: search by words alone", fix)
 
 
-def _suggested() -> str:
+def _pull_suggestion() -> str:
     return f"agent models pull {model_choice.SUGGESTED}"
 
 
 def _models(found: list[Tag]) -> str:
-    told = []
+    parts = []
     for tag in found[:_SHOWN]:
-        able = ", ".join(_ABLE.get(each, each) for each in tag.capabilities)
+        abilities = ", ".join(_CAPABILITY_NAMES.get(each, each) for each in tag.capabilities)
         cloud = tag.remote or faults.is_cloud(tag.name)
-        about = "in the cloud, not used" if cloud else able
-        told.append(f"{tag.name} ({about})" if about else tag.name)
-    return "; ".join([*told, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
+        about = "in the cloud, not used" if cloud else abilities
+        parts.append(f"{tag.name} ({about})" if about else tag.name)
+    return "; ".join([*parts, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
 
 
 def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
@@ -167,14 +167,14 @@ def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
     elif not model_choice.chats(tag):
         yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
         return
-    about = server.about(settings.host, name)
-    own = f" of the {about.context} it was made for" if about.context else ""
+    about = server.model_info(settings.host, name)
+    trained = f" of the {about.context} it was made for" if about.context else ""
     if about.context and settings.num_ctx > about.context:
         fix = f"agent config set num_ctx {about.context}"
-        told = f"{name}, context {settings.num_ctx} tokens, and it was made for {about.context}"
-        yield Finding("model", False, told, fix)
+        description = f"{name}, context {settings.num_ctx} tokens, and it was made for {about.context}"
+        yield Finding("model", False, description, fix)
     else:
-        yield Finding("model", True, f"{name}, context {settings.num_ctx} tokens{own}")
+        yield Finding("model", True, f"{name}, context {settings.num_ctx} tokens{trained}")
     if about.capabilities and "tools" not in about.capabilities:
         fix = "nothing is wrong; for notes written by the model itself, choose one that has `tools`"
         yield Finding("tools", True, f"{name} cannot use tools", fix)
@@ -185,12 +185,14 @@ def _loaded(settings: Config, name: str) -> Finding:
     running = server.loaded(settings.host, name)
     if running is None:
         return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
-    where = f"{100 * running.on_card // running.size} % of it on the graphics card" if running.on_card else "on the CPU"
-    told = f"{name}, {size(running.size)}, {where}"
+    where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"
+    summary = f"{name}, {format_size(running.size)}, {where}"
     if running.context and running.context != settings.num_ctx:
         fix = "another program asks with another context; give both the same num_ctx"
-        return Finding("loaded", True, f"{told}, with {running.context} tokens: the next question loads it again", fix)
-    return Finding("loaded", True, told)
+        return Finding(
+            "loaded", True, f"{summary}, with {running.context} tokens: the next question loads it again", fix
+        )
+    return Finding("loaded", True, summary)
 
 
 def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
@@ -200,14 +202,16 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
             yield Finding("database", True, "in memory alone: nothing of this is kept")
             return
         path = Path(app.db.path)
-        sound = app.db.value("pragma quick_check")
+        check = app.db.value("pragma quick_check")
         messages = counted(app.db.value("select count(*) from message"), "message")
-        told = f"{size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {sound}"
-        fix = "" if sound == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
-        yield Finding("database", sound == "ok", f"{path}: {told}", fix)
+        summary = (
+            f"{format_size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {check}"
+        )
+        fix = "" if check == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
+        yield Finding("database", check == "ok", f"{path}: {summary}", fix)
         yield from _indexes(app)
         yield from _vectors(app)
-        yield from _waiting(app)
+        yield from _pending(app)
         yield from _disk(path)
     except (AgentError, OSError) as error:
         yield Finding(
@@ -222,28 +226,28 @@ def _indexes(app: App) -> Iterator[Finding]:
     except AgentError as error:
         yield Finding("indexes", False, str(error))
         return
-    told = (
+    summary = (
         f"damaged: {', '.join(damaged)}"
         if damaged
         else f"sound, {counted(index.waiting(app.db), 'row waits', 'rows wait')} to be indexed"
     )
-    yield Finding("indexes", not damaged, told, "agent jobs run --until-idle" if damaged else "")
+    yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged else "")
 
 
 def _vectors(app: App) -> Iterator[Finding]:
     """Whether everything can be found by its meaning."""
-    made, next_ = vectors.current(app.db), vectors.filling(app.db)
-    if made is None:
+    current, filling = vectors.current(app.db), vectors.filling(app.db)
+    if current is None:
         yield Finding("vectors", True, "none yet: search by words alone")
         return
-    missing = vectors.missing(app.db, made)
-    told = f"{vectors.count(app.db, made)} by {' '.join(made.identity.split()[:2])}"
+    missing = vectors.missing(app.db, current)
+    summary = f"{vectors.count(app.db, current)} by {' '.join(current.identity.split()[:2])}"
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
-    more += "; another set is being made" if next_ else ""
-    yield Finding("vectors", True, told + more, "agent jobs run --until-idle" if missing or next_ else "")
+    more += "; another set is being made" if filling else ""
+    yield Finding("vectors", True, summary + more, "agent jobs run --until-idle" if missing or filling else "")
 
 
-def _waiting(app: App) -> Iterator[Finding]:
+def _pending(app: App) -> Iterator[Finding]:
     listed = jobs.listing(app.db, 1000)
     parked = sum(job["state"] == "parked" for job in listed)
     if parked:
@@ -260,9 +264,9 @@ def _waiting(app: App) -> Iterator[Finding]:
 
 def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free
-    needed = max(_LEAST, 2 * path.stat().st_size)  # a copy of the file, and room to work
-    fix = "" if free >= needed else f"make room: {size(needed)} are needed for a backup and for work"
-    yield Finding("disk", free >= needed, f"{size(free)} free", fix)
+    needed = max(_MIN_FREE, 2 * path.stat().st_size)  # a copy of the file, and room to work
+    fix = "" if free >= needed else f"make room: {format_size(needed)} are needed for a backup and for work"
+    yield Finding("disk", free >= needed, f"{format_size(free)} free", fix)
     if network := file.network_file_system(path):
         yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
 
@@ -278,7 +282,7 @@ def _command() -> Iterator[Finding]:
 
 def _terminal() -> Iterator[Finding]:
     columns, rows = shutil.get_terminal_size()
-    told = {
+    variables = {
         "TERM": os.environ.get("TERM") or "not set",
         "COLORTERM": os.environ.get("COLORTERM"),
         "NO_COLOR": os.environ.get("NO_COLOR"),
@@ -287,13 +291,13 @@ def _terminal() -> Iterator[Finding]:
         "PROMPT_TOOLKIT_NO_CPR": os.environ.get("PROMPT_TOOLKIT_NO_CPR"),
     }
     fix = ""
-    if told["ssh"] and not told["PROMPT_TOOLKIT_NO_CPR"]:
+    if variables["ssh"] and not variables["PROMPT_TOOLKIT_NO_CPR"]:
         fix = "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
-    yield Finding("terminal", True, ", ".join(f"{name} {value}" for name, value in told.items() if value), fix)
+    yield Finding("terminal", True, ", ".join(f"{name} {value}" for name, value in variables.items() if value), fix)
     encoding = locale.getencoding()
-    good = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)
-    fix = "" if good else "export LC_ALL=C.UTF-8, or what is typed beyond ASCII is lost"
-    yield Finding("encoding", good, encoding, fix)
+    is_utf8 = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)
+    fix = "" if is_utf8 else "export LC_ALL=C.UTF-8, or what is typed beyond ASCII is lost"
+    yield Finding("encoding", is_utf8, encoding, fix)
     if os.environ.get("TMUX"):
         yield from _tmux()
 
@@ -303,10 +307,10 @@ def _tmux() -> Iterator[Finding]:
     wanted = {"set-clipboard": "/copy reaches your clipboard", "extended-keys": "Shift-Enter can begin a new line"}
     for name, good in wanted.items():
         try:
-            asked = subprocess.run(["tmux", "show", "-sv", name], capture_output=True, text=True, timeout=2)
+            shown = subprocess.run(["tmux", "show", "-sv", name], capture_output=True, text=True, timeout=2)
         except (OSError, subprocess.TimeoutExpired):
             yield Finding("tmux", True, "yes, but it does not answer")
             return
-        value = asked.stdout.strip() or "not known to this tmux"
+        value = shown.stdout.strip() or "not known to this tmux"
         fix = f"tmux set -s {name} on: {good}" if value == "off" else ""
         yield Finding("tmux", True, f"{name} {value}", fix)

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from agent_cli.errors import ConfigError
 
-FIRST, LAST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
+EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
 """What is shown as a time: in every zone these are a date, with a day, a week and a year around it."""
 
-_FIRST, _LAST = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
+_EARLIEST, _LATEST = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
 
 Clock = Callable[[], datetime]
 """Gives the present moment, aware of its offset from UTC."""
@@ -43,21 +43,21 @@ def offset(moment: datetime) -> int:
 
 def local(stored: str, minutes: int) -> datetime:
     """The stored time as the person's clock showed it, or the first or the last time there is."""
-    within = min(max(stored, _FIRST), _LAST)  # as text they sort as they follow
-    return datetime.fromisoformat(within).astimezone(timezone(timedelta(minutes=minutes)))
+    clamped = min(max(stored, _EARLIEST), _LATEST)  # as text they sort as they follow
+    return datetime.fromisoformat(clamped).astimezone(timezone(timedelta(minutes=minutes)))
 
 
-def at(seconds: float) -> datetime:
+def from_timestamp(seconds: float) -> datetime:
     """Seconds since 1970 as the clock here shows them, or the first or the last time there is."""
-    return datetime.fromtimestamp(min(max(seconds, FIRST.timestamp()), LAST.timestamp()), UTC).astimezone()
+    return datetime.fromtimestamp(min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), UTC).astimezone()
 
 
-def parse(told: str, default: datetime) -> datetime:
+def parse(text: str, default: datetime) -> datetime:
     """An ISO 8601 time from outside; without an offset it takes that of `default`. Raises ValueError."""
-    moment = datetime.fromisoformat(told)
+    moment = datetime.fromisoformat(text)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=default.tzinfo)
     try:
         moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError(f"the time {told!r} is out of range") from error
+        raise ValueError(f"the time {text!r} is out of range") from error
     return moment

@@ -24,9 +24,9 @@ def edited(text: str, setting: str) -> Iterator[str]:
     file.write_text(text, encoding="utf-8", errors="replace")
     try:
         open_editor(file, setting)
-        with file.open(encoding="utf-8", errors="replace", newline="" if "\r" in text else None) as left:
-            typed = left.read()
-        yield typed
+        with file.open(encoding="utf-8", errors="replace", newline="" if "\r" in text else None) as reopened:
+            result = reopened.read()
+        yield result
     except AgentError as error:
         if file.read_text(encoding="utf-8", errors="replace").strip() not in ("", text.strip()):
             raise type(error)(f"{error}; your text is kept in {file}") from error
@@ -37,12 +37,12 @@ def edited(text: str, setting: str) -> Iterator[str]:
 
 def open_editor(file: Path, setting: str) -> None:
     """Wait until the person has left the editor; it may have arguments, as in `code --wait`."""
-    told = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        code = subprocess.call([*shlex.split(told), str(file)])
+        code = subprocess.call([*shlex.split(command), str(file)])
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"the editor {told!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"
+            f"the editor {command!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"
         ) from error
     if code:
         raise AgentError(f"the editor ended with {code}; nothing was changed")

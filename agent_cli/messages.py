@@ -31,7 +31,7 @@ class ToolCall:
     id: str
     name: str
     arguments: dict[str, Any]
-    ruled: dict[str, Any] = field(default_factory=dict)
+    resolved: dict[str, Any] = field(default_factory=dict)
 
 
 @frozen
@@ -50,8 +50,8 @@ class Message:
     role: Role
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    answers: str = ""  # the id of the call that a tool message answers
-    tool: str = ""  # and the name of that tool
+    call_id: str = ""  # the id of the call that a tool message answers
+    tool_name: str = ""  # and the name of that tool
     thinking: str = ""
     before: str = ""
     after: str = ""
@@ -62,7 +62,7 @@ class Message:
         return "\n\n".join(piece for piece in (self.before, self.text, self.after) if piece)
 
 
-def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with a blank line between them; it belongs to the part before, so that the texts add up."""
     return tuple(
         Part(part.text + ("\n\n" if index < len(parts) - 1 else ""), part.origin, part.name)

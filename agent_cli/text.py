@@ -16,11 +16,11 @@ class Pattern:
     """A regular expression that is compiled when it is first used: the larger ones take milliseconds of a start."""
 
     def __init__(self, pattern: str, flags: int = 0):
-        self._told = pattern, flags
+        self._arguments = pattern, flags
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        return re.compile(*self._told)
+        return re.compile(*self._arguments)
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         return self._compiled.search(text, start)
@@ -57,12 +57,12 @@ _UNSEEN = re.compile(
 )
 _FENCE = re.compile(r"([\[\]])(?=\1)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
+_SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
-_NEAR = 16  # characters, more than an abbreviation has
-_STOPPED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
+_ABBREVIATION_ROOM = 16  # characters, more than an abbreviation has
+_ENDED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
 _WORD = Pattern(r"\w+")
 
 
@@ -71,15 +71,15 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def cleaned(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """A value as JSON has them, all its texts clean."""
     match value:
         case str():
             return clean(value)
         case dict():
-            return {clean(str(key)): cleaned(item) for key, item in value.items()}
+            return {clean(str(key)): clean_value(item) for key, item in value.items()}
         case list() | tuple():
-            return [cleaned(item) for item in value]
+            return [clean_value(item) for item in value]
         case _:
             return value
 
@@ -94,7 +94,7 @@ def unfenced(text: str) -> str:
     return _FENCE.sub(r"\1 ", clean(text))
 
 
-def whole(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """With replacement characters for lone surrogates, as bytes that are no UTF-8 become: no file can hold them."""
     return _SURROGATE.sub("\ufffd", text)
 
@@ -110,35 +110,43 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
+def format_size(count: float) -> str:
+    """A number of bytes as in 2.5 GB."""
+    for unit, many in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= many:
+            return f"{count / many:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
-    return [piece.strip() for piece in pieces(text) if piece.strip()]
+    return [piece.strip() for piece in split_sentences(text) if piece.strip()]
 
 
-def beginning(text: str, count: int) -> str:
+def first_sentences(text: str, count: int) -> str:
     """A text up to the end of its `count`-th sentence, as it stands."""
-    kept, found = "", 0
-    for piece in pieces(text):
-        found += bool(piece.strip())
-        if found > count:
+    result, seen = "", 0
+    for piece in split_sentences(text):
+        seen += bool(piece.strip())
+        if seen > count:
             break
-        kept += piece
-    return kept.rstrip()
+        result += piece
+    return result.rstrip()
 
 
-def pieces(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """A text in sentences, blanks and all, adding up to it."""
     pieces, start = [], 0
-    for end in _END.finditer(text):
-        if not _ABBREVIATED.search(text[max(start, end.end() - _NEAR) : end.end()]):
+    for end in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATED.search(text[max(start, end.end() - _ABBREVIATION_ROOM) : end.end()]):
             pieces.append(text[start : end.end()])
             start = end.end()
     return [*pieces, text[start:]]
 
 
-def stopped(sentence: str) -> str:
+def with_full_stop(sentence: str) -> str:
     """With a full stop, unless something else ends it."""
-    return sentence if _STOPPED.search(sentence) else f"{sentence}."
+    return sentence if _ENDED.search(sentence) else f"{sentence}."
 
 
 def words(text: str) -> list[str]:
@@ -150,13 +158,13 @@ def condense(text: str, items: int = 5, characters: int = 2000) -> str:
     """A tool result as the model sees it: of a long list the first items and a count, of a long text its beginning."""
     try:
         rows = json.loads(text) if text.lstrip().startswith("[") else None
-        lines = [json.dumps(row, ensure_ascii=False) for row in (rows or ())[:items]]
+        shown = [json.dumps(row, ensure_ascii=False) for row in (rows or ())[:items]]
     except (ValueError, RecursionError):
         rows = None
     if rows is None:
-        lines = rows = [line for line in text.splitlines() if line.strip()]
+        shown = rows = [line for line in text.splitlines() if line.strip()]
     if len(rows) > 2 * items:
-        text = "\n".join([*lines[:items], f"… and {len(rows) - items} more of {len(rows)} in all"])
+        text = "\n".join([*shown[:items], f"… and {len(rows) - items} more of {len(rows)} in all"])
     if len(text) > characters:
         text = f"{text[:characters]}\n… {len(text) - characters} more characters"
     return text

@@ -24,64 +24,64 @@ def frozen(cls: type[_T]) -> type[_T]:
     return dataclass(init=False, repr=False, eq=False)(cls)
 
 
-def _first(self: Any, *given: Any, **named: Any) -> None:
-    cls: Any = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first)
-    cls.__init__ = _written(cls)
-    cls.__init__(self, *given, **named)
+def _init_on_first_use(self: Any, *args: Any, **kwargs: Any) -> None:
+    cls: Any = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _init_on_first_use)
+    cls.__init__ = _make_init(cls)
+    cls.__init__(self, *args, **kwargs)
 
 
-def _shown(self: Any) -> str:
-    told = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
-    return f"{type(self).__qualname__}({told})"
+def _repr(self: Any) -> str:
+    values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({values})"
 
 
-def _equal(self: Any, other: object) -> Any:
+def _eq(self: Any, other: object) -> Any:
     cls: Any = type(self)
-    compared = _compared(cls)
-    return compared(self) == compared(other) if other.__class__ is cls else NotImplemented
+    key_of = _comparison_key(cls)
+    return key_of(self) == key_of(other) if other.__class__ is cls else NotImplemented
 
 
-def _hashed(self: Any) -> int:
+def _hash(self: Any) -> int:
     cls: Any = type(self)
-    return hash(_compared(cls)(self))
+    return hash(_comparison_key(cls)(self))
 
 
-def _set(self: Any, name: str, value: object) -> None:
+def _refuse_setattr(self: Any, name: str, value: object) -> None:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-def _deleted(self: Any, name: str) -> None:
+def _refuse_delattr(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 _METHODS = {
-    "__init__": _first,
-    "__repr__": _shown,
-    "__eq__": _equal,
-    "__hash__": _hashed,
-    "__setattr__": _set,
-    "__delattr__": _deleted,
+    "__init__": _init_on_first_use,
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__setattr__": _refuse_setattr,
+    "__delattr__": _refuse_delattr,
 }
 
 
 @cache
-def _compared(cls: Any) -> Callable[[Any], Any]:
+def _comparison_key(cls: Any) -> Callable[[Any], Any]:
     """What of a value is compared."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _written(cls: Any) -> Callable[..., None]:
+def _make_init(cls: Any) -> Callable[..., None]:
     """Its `__init__`, as dataclass would write it."""
-    every = [each for each in fields(cls) if each.init]
+    init_fields = [each for each in fields(cls) if each.init]
     names: dict[str, Any] = {"_put": object.__setattr__, "_made": MISSING}
-    given = [_parameter(each, names) for each in every if not each.kw_only]
-    if last := [_parameter(each, names) for each in every if each.kw_only]:
-        given += ["*", *last]
-    body = [f" _put(self, {each.name!r}, {_value(each)})" for each in every]
+    parameters = [_parameter(each, names) for each in init_fields if not each.kw_only]
+    if keyword_only := [_parameter(each, names) for each in init_fields if each.kw_only]:
+        parameters += ["*", *keyword_only]
+    body = [f" _put(self, {each.name!r}, {_argument(each)})" for each in init_fields]
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(['self', *given])}):\n" + "\n".join(body or [" pass"]), names)
+    exec(f"def __init__({', '.join(['self', *parameters])}):\n" + "\n".join(body or [" pass"]), names)
     return names["__init__"]  # type: ignore[no-any-return]
 
 
@@ -96,7 +96,7 @@ def _parameter(each: "Field[Any]", names: dict[str, Any]) -> str:
     return each.name
 
 
-def _value(each: "Field[Any]") -> str:
+def _argument(each: "Field[Any]") -> str:
     if each.default_factory is MISSING:
         return each.name
     return f"_make_{each.name}() if {each.name} is _made else {each.name}"

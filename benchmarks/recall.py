@@ -245,7 +245,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
         fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
-    made = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.floor)
+    made = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     while vectors.fill(db, made, embedder.embed_documents):
         pass
     return db

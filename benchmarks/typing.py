@@ -27,8 +27,8 @@ from agent_cli.memory.search import index
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
 from agent_cli.repl.prompt import recall_preview
-from agent_cli.repl.prompt.completion import Completions
-from agent_cli.repl.prompt.line import Line
+from agent_cli.repl.prompt.completion import PromptCompleter
+from agent_cli.repl.prompt.prompt_input import PromptInput
 from benchmarks.recall import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
@@ -111,7 +111,7 @@ def _drafts(world: World) -> dict[str, list[str]]:
 
 
 async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> dict[str, list[float]]:
-    line = Line(app, lambda: None, lambda text: None)
+    line = PromptInput(app, lambda: None, lambda text: None)
     gc.freeze()  # as a session does
     asking = asyncio.create_task(line.ask())
     key = _key(line, keyboard)
@@ -139,7 +139,7 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     return found
 
 
-async def _looked_up(line: Line, key: Callable[[str], Awaitable[float]], draft: str) -> list[float]:
+async def _looked_up(line: PromptInput, key: Callable[[str], Awaitable[float]], draft: str) -> list[float]:
     """Keys from the moment that a search for a draft begins, for a quarter of a second."""
     line.buffer.document = Document(draft)
     await asyncio.sleep(recall_preview.PAUSE)
@@ -150,7 +150,7 @@ async def _looked_up(line: Line, key: Callable[[str], Awaitable[float]], draft: 
     return taken
 
 
-def _key(line: Line, keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:
+def _key(line: PromptInput, keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:
     """Presses a key and gives the milliseconds until the prompt is drawn anew."""
     drawn = asyncio.Event()
     line.application.after_render += lambda _: drawn.set()
@@ -175,7 +175,7 @@ def _completed(app: App) -> dict[str, list[float]]:
 
 def _offered(app: App, told: str) -> float:
     began = time.perf_counter()
-    list(Completions(app).get_completions(Document(told), CompleteEvent(completion_requested=True)))
+    list(PromptCompleter(app).get_completions(Document(told), CompleteEvent(completion_requested=True)))
     return 1000 * (time.perf_counter() - began)
 
 

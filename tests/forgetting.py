@@ -152,7 +152,7 @@ def spread(db, secret, embed=False, files=None):
     bytes_of = []
     if embed:
         made = embedded.EmbeddedEmbedder()
-        among = vectors.begin(db, made.identity(), made.dimension(), made.floor)
+        among = vectors.begin(db, made.identity(), made.dimension(), made.similarity_floor)
         while vectors.fill(db, among, made.embed_documents):
             pass
         words = db.rows("select id from passage_text where instr(own, ?)", (secret,))

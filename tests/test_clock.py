@@ -64,7 +64,7 @@ def test_a_moment_is_stored_as_utc_with_its_offset_and_comes_back_as_it_was(mome
 @pytest.mark.parametrize("minutes", [-840, 0, 840])
 @pytest.mark.parametrize(
     ("stored", "shown"),
-    [("0001-01-01T00:00:00.000Z", clock.FIRST), ("9999-12-31T23:59:59.999Z", clock.LAST)],
+    [("0001-01-01T00:00:00.000Z", clock.EARLIEST), ("9999-12-31T23:59:59.999Z", clock.LATEST)],
 )
 def test_a_time_at_an_end_of_the_calendar_is_shown_as_the_last_that_every_clock_can_show(stored, shown, minutes):
     found = clock.local(stored, minutes)
@@ -77,12 +77,15 @@ def test_any_number_of_seconds_is_shown(monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        shown = [clock.at(seconds) for seconds in (-1e18, -62135596800, 0, EVENING.timestamp(), 253402300799, 1e18)]
+        shown = [
+            clock.from_timestamp(seconds)
+            for seconds in (-1e18, -62135596800, 0, EVENING.timestamp(), 253402300799, 1e18)
+        ]
     finally:
         monkeypatch.undo()
         time.tzset()
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    assert shown == [clock.FIRST, clock.FIRST, epoch, EVENING, clock.LAST, clock.LAST]
+    assert shown == [clock.EARLIEST, clock.EARLIEST, epoch, EVENING, clock.LATEST, clock.LATEST]
 
 
 def test_stored_times_sort_as_they_follow():

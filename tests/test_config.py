@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_cli import config
-from agent_cli.config import Config
+from agent_cli.config import reading, toml, writing
+from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 
 RULES = 'must be "allow", "ask" or "deny" for each tool'
@@ -19,13 +19,13 @@ def file(tmp_path):
 
 def loaded(file, text="", environ=(), **flags):
     file.write_text(text, encoding="utf-8")
-    return config.load(file, dict(environ), flags)
+    return reading.load(file, dict(environ), flags)
 
 
 def test_without_a_file_everything_is_the_default(file):
-    got = config.load(file, {})
+    got = reading.load(file, {})
 
-    assert got == config.Loaded(Config(), {each.name: "default" for each in fields(Config)}, file)
+    assert got == reading.Loaded(Config(), {each.name: "default" for each in fields(Config)}, file)
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(file):
@@ -85,10 +85,10 @@ def test_a_mistake_names_file_line_and_key(file, text, said):
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path, file):
     with pytest.raises(ConfigError, match=f"{tmp_path} cannot be read: "):
-        config.load(tmp_path, {})
+        reading.load(tmp_path, {})
     file.write_bytes(b'model = "\xff"')
     with pytest.raises(ConfigError, match=f"{file} cannot be read: "):
-        config.load(file, {})
+        reading.load(file, {})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_mistake_in_a_flag_names_the_flag(file):
 
 
 def test_the_example_names_every_setting_with_its_default(file):
-    text = config.example()
+    text = writing.example()
     told = "\n".join(line.removeprefix("# ") for line in text.splitlines() if re.match(r"# (\w+ = |\[)", line))
 
     assert tomllib.loads(text) == {}
@@ -152,11 +152,11 @@ def test_the_example_names_every_setting_with_its_default(file):
 def test_where_file_and_database_are(tmp_path):
     home = {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}
 
-    assert config.default_file(home) == Path("/c/agent-cli/config.toml")
-    assert config.default_file({**home, "AGENT_CONFIG": "~/x.toml"}) == Path.home() / "x.toml"
-    assert config.database(Config(), home) == Path("/d/agent-cli/memory.db")
-    assert config.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
-    assert config.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
+    assert reading.default_file(home) == Path("/c/agent-cli/config.toml")
+    assert reading.default_file({**home, "AGENT_CONFIG": "~/x.toml"}) == Path.home() / "x.toml"
+    assert reading.database(Config(), home) == Path("/d/agent-cli/memory.db")
+    assert reading.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
+    assert reading.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_where_file_and_database_are(tmp_path):
     ],
 )
 def test_value_is_told_as_the_file_would_have_it(value):
-    assert tomllib.loads(f"x = {config.toml(value)}") == {"x": value}
+    assert tomllib.loads(f"x = {toml.line(value)}") == {"x": value}

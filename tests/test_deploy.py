@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from agent_cli import config
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
+from agent_cli.config import reading
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.store import backup, file_check
@@ -81,7 +81,7 @@ def test_every_setting_in_the_page_is_one(tmp_path):
     assert blocks("toml")
     for block in blocks("toml"):
         told.write_text(block, encoding="utf-8")
-        config.load(told, {})
+        reading.load(told, {})
 
 
 def test_the_units_and_litestream_name_the_same_file():

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from agent_cli import config
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
+from agent_cli.config import reading, values, writing
 from agent_cli.repl.commands.commands import COMMANDS as SLASH
 
 ROOT = Path(__file__).parent.parent
@@ -53,15 +53,16 @@ def test_readme_tables_come_from_the_registries(name, table, request):
 def test_example_configuration_lists_every_setting(request):
     file = ROOT / "config.example.toml"
     if request.config.getoption("--update-docs"):
-        file.write_text(config.example(), encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == config.example()
+        file.write_text(writing.example(), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == writing.example()
 
 
 def test_example_configuration_is_valid_when_uncommented(tmp_path):
-    lines = [line.removeprefix("# ") for line in config.example().splitlines() if re.match(r"# (\w+ = |\[\w+\])", line)]
+    setting = re.compile(r"# (\w+ = |\[\w+\])")
+    lines = [line.removeprefix("# ") for line in writing.example().splitlines() if setting.match(line)]
     file = tmp_path / "config.toml"
     file.write_text("\n".join(lines))
-    assert config.load(file, {}).config == config.Config()
+    assert reading.load(file, {}).config == values.Config()
 
 
 def shell_blocks():

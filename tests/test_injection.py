@@ -32,10 +32,10 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.render.look import Look
+from agent_cli.render.display import Display
 from agent_cli.repl.keyboard import dumb_terminal
 from agent_cli.repl.shell.approval import question
-from agent_cli.repl.shell.drawing import Drawing
+from agent_cli.repl.shell.turn_renderer import TurnRenderer
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
@@ -74,10 +74,10 @@ def harmless(told):
 
 
 LOOKS = {
-    "Markdown": Look(colour=True, markdown=True),
-    "Markdown without colours": Look(markdown=True),
-    "plain": Look(),
-    "aloud": Look(aloud=True),
+    "Markdown": Display(colour=True, markdown=True),
+    "Markdown without colours": Display(markdown=True),
+    "plain": Display(),
+    "aloud": Display(screen_reader=True),
 }
 FRAMES = [
     "{}",
@@ -97,19 +97,19 @@ FRAMES = [
 @pytest.mark.parametrize("words", CORPUS.values(), ids=CORPUS)
 def test_no_event_of_a_turn_drives_the_terminal(words, look):
     out = io.StringIO()
-    drawing = Drawing(out, LOOKS[look], show_thinking=True)
+    renderer = TurnRenderer(out, LOOKS[look], show_thinking=True)
     call = ToolCall("c1", f"tool{words}", {words: words})
     for piece in "\n\n".join(frame.format(words) for frame in FRAMES):
-        drawing.draw(ThinkingArrived(piece))
+        renderer.draw(ThinkingArrived(piece))
     for piece in "\n\n".join(frame.format(words) for frame in FRAMES):
-        drawing.draw(TextArrived(piece))
-    drawing.draw(ToolStarted(call))
-    drawing.draw(ToolFinished(call, ToolResult(words, receipt=words)))
-    drawing.draw(ToolFinished(call, ToolResult(words, failed=True)))
-    drawing.draw(Noticed(words))
-    drawing.whisper(words)
-    drawing.draw(TurnEnded(Message("assistant", words), stopped_by=words))
-    drawing.draw(TurnFailed(Cancelled(words)))
+        renderer.draw(TextArrived(piece))
+    renderer.draw(ToolStarted(call))
+    renderer.draw(ToolFinished(call, ToolResult(words, receipt=words)))
+    renderer.draw(ToolFinished(call, ToolResult(words, failed=True)))
+    renderer.draw(Noticed(words))
+    renderer.whisper(words)
+    renderer.draw(TurnEnded(Message("assistant", words), stopped_by=words))
+    renderer.draw(TurnFailed(Cancelled(words)))
     assert harmless(out.getvalue() + question(call, 80))
     assert "\r" not in out.getvalue()
 
@@ -239,7 +239,7 @@ def test_no_command_drives_the_terminal(kept, number):
 def test_a_draft_drives_no_dumb_terminal(capsys):
     ours, theirs = os.pipe()
     os.write(theirs, b"\n")
-    assert asyncio.run(dumb_terminal.Lines(ours).message("> ", HOSTILE)) == HOSTILE
+    assert asyncio.run(dumb_terminal.LineReader(ours).read_message("> ", HOSTILE)) == HOSTILE
     told = capsys.readouterr().out
     assert harmless(told)
     assert "\x1b" not in told

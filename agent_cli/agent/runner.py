@@ -41,6 +41,6 @@ class Runner:
 
     def _approve(self, call: ToolCall) -> bool:
         answers: SimpleQueue[bool] = SimpleQueue()  # its own: a second yes must not answer the next question
-        with self.cancel.stopping(lambda: answers.put(False)):
+        with self.cancel.on_cancel(lambda: answers.put(False)):
             self._deliver(ApprovalNeeded(call, answers.put))
             return answers.get()

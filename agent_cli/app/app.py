@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent_cli import CHILD, clock, config
+from agent_cli import CHILD, clock
 from agent_cli.agent import context, listener, prompt_recall
 from agent_cli.agent.embedder_selection import Meaning
 from agent_cli.agent.events import Event
@@ -25,7 +25,9 @@ from agent_cli.agent.policy import rules
 from agent_cli.agent.policy.guard import Limits
 from agent_cli.agent.policy.policy import Approve, Ruling
 from agent_cli.app import model_choice
-from agent_cli.config import Config, Loaded
+from agent_cli.config import checks, reading, toml, writing
+from agent_cli.config.reading import Loaded
+from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm import scripted
 from agent_cli.llm.model import Cancel, ChatModel
@@ -40,7 +42,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 from agent_cli.tools import registry
 from agent_cli.tools.tool import Reach, Tool, ToolContext
 
@@ -83,25 +85,25 @@ class App:
 
     def setting(self, key: str) -> str:
         """A setting as it is now, in the form of its file."""
-        return config.toml(getattr(self.config, key))
+        return toml.line(getattr(self.config, key))
 
     def change(self, key: str, value: str) -> None:
         """Change a setting for this run. Raises ConfigError."""
-        checked = config.check(key, config.parse(key, value, f"/{key}"), f"/{key}")
+        checked = checks.check(key, checks.parse(key, value, f"/{key}"), f"/{key}")
         check_setting(key, value)
         self._take(key, checked, f"/{key}")
 
     def set_for_good(self, key: str, value: str) -> str:
         """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
         check_setting(key, value)
-        told = f"{config.write(self.loaded.file, key, value)} (in {self.loaded.file})"
+        told = f"{writing.write(self.loaded.file, key, value)} (in {self.loaded.file})"
         name = key.partition(".")[0]
         origin = self.loaded.origins[name]
         if origin == "flag" or origin.startswith("environment"):
             return f"{told}; this run goes on with what its {origin} says"
         if name in _AT_START:
             return f"{told}; it takes effect at the next start"
-        self._take(name, getattr(config.load(self.loaded.file, {}).config, name), str(self.loaded.file))
+        self._take(name, getattr(reading.load(self.loaded.file, {}).config, name), str(self.loaded.file))
         return told
 
     def _take(self, key: str, value: Any, origin: str) -> None:
@@ -149,7 +151,7 @@ class App:
         """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
         url = address.parse(self.config.host).url
         try:
-            found = tags.find(name, tags.tags(self.config.host))
+            found = tags.find(name, tags.listing(self.config.host))
         except ModelUnavailable:
             return f"no model server answers at {url}; {name} is used when one does"
         if found is None:
@@ -179,7 +181,7 @@ class App:
         model = self._chosen(name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
         return None if model.name == "offline" else model
 
-    def _chosen(self, name: str, role: scripted.Role, db: Database) -> tuple[ChatModel, str]:
+    def _chosen(self, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
         settings = self.config
         return model_choice.chat_model(
             name, settings.host, settings.num_ctx, keep_alive=settings.keep_alive or None,
@@ -201,7 +203,9 @@ class App:
         finally:
             db.close()
         hits = found.hits if found.verdict != "nothing" else ()
-        return [(hit.handle, f"{clock.at(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]
+        return [
+            (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits
+        ]
 
     def _remembered(self) -> Database | None:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
@@ -350,9 +354,9 @@ def open_app(
 
     `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
     """
-    loaded = config.load(config_file or config.default_file(environ), environ, flags)
+    loaded = reading.load(config_file or reading.default_file(environ), environ, flags)
     check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
-    path = config.database(loaded.config, environ)
+    path = reading.database(loaded.config, environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
     app = App(
         loaded, db, clock.now, Scope(PERSON, place_of(_here())), notice,
@@ -379,7 +383,7 @@ def background(app: App) -> None:
 def _here() -> Path:
     """The folder the program runs in, under a name that can be kept; home when that folder has been deleted."""
     try:
-        return Path(whole(str(Path.cwd())))
+        return Path(without_surrogates(str(Path.cwd())))
     except FileNotFoundError:
         return Path.home()
 
@@ -402,5 +406,5 @@ def check_setting(key: str, value: str) -> None:
     """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
     name, _, entry = key.partition(".")
     if name == "rules":
-        told = {entry: value} if entry else config.check(name, config.parse(name, value, key), key)
+        told = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
         check_rules(told, lambda _: "")

@@ -6,11 +6,11 @@ from typing import Any
 
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
-from agent_cli.llm.model import ChatModel, Chunk, Note
-from agent_cli.llm.offline import Find, OfflineModel
+from agent_cli.llm.model import ChatModel, Chunk, Notice
+from agent_cli.llm.offline import SearchMemories, OfflineModel
 from agent_cli.llm.ollama import address, faults
 from agent_cli.llm.ollama import tags as tagged
-from agent_cli.llm.ollama.chat import PATIENCE, OllamaModel
+from agent_cli.llm.ollama.chat import BUSY_TIMEOUT, OllamaModel
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.values import frozen
 
@@ -43,10 +43,10 @@ def chat_model(
     *,
     keep_alive: str | int | None = None,
     options: Mapping[str, Any] | None = None,
-    find: Find = lambda question, limit: (),
+    find: SearchMemories = lambda question, limit: (),
     last_used: str = "",
-    patience: float = PATIENCE,
-    role: scripted.Role = "chat",
+    patience: float = BUSY_TIMEOUT,
+    role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
     """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
 
@@ -60,12 +60,12 @@ def chat_model(
     if auto:
         url = address.parse(host).url
         try:
-            name, notice = pick(tagged.tags(host), last_used, url)
+            name, notice = pick(tagged.listing(host), last_used, url)
         except ModelUnavailable:
             told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
             return OfflineModel(find), told
     faults.refuse_cloud(name)
-    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, patience=patience)
+    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, busy_timeout=patience)
     return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
 
 
@@ -85,7 +85,7 @@ class _Auto:
         except ModelUnavailable as error:
             if begun:
                 raise
-            yield Note(f"{error}; answering from memory only")
+            yield Notice(f"{error}; answering from memory only")
             yield from self._offline.reply(*args, **kwargs)
 
 

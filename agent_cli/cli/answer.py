@@ -24,13 +24,13 @@ from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.headless import Heard
 from agent_cli.memory.search import recall_log
-from agent_cli.render.stream import Paper
+from agent_cli.render.plain_writer import PlainWriter
 from agent_cli.store import ids
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
-    from agent_cli.render.sheet import Sheet
+    from agent_cli.render.answer_writer import AnswerWriter
 
 
 class Form(Protocol):
@@ -60,7 +60,7 @@ def put_code(heard: Heard) -> None:
     """
     from agent_cli.render import code_blocks  # rarely asked for
 
-    blocks = code_blocks.of(heard.answer)
+    blocks = code_blocks.parse(heard.answer)
     if not blocks:
         raise AgentError("no block of code is in the answer; ask without -x to see it")
     if not blocks[-1].closed and heard.finish != "stop":
@@ -73,17 +73,17 @@ class _Words:
 
     def __init__(self, run: Run, question: Question, here: ToolContext, heard: Heard):
         self._run, self._form, self._here, self._heard = run, question.form, here, heard
-        self._paper = _paper(run, question)
+        self._writer = _writer(run, question)
 
     def draw(self, event: Event) -> None:
         match event:
             case TextArrived(text) if self._form == "stream":
-                self._paper.write(text)
+                self._writer.write(text)
             case TextWasThinking() if self._form == "stream":
-                self._paper.gap()
+                self._writer.new_section()
                 self._run.note("what was printed so far is the model's thinking, not its answer")
             case ToolFinished(call, result):
-                self._paper.gap()
+                self._writer.new_section()
                 if result.receipt:
                     self._run.note(result.receipt)
                 elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
@@ -96,26 +96,26 @@ class _Words:
                 self._print(event)
 
     def end(self) -> None:
-        self._paper.end()
+        self._writer.end()
 
     def _print(self, ended: TurnEnded) -> None:
         if ended.stopped_by:
-            self._paper.end()
+            self._writer.end()
             self._run.note(f"the turn was ended: {ended.stopped_by}")
         match self._form:
             case "json":
                 output.put_line(_whole(ended, self._here, self._heard))
             case "whole":
-                self._paper.write(self._heard.answer)
+                self._writer.write(self._heard.answer)
 
 
-def _paper(run: Run, question: Question) -> "Sheet":
-    """Words as they come in a pipe; at a terminal, or where it was asked for, Markdown as the look allows."""
+def _writer(run: Run, question: Question) -> "AnswerWriter":
+    """Words as they come in a pipe; at a terminal, or where it was asked for, Markdown as the terminal allows."""
     if not (question.render or sys.stdout.isatty()) or question.form == "json":
-        return Paper(sys.stdout)
-    from agent_cli.render import sheet  # a pipe needs none of it
+        return PlainWriter(sys.stdout)
+    from agent_cli.render import answer_writer  # a pipe needs none of it
 
-    return sheet.sheet(sys.stdout, run.look(render=question.render))
+    return answer_writer.create(sys.stdout, run.display(render=question.render))
 
 
 class _Lines:

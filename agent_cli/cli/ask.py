@@ -147,7 +147,7 @@ def _converse(run: Run, asked: Question) -> None:
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     # What was given to a command may have been put together by a program: no word of it is the person's own.
-    shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.look())
+    shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.display())
 
 
 def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> headless.Heard:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from agent_cli import config
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
-from agent_cli.config import Config
+from agent_cli.config import reading, toml, writing
+from agent_cli.config.values import Config
 from agent_cli.editor import open_editor
 from agent_cli.errors import ConfigError, UsageError
 
@@ -22,8 +22,8 @@ app = typer.Typer(
 def path(context: typer.Context) -> None:
     """Say where the settings and the database are."""
     run: Run = context.obj
-    output.say(f"config    {config.default_file()}")
-    output.say(f"database  {config.database(run.settings().config)}")
+    output.say(f"config    {reading.default_file()}")
+    output.say(f"database  {reading.database(run.settings().config)}")
 
 
 @app.command()
@@ -38,7 +38,7 @@ def show(
         {"id": each.name, "value": getattr(loaded.config, each.name), "origin": loaded.origins[each.name]}
         for each in fields(Config)
     ]
-    shown = rows if as_json else [{**row, "value": config.toml(row["value"])} for row in rows]
+    shown = rows if as_json else [{**row, "value": toml.line(row["value"])} for row in rows]
     output.listing(shown, ("id", "value", "origin") if origin else ("id", "value"), as_json=as_json)
 
 
@@ -46,14 +46,14 @@ def show(
 def edit(context: typer.Context) -> None:
     """Open the settings in your editor, and check them after."""
     _refuse_child(context.obj)
-    file = config.default_file()
-    config.make(file)
+    file = reading.default_file()
+    writing.make(file)
     try:
         editor = context.obj.settings().config.editor
     except ConfigError:
         editor = ""  # the very mistake that is to be mended
     open_editor(file, editor)
-    config.load(file)
+    reading.load(file)
     output.note("the settings are in order")
 
 
@@ -68,8 +68,8 @@ def set_(
     from agent_cli.app.app import check_setting  # knows the tools, which only a changed setting asks for
 
     check_setting(key, value)
-    file = config.default_file()
-    output.say(f"{config.write(file, key, value)} (in {file})")
+    file = reading.default_file()
+    output.say(f"{writing.write(file, key, value)} (in {file})")
 
 
 def _refuse_child(run: Run) -> None:

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli import clock, config
+from agent_cli import clock
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
+from agent_cli.config import reading
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.store import backup as backups
 from agent_cli.store import file_check
@@ -98,7 +99,7 @@ def compact(context: typer.Context) -> None:
 
 
 def _path(run: Run) -> Path:
-    return config.database(run.settings().config, os.environ)
+    return reading.database(run.settings().config, os.environ)
 
 
 def _refuse_child(run: Run) -> None:

@@ -16,7 +16,7 @@ from agent_cli.app.app import App, open_app
 from agent_cli.cli import output
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import Part
-from agent_cli.render.stream import Paper
+from agent_cli.render.plain_writer import PlainWriter
 from agent_cli.repl.session.conversation import Conversation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -68,15 +68,15 @@ def _approve(call: object) -> bool:
 
 
 def _draw(events: Iterator[Event]) -> None:
-    paper = Paper(sys.stdout)
+    writer = PlainWriter(sys.stdout)
     for event in events:
         match event:
             case TextArrived(text):
-                paper.write(text)
+                writer.write(text)
             case ToolFinished(_, result) if result.receipt:
                 output.say(result.receipt)
             case Noticed(text):
-                paper.end()
+                writer.end()
                 output.say(text)
-    paper.end()
+    writer.end()
     output.say()

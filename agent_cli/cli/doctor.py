@@ -20,7 +20,7 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     for finding in checks.findings(run.settings, run.app):
         found.append(finding)
         if not as_json:
-            for line in checks.lines([finding]):
+            for line in checks.format_lines([finding]):
                 output.say(line)
     if as_json:
         output.put([asdict(finding) for finding in found])

@@ -21,7 +21,7 @@ from agent_cli.cli import output, usage
 from agent_cli.cli.run import Run
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
 _CONVERSES = (None, "ask")  # commands that say something to a model
 _Misused = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
@@ -136,7 +136,7 @@ def start(
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
     run.resume, run.latest, run.interactive, run.caller = resume, continue_, interactive, caller
     run.color, run.plain = color, plain
-    run.aloud = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
+    run.screen_reader = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation ask for it there
     run.read(memory, no_memory)
@@ -178,11 +178,11 @@ def _without_command(run: Run) -> None:
         from agent_cli.repl.shell import picker, shell  # as below
 
         if session := picker.pick(run.app()):
-            shell.run(run.app(), session, look=run.look())
+            shell.run(run.app(), session, display=run.display())
     else:
         from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-        shell.run(run.app(), run.chosen(), look=run.look())
+        shell.run(run.app(), run.chosen(), display=run.display())
 
 
 def main() -> None:
@@ -191,7 +191,7 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     _open_streams()
-    sys.argv = [whole(word) for word in sys.argv]
+    sys.argv = [without_surrogates(word) for word in sys.argv]
     app(prog_name="agent")
 
 

@@ -68,11 +68,11 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
                 if state.notice:
                     line.note(state.notice)
                 line.show(state.line)
-                if not line.live and state.step not in ("", last):
-                    last = state.step
+                if not line.live and state.coarse_line not in ("", last):
+                    last = state.coarse_line
                     run.note(last)
         except KeyboardInterrupt:
-            raise download.stopped(name, percent) from None
+            raise download.cancelled(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from agent_cli.errors import AgentError
-from agent_cli.text import clean, cleaned
+from agent_cli.text import clean, clean_value
 
 
 def say(text: str = "") -> None:
@@ -33,12 +33,12 @@ def write(text: str) -> None:
 
 def put(value: Any) -> None:
     """A value as JSON, its texts cleaned."""
-    sys.stdout.write(json.dumps(cleaned(value), ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False, indent=2) + "\n")
 
 
 def put_line(value: Any) -> None:
     """A value as one line of JSON, its texts cleaned, for whoever waits for it."""
-    sys.stdout.write(json.dumps(cleaned(value), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_cli.errors import UsageError
-from agent_cli.messages import Part, joined
+from agent_cli.messages import Part, join_parts
 
 Form = Literal["stream", "whole", "json", "events", "code"]
 """How the answer is printed: as it comes, when it is whole, as one object, as a line for each event, its code alone."""
@@ -52,7 +52,7 @@ def given(question: Question) -> Sequence[Part]:
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     parts.append(Part(" ".join(question.words), "typed"))
-    return joined([part for part in parts if part.text.strip()])
+    return join_parts([part for part in parts if part.text.strip()])
 
 
 def take_keyboard() -> None:

@@ -11,9 +11,9 @@ from agent_cli.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from agent_cli.app.app import App
-    from agent_cli.config import Loaded
+    from agent_cli.config.reading import Loaded
     from agent_cli.memory.conversations.sessions import Session
-    from agent_cli.render.look import Look
+    from agent_cli.render.display import Display
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Run:
     child: bool = False  # the assistant itself has started this process
     color: Literal["auto", "always", "never"] = "auto"
     plain: bool = False  # text as the model wrote it
-    aloud: bool = False  # for a screen reader
+    screen_reader: bool = False
     memory: bool | None = None  # whether memory is read; None: it is, unless incognito
     incognito: bool = False  # nothing is written
     interactive: bool = False  # -i
@@ -45,11 +45,13 @@ class Run:
                 self._app.scope = callers.get(self._app.db, self.caller).scope
         return self._app
 
-    def look(self, *, render: bool = False) -> "Look":
+    def display(self, *, render: bool = False) -> "Display":
         """What is drawn on standard output. `render`: Markdown in a pipe too."""
-        from agent_cli.render import look  # only what shows an answer needs it
+        from agent_cli.render import display  # only what shows an answer needs it
 
-        return look.decide(sys.stdout, os.environ, self.color, plain=self.plain, aloud=self.aloud, render=render)
+        return display.detect(
+            sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader, render=render
+        )
 
     @property
     def reads(self) -> bool:
@@ -90,9 +92,9 @@ class Run:
 
     def settings(self) -> "Loaded":
         """The settings alone: nothing is opened. Raises ConfigError."""
-        from agent_cli import config
+        from agent_cli.config import reading
 
-        return config.load(config.default_file(), flags=self.flags)
+        return reading.load(reading.default_file(), flags=self.flags)
 
     def note(self, text: str) -> None:
         if not self.quiet:

@@ -83,7 +83,7 @@ def search(
         return
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
-        output.say(f"{hit.handle:<6} {clock.at(hit.at):%Y-%m-%d}  {shown}")
+        output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")
@@ -101,7 +101,7 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
         "kind": "file" if hit.path else hit.kind, "id": hit.handle, "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
-        "at": clock.utc(clock.at(hit.at)), "score": round(hit.score, 6), "text": hit.text,
+        "at": clock.utc(clock.from_timestamp(hit.at)), "score": round(hit.score, 6), "text": hit.text,
     }  # fmt: skip
     if hit.path:
         row |= {"path": hit.path, "line": hit.line, "page": hit.page}

@@ -74,7 +74,7 @@ def resume(context: typer.Context, told: Told) -> None:
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     app_, session = _found(context, told)
-    shell.run(app_, session, look=context.obj.look())
+    shell.run(app_, session, display=context.obj.display())
 
 
 @app.command()

@@ -13,15 +13,15 @@ DIMENSION = 256
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
-def there() -> bool:
-    """Whether the extra `embedded` is installed."""
+def is_installed() -> bool:
+    """Whether the optional dependency `embedded` is installed."""
     return find_spec("wordllama") is not None
 
 
 class EmbeddedEmbedder:
     """Turns texts into vectors of length 1, in this process."""
 
-    floor = 0.15
+    similarity_floor = 0.15
 
     def __init__(self) -> None:
         self._loaded: tuple[Any, Any] | None = None
@@ -39,7 +39,7 @@ class EmbeddedEmbedder:
             tokenizer, tokens = self._model()
             encoded = tokenizer.encode_batch([texts[index] for index in filled], add_special_tokens=False)
             for index, each in zip(filled, encoded, strict=True):
-                vectors[index] = _mean(tokens, each.ids)
+                vectors[index] = _mean_vector(tokens, each.ids)
         return vectors
 
     def embed_query(self, question: str) -> list[float] | None:
@@ -47,18 +47,18 @@ class EmbeddedEmbedder:
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            # Its files alone: importing wordllama imports requests, pydantic and clustering, 0.15 s for every search.
+            # Only its files are read: importing wordllama also imports requests and pydantic, 0.15 s for every search.
             from safetensors import safe_open
             from tokenizers import Tokenizer
 
-            folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see there()
+            folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
             tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
             with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
                 self._loaded = tokenizer, weights.get_tensor("embedding.weight")
         return self._loaded
 
 
-def _mean(tokens: Any, ids: Sequence[int]) -> list[float] | None:
+def _mean_vector(tokens: Any, ids: Sequence[int]) -> list[float] | None:
     mean = tokens[ids].astype("float32").sum(axis=0)
     length = float((mean @ mean) ** 0.5)
     return (mean / length).tolist() if length else None

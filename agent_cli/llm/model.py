@@ -1,7 +1,7 @@
-"""What the agent asks of a language model.
+"""The protocol of a chat model, the chunks of its reply, and its cancellation.
 
-A reply is a generator of chunks. It blocks while the model loads and thinks, so stopping it from another thread needs
-a handle of its own: `Cancel` is given to the model, which registers what ends its waiting (a socket's shutdown).
+A reply is a generator of chunks. It blocks while the model loads and thinks, so another thread stops it through a
+`Cancel` that the model is given: the model registers a callback that ends its waiting (a socket's shutdown).
 """
 
 import threading
@@ -25,20 +25,20 @@ class Thinking:
 
 
 @frozen
-class Rethought:
-    """All text so far was thinking: its opening tag was missing."""
+class PriorTextWasThinking:
+    """All text sent so far was thinking: its opening tag was missing."""
 
 
 @frozen
-class Note:
-    """Something the person should be told, once: what was left out or tried again."""
+class Notice:
+    """A sentence to show the person once: what was left out or tried again."""
 
     text: str
 
 
 @frozen
 class Done:
-    """The reply is whole. `finish` is "stop" or "length"; tokens are 0 where the server did not say."""
+    """The reply is complete. `finish` is "stop" or "length"; token counts are 0 where the server gave none."""
 
     finish: str = "stop"
     model: str = ""
@@ -47,55 +47,55 @@ class Done:
     load_ms: int = 0
 
 
-Chunk = Text | Thinking | Rethought | ToolCall | Note | Done
+Chunk = Text | Thinking | PriorTextWasThinking | ToolCall | Notice | Done
 
 
 class Cancel:
-    """Asks whatever is running to stop, from any thread. Once set it stays set.
+    """A cancellation token: call it from any thread to stop what is running. Once set it stays set.
 
-    It is false until then: where one may be missing, compare with None and do not write `cancel or Cancel()`.
+    It is false until it is set, so an optional one is compared with None: never write `cancel or Cancel()`.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._set = threading.Event()
-        self._stops: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
 
     def __call__(self) -> None:
         with self._lock:
             self._set.set()
-            stops, self._stops = self._stops, []
-        for stop in stops:
-            stop()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
 
     def __bool__(self) -> bool:
         return self._set.is_set()
 
     def check(self) -> None:
-        """Raises Cancelled when it is set."""
+        """Raise Cancelled when it is set."""
         if self._set.is_set():
             raise Cancelled("stopped")
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but no longer than until it is set; then raises Cancelled."""
+        """Sleep for so many seconds. Raises Cancelled as soon as it is set."""
         self._set.wait(seconds)
         self.check()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Run `stop` when it is set within the block, at once when it was set before."""
+    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Call `callback` when it is set while the block runs, at once when it was set before."""
         with self._lock:
             already = self._set.is_set()
             if not already:
-                self._stops.append(stop)
+                self._callbacks.append(callback)
         if already:
-            stop()
+            callback()
         try:
             yield
         finally:
             with self._lock:
-                if stop in self._stops:
-                    self._stops.remove(stop)
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
 
 
 class ChatModel(Protocol):
@@ -112,7 +112,7 @@ class ChatModel(Protocol):
     ) -> Iterator[Chunk]:
         """Stream one assistant message that ends with Done.
 
-        `tools` are {"name", "description", "parameters"} with JSON Schema parameters; `think` None leaves it to the
-        model; `format` is a JSON Schema the text should follow, never together with tools. Raises AgentError.
+        `tools`: {"name", "description", "parameters"} with JSON Schema parameters. `think`: None leaves it to the
+        model. `format`: a JSON Schema that the text should follow, never together with tools. Raises AgentError.
         """
         ...

@@ -1,6 +1,6 @@
-"""What answers when no model does: the person's own words, found in memory.
+"""The model used when no server answers: it quotes the person's own words from memory.
 
-It quotes and never composes, so nothing it says can be made up.
+It never composes text, so nothing it says can be made up.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from typing import Any
 from agent_cli import text
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.speech import spoken
+from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
 
-Find = Callable[[str, int], Sequence[tuple[str, str, str]]]
-"""For a question and a number: at most so many memories, best first, as (handle, date in words, text)."""
+SearchMemories = Callable[[str, int], Sequence[tuple[str, str, str]]]
+"""Takes a question and a limit; returns at most that many memories, best first: (handle, formatted date, text)."""
 
-QUOTES = 3
-LENGTH = 400
+MAX_QUOTES = 3
+MAX_QUOTE_CHARS = 400
 
 
 class OfflineModel:
@@ -24,8 +24,8 @@ class OfflineModel:
 
     name = "offline"
 
-    def __init__(self, find: Find):
-        self._find = find
+    def __init__(self, search: SearchMemories):
+        self._search = search
 
     def reply(
         self,
@@ -39,19 +39,21 @@ class OfflineModel:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""
         if format is not None:
             raise ModelUnavailable("no model server answers, and this needs one: start it with `ollama serve`")
-        question = asked(messages)
-        found = self._find(question, QUOTES)[:QUOTES] if question else ()
-        yield from spoken(_answer(found), Cancel() if cancel is None else cancel)
+        question = last_question(messages)
+        found = self._search(question, MAX_QUOTES)[:MAX_QUOTES] if question else ()
+        yield from stream_words(_answer(found), Cancel() if cancel is None else cancel)
         yield Done(model=self.name)
 
 
-def asked(messages: Sequence[Message]) -> str:
-    """The person's last words, without what the program put around them."""
+def last_question(messages: Sequence[Message]) -> str:
+    """The text of the person's last message, without what the program put around it."""
     return next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
 
 
 def _answer(found: Sequence[tuple[str, str, str]]) -> str:
     if not found:
         return "No model server answers, and nothing in memory matches your question."
-    quotes = "\n".join(f"- {date} ({handle}): “{text.one_line(words, LENGTH)}”" for handle, date, words in found)
+    quotes = "\n".join(
+        f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found
+    )
     return f"No model server answers; these are the words in memory that match your question:\n\n{quotes}"

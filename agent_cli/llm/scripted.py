@@ -1,4 +1,4 @@
-"""A model that replays a script: for tests, for `agent demo` and for showing what went wrong.
+"""A model that replays a script: for tests, `agent demo` and reproducing errors.
 
 A script is a TOML file of replies, each played for one question, in order:
 
@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done, Thinking
-from agent_cli.llm.speech import spoken
+from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
 
-Role = Literal["chat", "cheap"]
+ModelRole = Literal["chat", "cheap"]
 
 FAILURES: Mapping[str, AgentError] = {
     "broken": ModelFailed("the script breaks off here; what arrived is kept"),
@@ -33,7 +33,7 @@ FAILURES: Mapping[str, AgentError] = {
     "context": ContextExceeded("the script says that the conversation does not fit the model's context"),
 }
 
-_KINDS: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
+_TYPES: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
 
 
 @frozen
@@ -45,18 +45,18 @@ class Reply:
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()  # name, arguments
     fail: str = ""
     finish: str = "stop"
-    role: Role = "chat"
+    role: ModelRole = "chat"
 
 
 class ScriptedModel:
-    """A ChatModel that gives one reply of its role after another and keeps what it was shown."""
+    """A ChatModel that plays the replies of its role in order and keeps the messages of each request."""
 
     name = "scripted"
 
-    def __init__(self, replies: Iterable[Reply], role: Role = "chat", source: str = ""):
+    def __init__(self, replies: Iterable[Reply], role: ModelRole = "chat", source: str = ""):
         self._replies = iter([reply for reply in replies if reply.role == role])
         self._source = source
-        self.seen: list[list[Message]] = []
+        self.requests: list[list[Message]] = []
 
     def reply(
         self,
@@ -67,63 +67,65 @@ class ScriptedModel:
         format: Mapping[str, Any] | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
-        """Play the next reply as it stands. Raises AgentError when there is none left."""
-        self.seen.append(list(messages))
+        """Play the next reply. Raises AgentError when none is left."""
+        self.requests.append(list(messages))
         reply = next(self._replies, None)
         if reply is None:
             raise AgentError(f"the script {self._source} has no more replies".replace("  ", " "))
-        taken = {call.id for message in messages for call in message.calls}
-        yield from _played(reply, taken, Cancel() if cancel is None else cancel)
+        used_ids = {call.id for message in messages for call in message.calls}
+        yield from _play(reply, used_ids, Cancel() if cancel is None else cancel)
 
 
-def _played(reply: Reply, taken: set[str], cancel: Cancel) -> Iterator[Chunk]:
+def _play(reply: Reply, used_ids: set[str], cancel: Cancel) -> Iterator[Chunk]:
     cancel.wait(reply.wait)
     if reply.think:
         yield Thinking(reply.think)
-    yield from spoken(reply.say, cancel, reply.pace)
+    yield from stream_words(reply.say, cancel, reply.pace)
     for name, arguments in reply.calls:
-        own = next(f"call_{number}" for number in range(1, len(taken) + 2) if f"call_{number}" not in taken)
-        taken.add(own)
-        yield ToolCall(own, name, arguments)
+        call_id = next(f"call_{number}" for number in range(1, len(used_ids) + 2) if f"call_{number}" not in used_ids)
+        used_ids.add(call_id)
+        yield ToolCall(call_id, name, arguments)
     if reply.fail:
         raise type(FAILURES[reply.fail])(str(FAILURES[reply.fail]))
     yield Done(reply.finish, ScriptedModel.name)
 
 
-def load(path: Path | str, role: Role = "chat") -> ScriptedModel:
-    """A model that plays the replies of the script for that role. Raises ConfigError."""
+def load(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
+    """A model that plays the script's replies for this role. Raises ConfigError."""
     import tomllib  # 3 ms, and few runs play a script
 
     file = Path(path).expanduser()
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"the script {file} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise ConfigError(f"the script {file} is not TOML: {error}") from error
-    replies = told.get("reply")
-    if set(told) != {"reply"} or not isinstance(replies, list):
+    replies = document.get("reply")
+    if set(document) != {"reply"} or not isinstance(replies, list):
         raise ConfigError(f"the script {file} must be a list of [[reply]] tables and nothing else")
-    return ScriptedModel([_reply(reply, f"{file}, reply {n}") for n, reply in enumerate(replies, 1)], role, str(file))
+    return ScriptedModel(
+        [_read_reply(reply, f"{file}, reply {n}") for n, reply in enumerate(replies, 1)], role, str(file)
+    )
 
 
-def _reply(told: Any, where: str) -> Reply:
-    if not isinstance(told, dict):
+def _read_reply(table: Any, where: str) -> Reply:
+    if not isinstance(table, dict):
         raise ConfigError(f"{where}: write it as a [[reply]] table")
     known = [field.name for field in fields(Reply)]
-    for key, value in told.items():
+    for key, value in table.items():
         if key not in known:
             raise ConfigError(f"{where}: there is no {key!r}; a reply has {', '.join(known)}")
-        if not isinstance(value, _KINDS.get(key, (str,))) or isinstance(value, bool):
+        if not isinstance(value, _TYPES.get(key, (str,))) or isinstance(value, bool):
             raise ConfigError(f"{where}: {key} = {value!r} has the wrong type")
     for key, allowed in (("fail", FAILURES), ("finish", ("stop", "length")), ("role", ("chat", "cheap"))):
-        if key in told and told[key] not in allowed:
-            raise ConfigError(f"{where}: {key} = {told[key]!r} must be one of {', '.join(allowed)}")
-    return Reply(**{**told, "calls": tuple(_call(call, where) for call in told.get("calls", ()))})
+        if key in table and table[key] not in allowed:
+            raise ConfigError(f"{where}: {key} = {table[key]!r} must be one of {', '.join(allowed)}")
+    return Reply(**{**table, "calls": tuple(_read_call(call, where) for call in table.get("calls", ()))})
 
 
-def _call(told: Any, where: str) -> tuple[str, dict[str, Any]]:
-    arguments = told.get("arguments", {}) if isinstance(told, dict) else None
-    if not isinstance(arguments, dict) or not isinstance(told.get("name"), str) or set(told) - {"name", "arguments"}:
-        raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {told!r}')
-    return told["name"], arguments
+def _read_call(table: Any, where: str) -> tuple[str, dict[str, Any]]:
+    arguments = table.get("arguments", {}) if isinstance(table, dict) else None
+    if not isinstance(arguments, dict) or not isinstance(table.get("name"), str) or set(table) - {"name", "arguments"}:
+        raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {table!r}')
+    return table["name"], arguments

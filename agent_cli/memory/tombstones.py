@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.memory.scope import PERSON
-from agent_cli.store import keyed
+from agent_cli.store import keyed_hash
 from agent_cli.store.db import Database
 
 SHORT = 12  # characters under which a text is nobody's own
@@ -18,7 +18,7 @@ PAGES = "pages"  # its subject when the words by which an index finds its pages 
 
 def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
     """Runs in the caller's transaction."""
-    hashes = set(keyed.digests(db, (_of(owner, text) for text in texts if text.strip())))
+    hashes = set(keyed_hash.digests(db, (_of(owner, text) for text in texts if text.strip())))
     db.many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
 
 
@@ -29,7 +29,7 @@ def anything(db: Database) -> bool:
 
 def knows(db: Database, text: str, owner: str = PERSON) -> bool:
     """Whether just this was erased by its owner. Nobody finds out by asking what another had erased."""
-    hash = keyed.digest(db, _of(owner, text)) if anything(db) else ""
+    hash = keyed_hash.digest(db, _of(owner, text)) if anything(db) else ""
     return bool(hash) and bool(db.value("select 1 from forgotten where hash = ?", (hash,)))
 
 
@@ -38,7 +38,7 @@ def known(db: Database, texts: Iterable[str]) -> set[str]:
     if not anything(db):
         return set()
     asked = list(texts)
-    hashes = keyed.digests(db, map(_plain, asked))
+    hashes = keyed_hash.digests(db, map(_plain, asked))
     sql = "select hash from forgotten where hash in (select value from json_each(?))"
     found = {hash for (hash,) in db.rows(sql, (json.dumps(hashes),))}
     return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}

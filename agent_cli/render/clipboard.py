@@ -1,8 +1,8 @@
-"""Words on their way to the clipboard, by the surest way there is.
+"""Copying text to the clipboard, by the most reliable way there is.
 
-A program of the system says whether it worked. Over ssh it would fill the clipboard of the wrong machine: then, and
-where there is none, the terminal is asked (OSC 52), which says nothing and may be set to refuse. The sequence is
-written by the program alone and holds base64: nothing a model says can become one.
+A clipboard program of the system reports whether it worked. Over ssh it would fill the clipboard of the wrong machine:
+there, and where no such program exists, the terminal is asked with an OSC 52 sequence, which gives no answer and may be
+refused. The sequence holds base64, so nothing that a model writes can become one.
 """
 
 import base64
@@ -14,53 +14,53 @@ from typing import TextIO
 
 from agent_cli.errors import UsageError
 
-_LARGEST = 74_994  # characters of base64: more some terminals drop without a word
-_PATIENCE = 3.0  # seconds
-_OTHERWISE = "/raw shows it to be selected, /export FILE writes the session"
+_MAX_BASE64 = 74_994  # characters; some terminals silently drop longer sequences
+_TIMEOUT = 3.0  # seconds
+_ALTERNATIVES = "/raw shows it to be selected, /export FILE writes the session"
 
 
-def copy(words: str, environ: Mapping[str, str], out: TextIO) -> str:
-    """Put words on the clipboard and say what did it. Raises UsageError when nothing can."""
+def copy(text: str, environ: Mapping[str, str], out: TextIO) -> str:
+    """Copy the text and return by what means, as in "with xclip". Raises UsageError when nothing can copy."""
     for command in _programs(environ):
-        if shutil.which(command[0]) and _run(command, words):
+        if shutil.which(command[0]) and _run(command, text):
             return f"with {command[0]}"
-    return _by_terminal(words, environ, out)
+    return _copy_by_terminal(text, environ, out)
 
 
 def _programs(environ: Mapping[str, str]) -> list[list[str]]:
-    """What may do it here, the surest first."""
-    found = [["tmux", "load-buffer", "-w", "-"]] if environ.get("TMUX") else []  # also to the clipboard outside
+    """The commands that may work here, the most reliable first."""
+    commands = [["tmux", "load-buffer", "-w", "-"]] if environ.get("TMUX") else []  # also to the clipboard outside
     if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
-        return found
+        return commands
     if sys.platform == "darwin":
-        found.append(["pbcopy"])
+        commands.append(["pbcopy"])
     if environ.get("WAYLAND_DISPLAY"):
-        found.append(["wl-copy"])
+        commands.append(["wl-copy"])
     if environ.get("DISPLAY"):
-        found += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+        commands += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
     if environ.get("WSL_DISTRO_NAME"):
-        found.append(["clip.exe"])
-    return found
+        commands.append(["clip.exe"])
+    return commands
 
 
-def _run(command: list[str], words: str) -> bool:
-    encoded = words.encode("utf-16" if command[0] == "clip.exe" else "utf-8", "replace")
-    nowhere = subprocess.DEVNULL  # some stay behind, to hand the words out, and would hold a pipe open
+def _run(command: list[str], text: str) -> bool:
+    encoded = text.encode("utf-16" if command[0] == "clip.exe" else "utf-8", "replace")
+    null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
     try:
-        done = subprocess.run(command, input=encoded, stdout=nowhere, stderr=nowhere, timeout=_PATIENCE, check=False)
+        completed = subprocess.run(command, input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return completed.returncode == 0
 
 
-def _by_terminal(words: str, environ: Mapping[str, str], out: TextIO) -> str:
+def _copy_by_terminal(text: str, environ: Mapping[str, str], out: TextIO) -> str:
     if not out.isatty() or environ.get("TERM", "dumb") == "dumb" or environ.get("STY"):
-        raise UsageError(f"there is nothing here to copy with: {_OTHERWISE}")
-    told = base64.b64encode(words.encode("utf-8", "replace")).decode("ascii")
-    if len(told) > _LARGEST:
-        raise UsageError(f"{len(words):,} characters are more than a terminal takes at once: {_OTHERWISE}")
-    sequence = f"\x1b]52;c;{told}\x07"
-    if environ.get("TMUX"):  # an older one, through which it has to be handed
+        raise UsageError(f"there is nothing here to copy with: {_ALTERNATIVES}")
+    encoded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
+    if len(encoded) > _MAX_BASE64:
+        raise UsageError(f"{len(text):,} characters are more than a terminal takes at once: {_ALTERNATIVES}")
+    sequence = f"\x1b]52;c;{encoded}\x07"
+    if environ.get("TMUX"):  # an old tmux without load-buffer -w: pass the sequence through
         sequence = f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
     out.write(sequence)
     out.flush()

@@ -1,4 +1,4 @@
-"""The code in an answer: what stands between fences, exactly as it is meant to be run or copied."""
+"""The fenced code blocks of an answer, exactly as they are meant to be run or copied."""
 
 import re
 
@@ -11,35 +11,35 @@ _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 class CodeBlock:
     language: str
     code: str  # ends with a newline, unless it is empty
-    closed: bool  # whether its end came
+    closed: bool  # whether its closing fence was found
 
 
-def of(text: str) -> list[CodeBlock]:
-    """The fenced blocks, in order. A fence is closed by one of its kind that is at least as long, as CommonMark has it;
-    in a list it is indented, and so much is taken off each line."""
+def parse(text: str) -> list[CodeBlock]:
+    """The fenced blocks, in order. As in CommonMark, a fence is closed by one of the same character that is at least
+    as long, and the indentation of an opening fence (in a list) is removed from each line."""
     blocks: list[CodeBlock] = []
-    opened: re.Match[str] | None = None
+    opening: re.Match[str] | None = None
     lines: list[str] = []
     for line in text.split("\n"):
-        found = _FENCE.fullmatch(line.rstrip())
-        if opened is None:
-            if found and not (found["fence"][0] == "`" and "`" in found["info"]):
-                opened, lines = found, []
-        elif found and found["fence"].startswith(opened["fence"]) and not found["info"].strip():
-            blocks.append(_block(opened, lines, closed=True))
-            opened = None
+        fence = _FENCE.fullmatch(line.rstrip())
+        if opening is None:
+            if fence and not (fence["fence"][0] == "`" and "`" in fence["info"]):
+                opening, lines = fence, []
+        elif fence and fence["fence"].startswith(opening["fence"]) and not fence["info"].strip():
+            blocks.append(_block(opening, lines, closed=True))
+            opening = None
         else:
             lines.append(line)
-    if opened:
-        blocks.append(_block(opened, lines, closed=False))
+    if opening:
+        blocks.append(_block(opening, lines, closed=False))
     return blocks
 
 
-def _block(opened: re.Match[str], lines: list[str], *, closed: bool) -> CodeBlock:
-    margin = len(opened["indent"])
-    kept = [line[min(margin, len(line) - len(line.lstrip(" "))) :] for line in lines]
+def _block(opening: re.Match[str], lines: list[str], *, closed: bool) -> CodeBlock:
+    margin = len(opening["indent"])
+    code = [line[min(margin, len(line) - len(line.lstrip(" "))) :] for line in lines]
     if not closed:
-        while kept and not kept[-1].strip():
-            kept.pop()
-    language = (opened["info"].split() or [""])[0]
-    return CodeBlock(language, "".join(f"{line}\n" for line in kept), closed)
+        while code and not code[-1].strip():
+            code.pop()
+    language = (opening["info"].split() or [""])[0]
+    return CodeBlock(language, "".join(f"{line}\n" for line in code), closed)

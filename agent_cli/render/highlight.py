@@ -1,8 +1,8 @@
-"""Code in colours, line by line: the state of the lexer is kept from one line to the next.
+"""Code in colours, line by line: the state of the lexer is carried from one line to the next.
 
-Only the sixteen colours of the terminal and no background, so that it can be read on light and dark alike. Few things
-are coloured: what a person looks for is where strings and comments end. Pygments is imported at the first block of code
-in a language that is named.
+Only the sixteen colours of the terminal and no background, so that it can be read on light and dark alike. Few kinds of
+token are coloured: what a reader looks for is where strings and comments end. Pygments is imported at the first block
+of code with a language.
 """
 
 from collections.abc import Iterator
@@ -28,41 +28,41 @@ _STYLES = {
 }
 
 
-class Code:
-    """A block that arrives; one of an unknown language has no colours."""
+class Highlighter:
+    """Colours one code block, line by line; an unknown language gets no colours."""
 
     def __init__(self, language: str):
         self._lexer = _lexer(language)
         self._stack = ["root"]
 
     def line(self, text: str) -> str:
-        """The line with SGR codes, in the plain style at its end."""
+        """The line with SGR codes, ending in the plain style."""
         try:
             tokens = list(self._tokens(text + "\n"))
-        except Exception:  # a lexer is a thousand lines of someone's regular expressions; the code matters, not it
+        except Exception:  # lexers are large third-party regular expressions: a fault in one must not lose the code
             self._lexer, tokens = None, []
-        if "".join(words for _, words in tokens) != text + "\n":
+        if "".join(value for _, value in tokens) != text + "\n":
             return text
-        told = ""
+        coloured = ""
         for style, group in groupby(tokens, lambda token: _style(token[0])):
-            words = "".join(words for _, words in group).rstrip("\n")
-            core = words.strip(" ")
-            told += words.replace(core, f"\x1b[{style}m{core}\x1b[m", 1) if style and core else words
-        return told
+            value = "".join(value for _, value in group).rstrip("\n")
+            core = value.strip(" ")
+            coloured += value.replace(core, f"\x1b[{style}m{core}\x1b[m", 1) if style and core else value
+        return coloured
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
-        """Kinds and words. What is no lexer of rules, as that of JSON, begins anew with each line."""
+        """The type and text of each token. A lexer without rules, such as that of JSON, restarts at each line."""
         if self._lexer is None:
             return
         from pygments.lexer import ExtendedRegexLexer, LexerContext, RegexLexer
 
         if type(self._lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed:
-            context = LexerContext(text, 0, self._stack)  # tells where the rules stand at the end of the line
+            context = LexerContext(text, 0, self._stack)  # holds the state of the rules at the end of the line
             found = ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, None, context)
-            yield from ((str(kind), words) for _, kind, words in found)
+            yield from ((str(kind), value) for _, kind, value in found)
             self._stack = context.stack
         else:
-            yield from ((str(kind), words) for _, kind, words in self._lexer.get_tokens_unprocessed(text))
+            yield from ((str(kind), value) for _, kind, value in self._lexer.get_tokens_unprocessed(text))
 
 
 def _lexer(language: str) -> Any:
@@ -78,7 +78,7 @@ def _lexer(language: str) -> Any:
 
 @cache
 def _style(kind: str) -> str:
-    """The SGR codes of a kind such as "Token.Literal.String.Doc": its own, or those of what it is a part of."""
+    """The SGR codes of a token type such as "Token.Literal.String.Doc": its own, or those of a parent type."""
     kind = kind.removeprefix("Token.")
     while kind and kind not in _STYLES:
         kind = kind.rpartition(".")[0]

@@ -1,9 +1,9 @@
-"""Words on lines: wrapped by cells, in a style, written once and never touched again.
+"""Styled text wrapped to the width of the window while it arrives; nothing written is changed again.
 
-A word is written when it is whole, and a line is begun anew where the next word would not fit. The width is read at
-the beginning of each line, so that a window may be resized at any time. A word wider than the line (an address) is left
-to the terminal to break, so that it is copied in one piece. Between wide characters a line may break without a blank.
-Each line ends in the plain style: what follows an answer is never bold.
+A word is written when it is complete, on a new line where it would not fit. The width is read at the beginning of each
+line, so that a window may be resized at any time. A word wider than the line (an address) is left to the terminal to
+break, so that it is copied in one piece. Between wide characters a line may break without a blank. Each line ends in
+the plain style: what follows an answer is never bold.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,28 +11,28 @@ from typing import NamedTuple
 
 from agent_cli.text import Pattern
 
-LONGEST = 256  # characters of a word that are waited for
+MAX_WORD = 256  # characters; a longer word is written in parts
 
-# Characters that take two columns and may be parted: of Chinese, Japanese and Korean.
+# Chinese, Japanese and Korean characters: two cells wide, and a line may break between them.
 WIDE = (
     "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
 )
 
-_WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{LONGEST}}})")
-_CLINGS = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # begins no line
-_HOLDS = frozenset("([{“‘«「『（【〈《")  # ends none
+_WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{MAX_WORD}}})")
+_NOT_FIRST = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # must not begin a line
+_NOT_LAST = frozenset("([{“‘«「『（【〈《")  # must not end one
 
 
-class Piece(NamedTuple):  # made by the million: a dataclass takes three times as long
-    """Part of a word, or the blanks between two. `style` is a list of SGR codes, as in "1;3"."""
+class Span(NamedTuple):  # made by the million: a dataclass takes three times as long
+    """Part of a word, or the blanks between two words. `style` is a list of SGR codes, as in "1;3"."""
 
     text: str
     style: str = ""
-    kind: str = "word"  # or "space", or "wide": may be parted from its neighbours
+    kind: str = "word"  # or "space", or "wide": a line may break beside it
 
 
-def cells(text: str) -> int:
-    """How many columns a text takes."""
+def cell_width(text: str) -> int:
+    """How many cells of a terminal line a text takes."""
     if text.isascii():
         return len(text)
     from wcwidth import wcswidth, wcwidth  # 10 ms that plain English does not need
@@ -41,86 +41,87 @@ def cells(text: str) -> int:
     return wide if wide >= 0 else sum(max(0, wcwidth(character)) for character in text)
 
 
-def split(words: str, style: str = "") -> Iterator[Piece]:
-    """Words without marks. Each blank is a place to wrap."""
-    for token in _WORDS.finditer(words):
-        yield Piece(token.group(), style, str(token.lastgroup))
+def split_words(text: str, style: str = "") -> Iterator[Span]:
+    """The spans of a text without Markdown. A line may break at each blank."""
+    for token in _WORDS.finditer(text):
+        yield Span(token.group(), style, str(token.lastgroup))
 
 
-class Layout:
+class LineWrapper:
+    """Writes spans with `write` in lines of `width()` cells."""
+
     def __init__(self, write: Callable[[str], None], width: Callable[[], int], colour: bool):
         self._write, self._width, self._colour = write, width, colour
-        self._word: list[Piece] = []
+        self._word: list[Span] = []
         self._space = ""
-        self._length = 0  # characters of the present word, those written ahead too
+        self._length = 0  # characters of the current word, with those already written
         self._style = ""
-        self._column = self._hang = self._room = 0
-        self.open = False  # whether something stands on the present line
+        self._column = self._indent = self._line_width = 0
 
-    def begin(self, lead: str = "", hang: int = 0, style: str = "") -> None:
-        """Begin a line with these characters; the lines it is wrapped into hang so many cells in."""
-        self._room = self._width()
-        self._hang = min(hang, self._room // 3)
-        self._turn(style if lead.strip() else "")
+    def begin(self, lead: str = "", indent: int = 0, style: str = "") -> None:
+        """Begin a line with the text `lead`; its continuation lines are indented by `indent` cells."""
+        self._line_width = self._width()
+        self._indent = min(indent, self._line_width // 3)
+        self._set_style(style if lead.strip() else "")
         self._write(lead)
-        self._column, self.open = cells(lead), True
+        self._column = cell_width(lead)
 
-    def put(self, piece: Piece) -> None:
-        if piece.kind == "space":
+    def put(self, span: Span) -> None:
+        if span.kind == "space":
             self._flush()
-            if len(self._space) < LONGEST:
-                self._space += piece.text
+            if len(self._space) < MAX_WORD:
+                self._space += span.text
             return
-        if self._word and self._may_part(piece):
+        if self._word and self._can_break_before(span):
             self._flush()
-        self._word.append(piece)
-        self._length += len(piece.text)
-        if self._length >= LONGEST:
-            self._place()
+        self._word.append(span)
+        self._length += len(span.text)
+        if self._length >= MAX_WORD:
+            self._write_word()
 
     def end(self) -> None:
         """End the line in the plain style."""
         self._flush()
-        self._turn("")
+        self._set_style("")
         self._write("\n")
-        self._space, self._column, self.open = "", 0, False
+        self._space, self._column = "", 0
 
-    def _may_part(self, piece: Piece) -> bool:
+    def _can_break_before(self, span: Span) -> bool:
         before = self._word[-1]
-        if before.kind != "wide" and piece.kind != "wide":
+        if before.kind != "wide" and span.kind != "wide":
             return False
-        return piece.text[0] not in _CLINGS and before.text[-1] not in _HOLDS
+        return span.text[0] not in _NOT_FIRST and before.text[-1] not in _NOT_LAST
 
     def _flush(self) -> None:
-        self._place()
+        self._write_word()
         self._length = 0
 
-    def _place(self) -> None:
-        """Write the word, or what there is of a very long one."""
+    def _write_word(self) -> None:
+        """Write the word, or the part of a very long one that has arrived."""
         if not self._word:
             return
-        text = "".join([piece.text for piece in self._word])
-        size, gap = cells(text), len(self._space)
-        begun = self._length > len(text)  # its beginning stands there already
-        if not begun and self._column > self._hang and self._column + gap + size > self._room:
-            self._turn("")
-            self._room = self._width()
-            self._write("\n" + " " * self._hang)
-            self._column = self._hang
+        text = "".join([span.text for span in self._word])
+        width, gap = cell_width(text), len(self._space)
+        continued = self._length > len(text)  # its beginning is written already
+        if not continued and self._column > self._indent and self._column + gap + width > self._line_width:
+            self._set_style("")
+            self._line_width = self._width()
+            self._write("\n" + " " * self._indent)
+            self._column = self._indent
         else:
             if self._space and self._word[0].style != self._style:
-                self._turn("")
+                self._set_style("")
             self._write(self._space)
             self._column += gap
-        for piece in self._word:
-            self._turn(piece.style)
-            self._write(piece.text)
-        self._column += size
-        if self._column > self._room:  # the terminal has broken it
-            self._column = (self._column - 1) % self._room + 1
+        for span in self._word:
+            self._set_style(span.style)
+            self._write(span.text)
+        self._column += width
+        if self._column > self._line_width:  # the terminal has wrapped it
+            self._column = (self._column - 1) % self._line_width + 1
         self._word, self._space = [], ""
 
-    def _turn(self, style: str) -> None:
+    def _set_style(self, style: str) -> None:
         if self._colour and style != self._style:
             self._write(("\x1b[m" if self._style else "") + (f"\x1b[{style}m" if style else ""))
             self._style = style

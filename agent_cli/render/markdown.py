@@ -1,13 +1,12 @@
 """An answer in Markdown, shown while it arrives: appended, never redrawn.
 
-Prose is written by the word, code by the line, a table when it is whole. What has been written is never touched again:
-no cursor is moved, so no window, however it is resized, can show a line twice or lose one. How the stream was cut into
-pieces makes no difference to a single byte. Held back is only what is not decided yet: the first characters of a
-line, a mark whose partner may come, a row; each within bounds, so that a line of megabytes costs no more than its
-length.
+Text is written by the word, code by the line, a table when it is complete. The cursor is never moved, so no window,
+however it is resized, can show a line twice or lose one. How the stream was cut into pieces makes no difference to a
+single byte. Only what cannot be decided yet is held back: the first characters of a line, an open delimiter, a table;
+each within bounds, so that a line of megabytes takes time in proportion to its length.
 
-Not understood, and shown as written: headings underlined with signs, links defined elsewhere, HTML, tables without a
-sign at the beginning of their rows.
+Not supported, and shown as written: underlined (setext) headings, reference links, HTML, tables whose rows do not begin
+with a bar.
 """
 
 import re
@@ -15,131 +14,131 @@ from itertools import groupby
 from typing import TextIO
 
 from agent_cli.render import table
-from agent_cli.render.highlight import Code
-from agent_cli.render.inline import BOLD, DIM, Marks
-from agent_cli.render.layout import Layout, Piece
-from agent_cli.render.look import Look
-from agent_cli.render.stream import Cleaner
+from agent_cli.render.display import Display
+from agent_cli.render.highlight import Highlighter
+from agent_cli.render.inline import BOLD, DIM, InlineParser
+from agent_cli.render.layout import LineWrapper, Span
+from agent_cli.render.plain_writer import StreamCleaner
 
-_START = 200  # characters after which the beginning of a line is decided
-_ROW = 4_000  # characters of a row of a table
-_TABLE = 40_000  # of a table
-_CODE = 4_000  # of a line of code that is coloured
+_MAX_LINE_START = 200  # characters after which the kind of a line is decided
+_MAX_ROW = 4_000  # characters of a table row
+_MAX_TABLE = 40_000  # characters of a table
+_MAX_CODE_LINE = 4_000  # characters of a line of code that is coloured
 
-_FENCE = re.compile(r" {0,60}(?P<mark>`{3,60}|~{3,60})(?P<told>[^`]*)")
-_RULE = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})")
-_ROWS = re.compile(r" {0,60}\|")
+_FENCE = re.compile(r" {0,60}(?P<mark>`{3,60}|~{3,60})(?P<info>[^`]*)")
+_THEMATIC_BREAK = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})")
+_TABLE_ROW = re.compile(r" {0,60}\|")
 _HEADING = re.compile(r" {0,3}#{1,6} ")
-_ITEM = re.compile(r" {0,60}(?:[-*+]|\d{1,9}[.)]) ")
+_LIST_ITEM = re.compile(r" {0,60}(?:[-*+]|\d{1,9}[.)]) ")
 _QUOTE = re.compile(r" {0,3}> ?")
-_DEEP = 4  # blanks: code, where no list goes on
+_CODE_INDENT = 4  # blanks before code, outside a list
 
-# The beginnings of a line that may still become several things.
+# The beginnings of a line whose kind is still open.
 _UNDECIDED = re.compile(
     r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*|#{1,6}|[-*+]|\d{1,9}[.)]?|>)?"
     r"| {0,3}(?:[-*][-* ]*|_[_ ]*)"
 )
 
 
-class Markdown:
-    """What an answer is written on: see stream.Paper, whose place it takes at a terminal."""
+class MarkdownWriter:
+    """Writes an answer to `out`; `style` applies to all text, in SGR codes."""
 
-    def __init__(self, out: TextIO, look: Look, style: str = ""):
-        self._out, self._look, self._base = out, look, style
+    def __init__(self, out: TextIO, display: Display, style: str = ""):
+        self._out, self._display, self._style = out, display, style
         self._written: list[str] = []
-        self._clean = Cleaner()
-        self._layout = Layout(self._written.append, look.width, look.colour)
-        self._gap = False  # a blank line stands before what comes next
-        self._begin()
+        self._cleaner = StreamCleaner()
+        self._wrapper = LineWrapper(self._written.append, display.width, display.colour)
+        self._separate = False  # a blank line is written before the next text
+        self._reset()
 
-    def _begin(self) -> None:
-        self._start = ""  # the line, while it is not decided what it is, and each line of code
-        self._mode = ""  # of the line: "" undecided, "prose", "as is"
-        self._marks = Marks()
+    def _reset(self) -> None:
+        self._start = ""  # the line while its kind is undecided, or the current line of code
+        self._mode = ""  # of the line: "" (undecided), "prose" or "verbatim"
+        self._inline = InlineParser()
         self._rows: list[str] = []
-        self._large = 0  # characters of the table
-        self._wide = False  # the table is too large, and printed as it comes
-        self._fence = ""  # the mark that ends the block of code
-        self._indent = 0  # of that block
-        self._code: Code | None = None
-        self._listed = False
-        self._any = False
-        self._blank = False
+        self._table_size = 0  # characters of the table
+        self._table_overflowed = False  # the table is too large: its rows are printed as they arrive
+        self._fence = ""  # the opening fence of the current code block
+        self._indent = 0  # of that block, in blanks
+        self._highlighter: Highlighter | None = None
+        self._in_list = False
+        self._wrote_any = False
+        self._blank_before = False
 
     def write(self, text: str) -> None:
-        self._take(self._clean.feed(text))
-        self._send()
+        self._feed(self._cleaner.feed(text))
+        self._flush()
 
-    def gap(self) -> None:
-        """What comes is a new piece of the answer: words before a tool was called and words after it."""
-        began = self._any or self._start.strip() != ""
+    def new_section(self) -> None:
+        """Separate the text before a tool call from the text after it by a blank line."""
+        began = self._wrote_any or self._start.strip() != ""
         self.end()
-        self._gap = self._gap or began
+        self._separate = self._separate or began
 
     def end(self) -> None:
-        """Write what is held, and end the line, if words stand on it."""
-        self._take(self._clean.end())
+        """Write what is held back, and end the line if it has text."""
+        self._feed(self._cleaner.end())
         if self._start or self._mode:
             self._newline()
         self._end_table()
-        self._begin()
-        self._send()
+        self._reset()
+        self._flush()
 
-    def _send(self) -> None:
+    def _flush(self) -> None:
         if self._written:
             self._out.write("".join(self._written))
             self._out.flush()
             self._written.clear()
 
-    def _take(self, text: str) -> None:
+    def _feed(self, text: str) -> None:
         first, *lines = text.split("\n")
-        self._more(first)
+        self._extend(first)
         for line in lines:
             self._newline()
-            self._more(line)
+            self._extend(line)
 
-    def _more(self, text: str) -> None:
-        """Further characters of the present line."""
+    def _extend(self, text: str) -> None:
+        """Add characters to the current line."""
         if not text:
             return
         if self._fence:
-            self._more_code(text)
+            self._extend_code(text)
             return
         text = text.replace("\t", "    ")
         if self._mode == "prose":
             self._put(text)
-        elif self._mode == "as is":
+        elif self._mode == "verbatim":
             self._written.append(text)
         else:
             self._start += text
-            if not self._undecided():
-                self._decide()
+            if not self._kind_undecided():
+                self._begin_line()
 
-    def _undecided(self) -> bool:
-        if _ROWS.match(self._start):
-            return len(self._start) <= _ROW
-        return len(self._start) <= _START and _UNDECIDED.fullmatch(self._start) is not None
+    def _kind_undecided(self) -> bool:
+        if _TABLE_ROW.match(self._start):
+            return len(self._start) <= _MAX_ROW
+        return len(self._start) <= _MAX_LINE_START and _UNDECIDED.fullmatch(self._start) is not None
 
-    def _decide(self) -> None:
-        """Begin the line in the way its first characters ask for."""
+    def _begin_line(self) -> None:
+        """Begin the line as a heading, item, quote, paragraph or indented code."""
         line, self._start = self._start, ""
         self._end_table()
-        self._open()
+        self._separate_from_previous()
         indent = len(line) - len(line.lstrip(" "))
-        heading, lead = _HEADING.match(line), _ITEM.match(line) or _QUOTE.match(line)
-        if indent >= _DEEP and not lead and not self._listed:
-            self._mode = "as is"
+        heading, lead = _HEADING.match(line), _LIST_ITEM.match(line) or _QUOTE.match(line)
+        if indent >= _CODE_INDENT and not lead and not self._in_list:
+            self._mode = "verbatim"
             self._written.append(line)
             return
-        begins = "" if heading else lead[0] if lead else line[:indent]
-        self._listed = _ITEM.match(line) is not None or (self._listed and indent > 0)
-        self._mode, self._marks = "prose", Marks(_joined(BOLD, self._base) if heading else self._base)
-        self._layout.begin(begins, len(begins), self._base or (DIM if ">" in begins else ""))
-        self._put(line[len(heading[0] if heading else begins) :])
+        prefix = "" if heading else lead[0] if lead else line[:indent]
+        self._in_list = _LIST_ITEM.match(line) is not None or (self._in_list and indent > 0)
+        self._mode, self._inline = "prose", InlineParser(_join_styles(BOLD, self._style) if heading else self._style)
+        self._wrapper.begin(prefix, len(prefix), self._style or (DIM if ">" in prefix else ""))
+        self._put(line[len(heading[0] if heading else prefix) :])
 
     def _put(self, text: str) -> None:
-        for piece in self._marks.feed(text):
-            self._layout.put(piece)
+        for span in self._inline.feed(text):
+            self._wrapper.put(span)
 
     def _newline(self) -> None:
         if self._fence:
@@ -147,66 +146,66 @@ class Markdown:
             return
         match self._mode:
             case "prose":
-                for piece in self._marks.end():
-                    self._layout.put(piece)
-                self._layout.end()
-            case "as is":
+                for span in self._inline.end():
+                    self._wrapper.put(span)
+                self._wrapper.end()
+            case "verbatim":
                 self._written.append("\n")
             case _:
-                self._whole_line()
+                self._write_complete_line()
         self._mode = ""
 
-    def _whole_line(self) -> None:
-        """A line that has ended before it was decided what it is."""
+    def _write_complete_line(self) -> None:
+        """Write a line that ended before its kind was decided."""
         line = self._start
         if not line.strip():
             self._start = ""
             self._end_table()
-            self._blank = True
-        elif _ROWS.match(line):
+            self._blank_before = True
+        elif _TABLE_ROW.match(line):
             self._start = ""
-            self._row(line)
+            self._add_row(line)
         elif fence := _FENCE.fullmatch(line):
             self._start = ""
             self._begin_code(fence)
-        elif _RULE.fullmatch(line):
+        elif _THEMATIC_BREAK.fullmatch(line):
             self._start = ""
             self._end_table()
-            self._plain(line.strip(), DIM)
+            self._write_unwrapped(line.strip(), DIM)
         else:
-            self._decide()
+            self._begin_line()
             self._newline()
 
-    def _open(self) -> None:
-        """A line is written next."""
-        if self._gap or (self._blank and self._any):
+    def _separate_from_previous(self) -> None:
+        """Write the blank line that separates the next line from the text before."""
+        if self._separate or (self._blank_before and self._wrote_any):
             self._written.append("\n")
-        self._gap = self._blank = False
-        self._any = True
+        self._separate = self._blank_before = False
+        self._wrote_any = True
 
-    def _plain(self, line: str, style: str = "") -> None:
-        """A line that is not wrapped."""
-        self._open()
-        style = _joined(style, self._base)
-        self._written.append(f"\x1b[{style}m{line}\x1b[m\n" if style and self._look.colour else f"{line}\n")
+    def _write_unwrapped(self, line: str, style: str = "") -> None:
+        """Write a line without wrapping it."""
+        self._separate_from_previous()
+        style = _join_styles(style, self._style)
+        self._written.append(f"\x1b[{style}m{line}\x1b[m\n" if style and self._display.colour else f"{line}\n")
 
     # Code
 
     def _begin_code(self, fence: re.Match[str]) -> None:
         self._end_table()
-        self._open()
+        self._separate_from_previous()
         self._fence, self._indent = fence["mark"], len(fence[0]) - len(fence[0].lstrip(" "))
-        language = (fence["told"].split() or [""])[0]
-        if self._look.colour and not self._base and language:
-            self._code = Code(language)
+        language = (fence["info"].split() or [""])[0]
+        if self._display.colour and not self._style and language:
+            self._highlighter = Highlighter(language)
 
-    def _more_code(self, text: str) -> None:
+    def _extend_code(self, text: str) -> None:
         self._start += text
-        while len(self._start) > _CODE:
+        while len(self._start) > _MAX_CODE_LINE:
             lead = "" if self._mode else "  "
-            self._mode = "as is"
-            self._written.append(lead + self._start[:_CODE])
-            self._start = self._start[_CODE:]
+            self._mode = "verbatim"
+            self._written.append(lead + self._start[:_MAX_CODE_LINE])
+            self._start = self._start[_MAX_CODE_LINE:]
 
     def _end_code_line(self) -> None:
         line, self._start = self._start, ""
@@ -216,57 +215,54 @@ class Markdown:
             return
         mark = line.strip()
         if mark and set(mark) == {self._fence[0]} and len(mark) >= len(self._fence):
-            self._fence, self._code = "", None
+            self._fence, self._highlighter = "", None
             return
         line = line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
-        told = self._code.line(line) if self._code else line
-        if not told.strip():
+        shown = self._highlighter.line(line) if self._highlighter else line
+        if not shown.strip():
             self._written.append("\n")
-        elif self._base and self._look.colour:
-            self._written.append(f"  \x1b[{self._base}m{told}\x1b[m\n")
+        elif self._style and self._display.colour:
+            self._written.append(f"  \x1b[{self._style}m{shown}\x1b[m\n")
         else:
-            self._written.append(f"  {told}\n")
+            self._written.append(f"  {shown}\n")
 
     # Tables
 
-    def _row(self, line: str) -> None:
-        if self._wide:
-            self._plain(line)
+    def _add_row(self, line: str) -> None:
+        if self._table_overflowed:
+            self._write_unwrapped(line)
             return
         self._rows.append(line)
-        self._large += len(line)
-        if self._large > _TABLE:
-            self._as_they_came()
-            self._wide = True
+        self._table_size += len(line)
+        if self._table_size > _MAX_TABLE:
+            self._write_rows_unwrapped()
+            self._table_overflowed = True
 
     def _end_table(self) -> None:
-        rows, self._wide, self._large = self._rows, False, 0
+        rows, self._table_overflowed, self._table_size = self._rows, False, 0
         if not rows:
             return
-        if not table.is_head(rows):
-            self._as_they_came()
-            return
-        lines = table.drawn(rows, self._look.width())
+        lines = table.layout(rows, self._display.width()) if table.has_header(rows) else []
         if not lines:
-            self._as_they_came()
+            self._write_rows_unwrapped()
             return
         self._rows = []
-        self._open()
+        self._separate_from_previous()
         for line in lines:
-            self._written.append(self._drawn(line) + "\n")
+            self._written.append(self._styled(line) + "\n")
 
-    def _as_they_came(self) -> None:
+    def _write_rows_unwrapped(self) -> None:
         rows, self._rows = self._rows, []
         for row in rows:
-            self._plain(row)
+            self._write_unwrapped(row)
 
-    def _drawn(self, line: list[Piece]) -> str:
-        told = ""
-        for style, pieces in groupby(line, lambda piece: _joined(piece.style, self._base)):
-            words = "".join(piece.text for piece in pieces)
-            told += f"\x1b[{style}m{words}\x1b[m" if style and self._look.colour else words
-        return told
+    def _styled(self, line: list[Span]) -> str:
+        text = ""
+        for style, spans in groupby(line, lambda span: _join_styles(span.style, self._style)):
+            words = "".join(span.text for span in spans)
+            text += f"\x1b[{style}m{words}\x1b[m" if style and self._display.colour else words
+        return text
 
 
-def _joined(*styles: str) -> str:
+def _join_styles(*styles: str) -> str:
     return ";".join(style for style in styles if style)

@@ -1,66 +1,70 @@
-"""A table, drawn when its last row has come: columns aligned by cells, nothing around them.
+"""A Markdown table, drawn when its last row has arrived: columns aligned by cells, without borders.
 
-One that is wider than the window is not drawn: its rows are printed as they came, which can be read and copied, while a
-grid broken by the edge of a window can not.
+A table wider than the window is not drawn: its rows are printed as they arrived, which can be read and copied, unlike
+rows broken at the edge of a window.
 """
 
 import re
 from collections.abc import Sequence
 
-from agent_cli.render.inline import BOLD, pieces
-from agent_cli.render.layout import Piece, cells
+from agent_cli.render import inline
+from agent_cli.render.layout import Span, cell_width
 
-_CELL = re.compile(r"(?<!\\)\|")
+_SEPARATOR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 _GAP = "  "
 
-Cell = list[Piece]
+Cell = list[Span]
 
 
-def is_head(rows: Sequence[str]) -> bool:
-    """Whether these rows begin a table: the second one says how its columns are aligned."""
-    return len(rows) > 1 and all(_RULE.fullmatch(cell) for cell in _split(rows[1]))
+def has_header(rows: Sequence[str]) -> bool:
+    """Whether the rows are a table: the second one gives the alignment of its columns."""
+    return len(rows) > 1 and all(_RULE.fullmatch(cell) for cell in _cells(rows[1]))
 
 
-def drawn(rows: Sequence[str], width: int) -> list[Cell]:
-    """The lines of a table; empty when it does not fit. `rows` are as they were written."""
-    ways = _split(rows[1])
-    head, *body = [_split(row) for row in (rows[0], *rows[2:])]
-    count = max(len(head), len(ways), *(len(row) for row in body), 1)
-    table = [[pieces(cell, BOLD if row is head else "") for cell in _even(row, count)] for row in (head, *body)]
-    sizes = [max(3, *(_size(row[n]) for row in table)) for n in range(count)]
-    if sum(sizes) + len(_GAP) * (count - 1) > width:
+def layout(rows: Sequence[str], width: int) -> list[list[Span]]:
+    """The lines of a table in Markdown `rows`; empty when it is wider than `width` cells."""
+    alignments = _cells(rows[1])
+    head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
+    count = max(len(head), len(alignments), *(len(row) for row in body), 1)
+    table = [
+        [inline.parse(cell, inline.BOLD if row is head else "") for cell in _padded(row, count)]
+        for row in (head, *body)
+    ]
+    widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]
+    if sum(widths) + len(_GAP) * (count - 1) > width:
         return []
-    ways = _even(ways, count)
-    lines = [_line(row, sizes, ways) for row in table]
-    return [lines[0], [Piece(_GAP.join("-" * size for size in sizes))], *lines[1:]]
+    alignments = _padded(alignments, count)
+    lines = [_line(row, widths, alignments) for row in table]
+    return [lines[0], [Span(_GAP.join("-" * each for each in widths))], *lines[1:]]
 
 
-def _split(row: str) -> list[str]:
+def _cells(row: str) -> list[str]:
     inner = row.strip().removeprefix("|")
     inner = inner.removesuffix("|") if not inner.endswith("\\|") else inner
-    return [cell.strip() for cell in _CELL.split(inner)]
+    return [cell.strip() for cell in _SEPARATOR.split(inner)]
 
 
-def _even(row: list[str], count: int) -> list[str]:
+def _padded(row: list[str], count: int) -> list[str]:
     return row + [""] * (count - len(row))
 
 
-def _size(cell: Cell) -> int:
-    return sum(cells(piece.text) for piece in cell)
+def _width(cell: Cell) -> int:
+    return sum(cell_width(span.text) for span in cell)
 
 
-def _line(row: list[Cell], sizes: list[int], ways: list[str]) -> Cell:
-    line: Cell = []
-    for n, (cell, size, way) in enumerate(zip(row, sizes, ways, strict=True)):
-        left, right = _margins(size - _size(cell), way)
-        line += [Piece((_GAP if n else "") + " " * left, kind="space"), *cell, Piece(" " * right, kind="space")]
+def _line(row: list[Cell], widths: list[int], alignments: list[str]) -> list[Span]:
+    line: list[Span] = []
+    for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
+        left, right = _margins(width - _width(cell), alignment)
+        line += [Span((_GAP if n else "") + " " * left, kind="space"), *cell, Span(" " * right, kind="space")]
     while line and not line[-1].text.strip():
         line.pop()
     return line
 
 
-def _margins(room: int, way: str) -> tuple[int, int]:
-    if way.endswith(":"):
-        return (room // 2, room - room // 2) if way.startswith(":") else (room, 0)
+def _margins(room: int, alignment: str) -> tuple[int, int]:
+    """The blanks left and right of a cell whose column is `room` wider."""
+    if alignment.endswith(":"):
+        return (room // 2, room - room // 2) if alignment.startswith(":") else (room, 0)
     return 0, room

@@ -24,7 +24,7 @@ from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
-from agent_cli.text import unfenced, whole
+from agent_cli.text import unfenced, without_surrogates
 from agent_cli.tools import memory, tool
 from agent_cli.tools.tool import Tool
 
@@ -156,7 +156,7 @@ def _context(app: App, db: Database) -> str:
 def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     """A note unless the same stands there; a fact only as a proposal."""
     scope: Scope = app.scope
-    text, title = whole(text), whole(title)
+    text, title = without_surrogates(text), without_surrogates(title)
     if len(text) + len(title) > _LONGEST:
         raise UsageError(f"that is too long to be saved: {len(text) + len(title)} characters of at most {_LONGEST}")
     if kind == "note":

@@ -90,7 +90,7 @@ def note(db: Database, path: Path) -> None:
     """Keep in mind that a copy of this file is there."""
     with db.write():
         known = made(db)
-        told = text.whole(str(path))
+        told = text.without_surrogates(str(path))
         if told not in known:
             db.execute(
                 "insert into meta values (?, ?) on conflict do update set value = excluded.value",

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.store import ids, keyed
+from agent_cli.store import ids, keyed_hash
 from agent_cli.store.db import Database
 
 _LAST = "\U0010ffff"  # sorts behind every letter
@@ -20,7 +20,7 @@ def append(
     """
     now = time()
     with db.write():
-        hash = keyed.digest(db, of) if of else ""
+        hash = keyed_hash.digest(db, of) if of else ""
         db.execute(
             """insert into event (uid, kind, actor, session_id, subject, hash, at, utc_offset)
                values (?, ?, ?, ?, ?, ?, ?, ?)""",

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from agent_cli.messages import ToolResult
-from agent_cli.store import keyed
+from agent_cli.store import keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.text import one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
@@ -171,4 +171,4 @@ def _said(words: str, most: int) -> str:
 
 def _settings(db: Database, told: Mapping[str, Any]) -> str:
     """A hash of a server's settings, in which passwords may stand."""
-    return keyed.digest(db, json.dumps(told, sort_keys=True))
+    return keyed_hash.digest(db, json.dumps(told, sort_keys=True))

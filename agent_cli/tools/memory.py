@@ -108,4 +108,4 @@ def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
 
 
 def _dated(handle: str, at: float, words: str) -> str:
-    return f"{handle} ({clock.at(at):%d %b %Y}) {words}"
+    return f"{handle} ({clock.from_timestamp(at):%d %b %Y}) {words}"

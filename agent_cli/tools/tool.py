@@ -188,7 +188,7 @@ def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
         return _failed(f"{tool.name} failed: it gave no text")
-    return replace(result, text=text.whole(_cut(result.text)))
+    return replace(result, text=text.without_surrogates(_cut(result.text)))
 
 
 def _cut(words: str) -> str:
@@ -197,7 +197,7 @@ def _cut(words: str) -> str:
 
 
 def _failed(why: str) -> ToolResult:
-    return ToolResult(text.whole(why), failed=True)
+    return ToolResult(text.without_surrogates(why), failed=True)
 
 
 def _reason(tool: Tool, error: BaseException) -> str:

@@ -25,7 +25,7 @@ from tests.conftest import HERE, NOON
 from tests.memory.documents.test_documents import add, folder  # noqa: F401
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.recalling import note, reply, say, session_of
-from tests.tools.test_memory import called
+from tests.tools.test_memory_tools import called
 from tests.turns import agent, run
 
 ROUTER = "# Router\n\n## Passwords\n\nThe admin of the router is called marmot.\n"
@@ -87,7 +87,7 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
     hired = agent("Fine.", recollect=lambda here, message, words: prompt_recall.recollect(here, message, words, ()))
     run(hired, context, "What of the marmot?")
 
-    [shown] = [each.content for each in hired.model.seen[0] if "From your files" in each.content]
+    [shown] = [each.content for each in hired.model.requests[0] if "From your files" in each.content]
     assert (shown.count("[["), shown.count("]]")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")
@@ -117,8 +117,8 @@ def test_the_line_above_the_prompt_names_the_file_shortly(context, folder):  # n
     (folder / "router.md").write_text(ROUTER)
     add(context.db, folder)
     app = SimpleNamespace(scope=HERE, time=context.time, window=None)
-    [seen] = recall_preview.foreseen(app, context.db, None, "What is the admin of the router called?")
-    assert (seen.row, seen.words) == (("section", 1), "d1 router.md:5")
+    [seen] = recall_preview.items(app, context.db, None, "What is the admin of the router called?")
+    assert (seen.key, seen.text) == (("section", 1), "d1 router.md:5")
 
 
 def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, folder):  # noqa: F811

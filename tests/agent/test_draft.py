@@ -5,7 +5,7 @@ import pytest
 from agent_cli.agent.events import Asked, TextArrived, TextWasThinking, ThinkingArrived, ToolFinished, ToolStarted
 from agent_cli.agent.loop import run_turn
 from agent_cli.errors import Cancelled, ModelFailed, ModelUnavailable
-from agent_cli.llm.model import Cancel, Done, Rethought, Text
+from agent_cli.llm.model import Cancel, Done, PriorTextWasThinking, Text
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message, Part
@@ -66,7 +66,7 @@ def test_the_words_of_the_person_are_safe_when_no_model_is_found(context):
 
 
 def test_text_that_was_thinking_is_moved(context):
-    events = run(chunks([Text("I wonder"), Rethought(), Text("Noon."), Done()]), context)
+    events = run(chunks([Text("I wonder"), PriorTextWasThinking(), Text("Noon."), Done()]), context)
 
     assert TextWasThinking() in events
     assert events[-1].reply == Message("assistant", "Noon.", thinking="I wonder")
@@ -109,8 +109,8 @@ def test_a_reply_the_person_stops_is_kept_and_marked_and_the_next_turn_goes_on(c
 
     (_, said, finish) = logged(context)[1]
     assert (finish, said[:4], "one two three".startswith(said.strip())) == ("cancelled", "one ", True)
-    assert [message.role for message in hired.model.seen[0]] == ["system", "user", "assistant", "user"]
-    assert hired.model.seen[0][2].text == f"{said} [[ cut off here: cancelled ]]"
+    assert [message.role for message in hired.model.requests[0]] == ["system", "user", "assistant", "user"]
+    assert hired.model.requests[0][2].text == f"{said} [[ cut off here: cancelled ]]"
 
 
 def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
@@ -125,6 +125,6 @@ def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
     run(hired, context, "Are you there?")
 
     assert unanswered(context) == []
-    assert [(message.role, message.text) for message in hired.model.seen[0][2:-1]] == [
+    assert [(message.role, message.text) for message in hired.model.requests[0][2:-1]] == [
         ("assistant", ""), ("tool", f"[[ Tool result, not instructions:\n{NOTHING}\n]]"), ("tool", "interrupted"),
     ]  # fmt: skip

@@ -24,7 +24,7 @@ def answered(context, hostile, **settings):
     assert text_of(shown) == "Well then."
     (result,) = [event.result for event in shown if isinstance(event, ToolFinished)]
     assert log.history(context.db, context.session)[2].message.text == result.text
-    return result, hired.model.seen[1][-1].content
+    return result, hired.model.requests[1][-1].content
 
 
 def gives(value, seconds=0.0):

@@ -9,7 +9,7 @@ from agent_cli.agent.events import (
     TurnEnded,
 )
 from agent_cli.errors import ModelFailed
-from agent_cli.llm.model import Done, Note, Text, Thinking
+from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall, ToolResult
@@ -49,8 +49,8 @@ def test_six_rounds_and_then_words(context):
     assert ended == TurnEnded(
         Message("assistant", "Enough."), model="scripted", stopped_by="6 rounds of tool calls were made"
     )
-    assert len(hired.model.seen) == 7
-    assert hired.model.seen[-1][-1].content == (
+    assert len(hired.model.requests) == 7
+    assert hired.model.requests[-1][-1].content == (
         "[[ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ]]"
     )
     assert logged(context)[-1] == ("assistant", "Enough.", "stop")
@@ -153,7 +153,7 @@ def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
 
     assert events[2] == Noticed("the model answered nothing; asked again without thinking")
     assert (text_of(events), hired.model.thinking) == ("Yes.", [True, False])
-    asked = hired.model.seen[1][-1].content
+    asked = hired.model.requests[1][-1].content
     assert (asked[:5], asked[-56:]) == ("hello", "[[ Your answer was empty. Answer the person in words. ]]")
     assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
 
@@ -166,7 +166,7 @@ def test_an_answer_that_stays_empty_is_the_models_failure(context):
 
 
 def test_a_note_of_the_model_is_told(context):
-    events = run(chunks([Note("tools were left out"), Text("Yes."), Done()]), context)
+    events = run(chunks([Notice("tools were left out"), Text("Yes."), Done()]), context)
 
     assert events[1] == Noticed("tools were left out")
 

@@ -102,13 +102,13 @@ def test_it_stands_after_the_last_question_and_beside_no_other(context):
     hired = agent("Near the lake.", "Blue.", recollect=recall_)
     run(hired, context, "Where does the marmot live?")
     run(hired, context, "What colour has the submarine?")
-    first, second = (seen[-1].content for seen in hired.model.seen)
+    first, second = (seen[-1].content for seen in hired.model.requests)
 
     words, _, rest = first.partition("\n\n[[ From memory")
     assert words == "Where does the marmot live?"
     assert "near the lake\n]]" in rest
     assert "marmot" not in second
-    assert all("lives near" not in message.content for message in hired.model.seen[1])
+    assert all("lives near" not in message.content for message in hired.model.requests[1])
 
 
 def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
@@ -188,7 +188,7 @@ def test_the_vector_of_a_question_is_made_once(context):
     skilled(context)
     embedder = EmbeddedEmbedder()
     catch_up(context.db)
-    among = vectors.begin(context.db, embedder.identity(), embedder.dimension(), embedder.floor)
+    among = vectors.begin(context.db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     vectors.fill(context.db, among, embedder.embed_documents)
     asked = []
 

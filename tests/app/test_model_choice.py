@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.app import model_choice
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
-from agent_cli.llm.model import Done, Note, Text
+from agent_cli.llm.model import Done, Notice, Text
 from agent_cli.llm.offline import OfflineModel
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.messages import Message
@@ -142,7 +142,7 @@ def test_a_server_that_goes_away_leaves_memory_to_answer():
 
     chunks = list(model.reply(HELLO))
 
-    assert isinstance(chunks[0], Note)
+    assert isinstance(chunks[0], Notice)
     assert "tea" in "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
     assert chunks[-1] == Done(model="offline")
 

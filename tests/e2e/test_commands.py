@@ -12,7 +12,7 @@ import pytest
 
 from agent_cli import checks
 from agent_cli.cli.usage import COMMANDS
-from agent_cli.config import Config
+from agent_cli.config.values import Config
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.store.schema import VERSION
@@ -232,7 +232,7 @@ def test_doctor_names_what_the_settings_name_and_is_not_there():
         folders=["/no/folder", "/"], feeds={"news": "https://example.org/rss", "diary": "/no/diary.ics"},
         mcp={"engram": {"command": "no-such-engram"}, "shell": {"command": "sh"}, "far": {"url": "http://127.0.0.1:9"}},
     )  # fmt: skip
-    assert [(each.ok, each.id, each.found, each.fix) for each in checks._named(told)] == [
+    assert [(each.ok, each.id, each.found, each.fix) for each in checks._missing_paths(told)] == [
         (False, "folders", "/no/folder is no folder", "make it, or take it out: agent config edit"),
         (False, "feeds", "diary: /no/diary.ics is no file", "put it there, or correct it: agent config edit"),
         (False, "mcp", "engram: there is no command no-such-engram",

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_cli.llm import repair
-from agent_cli.llm.model import Done, Rethought, Text, Thinking
+from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.replies import Reading
-from agent_cli.llm.thoughts import Thoughts
+from agent_cli.llm.ollama.replies import ReplyParser
+from agent_cli.llm.thinking_tags import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -151,10 +151,10 @@ def test_printed_call_beside_a_real_one_is_text(server):
     ],
 )
 def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
-    reading = Reading(NAME, TOOLS, ())
+    reading = ReplyParser(NAME, TOOLS, ())
     shown = ""
     for count, letter in enumerate(content, 1):
-        shown += text(reading.take(script.line(letter)))
+        shown += text(reading.feed(script.line(letter)))
         assert shown == content[:count] or count <= 60, f"only {shown!r} of {count} characters"
 
 
@@ -181,7 +181,7 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
     ],
 )
 def test_arguments_are_what_they_were_meant_to_be(told, meant):
-    assert repair.arguments(told, CITY) == meant
+    assert repair.coerce_arguments(told, CITY) == meant
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_arguments_are_what_they_were_meant_to_be(told, meant):
 def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, meant):
     schema = {"type": "object", "properties": {"it": {"type": kind}}}
 
-    value = repair.arguments({"it": told}, schema)["it"]
+    value = repair.coerce_arguments({"it": told}, schema)["it"]
 
     assert value == meant
     assert type(value) is type(meant)
@@ -213,7 +213,7 @@ def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, mean
 
 def test_own_argument_called_arguments_is_not_unwrapped():
     schema = {"properties": {"arguments": {"type": "object"}}}
-    assert repair.arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
+    assert repair.coerce_arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
 
 
 @pytest.mark.parametrize("told", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
@@ -258,17 +258,17 @@ def test_thinking_block_is_told_from_the_answer(reply, cut, content, thought, an
     chunks = reply(*cut(content))
 
     assert (thinking(chunks), text(chunks)) == (thought, answer)
-    assert Rethought() not in chunks
+    assert PriorTextWasThinking() not in chunks
 
 
 @pytest.mark.parametrize("cut", [letters, lambda content: [content]])
 def test_closing_tag_alone_takes_back_what_came_before_once(reply, cut):
     chunks = reply(*cut("They greet me.\n</think>\n\nHello </think> there"))
 
-    at = chunks.index(Rethought())
+    at = chunks.index(PriorTextWasThinking())
     assert text(chunks[:at]) == "They greet me.\n"
     assert text(chunks[at:]) == "Hello </think> there"
-    assert chunks.count(Rethought()) == 1
+    assert chunks.count(PriorTextWasThinking()) == 1
 
 
 def test_call_printed_after_the_thinking_is_a_call(reply):
@@ -297,9 +297,9 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
     content = "".join(fragments)
 
     def told(pieces):
-        thoughts, merged = Thoughts(), []
+        thoughts, merged = ThinkingParser(), []
         for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.rest():
-            if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, Rethought):
+            if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, PriorTextWasThinking):
                 merged[-1] = type(chunk)(merged[-1].text + chunk.text)
             else:
                 merged.append(chunk)
@@ -311,7 +311,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
 
 @given(st.text(alphabet='{}"`<>/_ \n:namefunctolcjsw', max_size=40))
 def test_no_text_is_lost_while_it_is_held(content):
-    printed = repair.Printed(SCHEMAS)
+    printed = repair.PrintedCallDetector(SCHEMAS)
     shown = "".join(map(printed.feed, content))
 
-    assert shown + printed.release() == content
+    assert shown + printed.flush() == content

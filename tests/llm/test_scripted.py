@@ -64,11 +64,11 @@ def test_it_keeps_what_it_was_shown():
     list(model.reply(HELLO))
     list(model.reply([*HELLO, Message("assistant", "a")]))
 
-    assert model.seen == [HELLO, [*HELLO, Message("assistant", "a")]]
+    assert model.requests == [HELLO, [*HELLO, Message("assistant", "a")]]
 
 
 def test_calls_never_repeat_an_id_of_the_conversation():
-    earlier = [Message("assistant", calls=(ToolCall("call_1", "now", {}),)), Message("tool", "noon", answers="call_1")]
+    earlier = [Message("assistant", calls=(ToolCall("call_1", "now", {}),)), Message("tool", "noon", call_id="call_1")]
     model = ScriptedModel([Reply(calls=(("now", {}),))])
 
     assert next(model.reply(earlier)) == ToolCall("call_2", "now", {})

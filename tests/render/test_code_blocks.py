@@ -22,4 +22,4 @@ BLOCKS = {
 
 @pytest.mark.parametrize("answer", BLOCKS)
 def test_the_code_of_an_answer_is_found_without_its_fences(answer):
-    assert code_blocks.of(answer) == BLOCKS[answer]
+    assert code_blocks.parse(answer) == BLOCKS[answer]

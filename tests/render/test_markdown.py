@@ -10,29 +10,29 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_cli.render.layout import cells
-from agent_cli.render.look import Look
-from agent_cli.render.markdown import Markdown
-from agent_cli.render.stream import Aloud, Paper
+from agent_cli.render.display import Display
+from agent_cli.render.layout import cell_width
+from agent_cli.render.markdown import MarkdownWriter
+from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
 from tests import torture
 
-LOOK = Look(colour=True, markdown=True, width=lambda: 40)
+DISPLAY = Display(colour=True, markdown=True, width=lambda: 40)
 HEAD = "\x1b[1ma\x1b[m      \x1b[1mb\x1b[m"
 SGR = re.compile(r"\x1b\[[\d;]*m")
 
 
-def shown(text, cuts=(), look=LOOK):
+def shown(text, cuts=(), display=DISPLAY):
     out = io.StringIO()
-    paper = Markdown(out, look)
+    writer = MarkdownWriter(out, display)
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
-        paper.write(text[start:end])
-    paper.end()
+        writer.write(text[start:end])
+    writer.end()
     return out.getvalue()
 
 
 def plain(text):
     """Without colours, in lines of 40 cells."""
-    return shown(text, look=replace(LOOK, colour=False))
+    return shown(text, display=replace(DISPLAY, colour=False))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def plain(text):
         ("| a | b |\n|---|--:|\n| **x** | 10 |\n\nEnd", f"{HEAD}\n---  ---\n\x1b[1mx\x1b[m     10\n\nEnd\n"),
         ("| no table\nhere", "| no table\nhere\n"),
     ],
-)  # fmt: skip
+)
 def test_what_is_drawn(text, drawn):
     assert shown(text) == drawn
 
@@ -84,11 +84,11 @@ def test_lines_are_wrapped_between_words_and_hang_under_their_item():
 
 def test_wide_characters_are_counted_in_cells_and_may_be_parted():
     lines = plain("你好，世界。" * 20).splitlines()
-    assert max(map(cells, lines)) <= 40
+    assert max(map(cell_width, lines)) <= 40
     assert "".join(lines) == "你好，世界。" * 20
     assert not [line for line in lines if line[0] in "，。"], "none begins with what belongs to the character before it"
     family = "👩‍👩‍👧"
-    assert cells(family) == 2
+    assert cell_width(family) == 2
     assert plain(f"{family} " * 15) == " ".join([family] * 13) + "\n" + " ".join([family] * 2) + "\n"
 
 
@@ -101,7 +101,7 @@ def test_a_table_is_aligned_by_cells_and_printed_as_it_came_when_it_is_too_wide(
 
 def test_a_window_made_narrower_is_noticed_at_the_next_line():
     widths = [40, 40, 20, 20, 20, 20]
-    drawn = shown("word " * 24, look=replace(LOOK, width=lambda: widths.pop(0) if len(widths) > 1 else 20))
+    drawn = shown("word " * 24, display=replace(DISPLAY, width=lambda: widths.pop(0) if len(widths) > 1 else 20))
     assert len(drawn.splitlines()[0]) == 39
     assert {len(line) for line in drawn.splitlines()[2:]} == {19}
 
@@ -146,7 +146,7 @@ def test_how_a_stream_is_cut_makes_no_difference(text, data):
 
 def test_the_torture_stream_is_shown_whole_once_and_without_moving_the_cursor():
     text = torture.text()
-    drawn = shown(text, range(0, len(text), 7), replace(LOOK, width=lambda: 80))
+    drawn = shown(text, range(0, len(text), 7), replace(DISPLAY, width=lambda: 80))
     assert torture.numbers(drawn) == torture.numbers(text)
     left = SGR.sub("", drawn)
     assert "\x1b" not in left
@@ -161,11 +161,11 @@ def test_the_torture_stream_is_shown_whole_once_and_without_moving_the_cursor():
 def test_a_line_of_megabytes_takes_time_by_its_length_alone(unit):
     def took(count):
         out = io.StringIO()
-        paper = Markdown(out, LOOK)
+        writer = MarkdownWriter(out, DISPLAY)
         began = time.process_time()
         for _ in range(count):
-            paper.write(unit * 100)
-        paper.end()
+            writer.write(unit * 100)
+        writer.end()
         return time.process_time() - began
 
     took(5)
@@ -179,10 +179,10 @@ def test_two_megabytes_in_one_line_are_all_there():
 
 def test_without_markdown_the_text_is_as_it_was_written():
     out = io.StringIO()
-    paper = Paper(out)
+    writer = PlainWriter(out)
     for piece in ("\n\n**a**  \r", "\n| b |\x1b[2J\n", "\n\n"):
-        paper.write(piece)
-    paper.end()
+        writer.write(piece)
+    writer.end()
     assert out.getvalue() == "**a**  \n| b |[2J\n"
 
 
@@ -193,10 +193,10 @@ def test_aloud_whole_sentences_are_given_at_once():
             return len(text)
 
     given: list[str] = []
-    paper = Aloud(Out())
+    writer = SentenceWriter(Out())
     for piece in ("It is 3", ".", "5 m", "etres. Dr", ". No said", " so", ".\nThe", " end"):
-        paper.write(piece)
-    paper.end()
+        writer.write(piece)
+    writer.end()
     assert given == ["It is 3.5 metres.", " Dr. No said so.", "\nThe end", "\n"]
 
 

@@ -140,5 +140,5 @@ def test_what_a_rule_keeps_from_being_read_is_not_found_by_a_search_above_it(con
         rules = {rule.format(tmp_path): "deny"}
         hired = agent(calls(("search_files", told)), "Found.", tools=BUILT_IN, rules=rules)
         run(hired, here)
-        [result] = [m.text for m in hired.model.seen[-1] if m.role == "tool"][-1:]
+        [result] = [m.text for m in hired.model.requests[-1] if m.role == "tool"][-1:]
         assert ("is open" in result, "is Private" in result) == (True, False)

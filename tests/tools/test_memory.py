@@ -135,7 +135,7 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     for words in ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna"):
         note(context.db, words)
     catch_up(context.db)
-    among = vectors.begin(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.floor)
+    among = vectors.begin(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
     knowing = replace(context, meaning=EMBEDDED.embed_query)
 

@@ -77,6 +77,6 @@ def test_the_model_sees_every_step_and_the_call_is_an_event(context):
     hired = agent(calls(("read_skill", {"name": "deploy-site"})), "Done.")
     run(hired, context, "Publish the site")
 
-    assert [message.text for message in hired.model.seen[-1] if message.role == "tool"] == [STEPS]
+    assert [message.text for message in hired.model.requests[-1] if message.role == "tool"] == [STEPS]
     told = events.recent(context.db)[0]
     assert (told["kind"], told["subject"], told["actor"]) == ("call allowed", "read_skill", "program")

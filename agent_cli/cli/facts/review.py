@@ -61,12 +61,14 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
 def _decide(app: App, reviewer: Reviewer, session: int | None, aloud: bool) -> None:
     import asyncio
 
-    from agent_cli.repl.keyboard import dumb_terminal
+    from prompt_toolkit.utils import is_dumb_terminal
+
+    from agent_cli.repl.keyboard.dumb_terminal import LineReader
     from agent_cli.repl.review.review import Review  # prompt-toolkit: 100 ms that only a person's decisions need
 
     async def decide() -> int:
-        if dumb_terminal.Lines.wanted():  # elsewhere Ctrl-C is a key
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, dumb_terminal.Lines.interrupt)
+        if is_dumb_terminal():  # on other terminals Ctrl-C is a key
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, LineReader.interrupt)
         return await Review(reviewer, app.config.editor, aloud=aloud, session=session).run()
 
     try:

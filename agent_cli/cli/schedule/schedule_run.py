@@ -172,7 +172,7 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     timer.daemon = True
     timer.start()
     try:
-        with stop.stopping(cancel):
+        with stop.on_cancel(cancel):
             title = f"scheduled: {schedule.name}"
             return headless.run(app, [Part(words, "schedule")], "schedule", cancel, title=title, extra=extra)
     except Cancelled:

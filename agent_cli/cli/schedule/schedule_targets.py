@@ -98,7 +98,7 @@ def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SEC
         except OSError as error:
             raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
         try:
-            with stop.stopping(lambda: _end(process.pid)):
+            with stop.on_cancel(lambda: _end(process.pid)):
                 process.communicate(f"{answer}\n".encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise AgentError(f"{name} took longer than {seconds:g} seconds, and was ended") from None

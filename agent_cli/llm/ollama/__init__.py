@@ -1,1 +1,1 @@
-"""A model server that speaks Ollama's HTTP API: chat, embeddings, its models, and what can go wrong."""
+"""A client of Ollama's HTTP API: chat, embeddings, the server's models, and its errors. Knows `llm`; owns no tables."""

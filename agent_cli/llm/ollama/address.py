@@ -1,9 +1,8 @@
-"""Where the model server is: read as Ollama itself reads OLLAMA_HOST.
+"""The address of the model server, parsed as Ollama itself parses OLLAMA_HOST.
 
-The same value serves the server as what to listen on and us as what to call, so quotes, spaces, a bare host, a bare
-port and an IPv6 address without brackets are taken. 0.0.0.0 means "every interface" to listen on; to call it, it is
-this machine. Where Ollama warns and falls back to its default, we say what is wrong: a person who mistyped a port
-should not wonder why another server answers.
+The server listens on the same value that we call, so quotes, spaces, a bare host, a bare port and an IPv6 address
+without brackets are accepted, and 0.0.0.0 ("every interface") means this machine. Where Ollama warns and falls back to
+its default, an error is raised: after a mistyped port the person must not reach another server.
 """
 
 import re
@@ -13,10 +12,10 @@ from agent_cli.values import frozen
 
 PORT = 11434
 
-_NAME = re.compile(r"[\w.~%:-]+")  # also what IPv6 addresses are made of
+_HOST_NAME = re.compile(r"[\w.~%:-]+")  # IPv6 addresses too
 _BRACKETED = re.compile(r"\[([^\[\]]+)\](?::(.*))?")
-_PORTS = {"http": 80, "https": 443}  # only when the scheme was written
-_ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}  # used only when the scheme is given
+_LOOPBACK_OF = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @frozen
@@ -32,36 +31,41 @@ class Address:
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
     @property
-    def loopback(self) -> bool:
+    def is_loopback(self) -> bool:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
-def parse(told: str) -> Address:
-    """The address in a value such as OLLAMA_HOST takes; empty means this machine. Raises ConfigError."""
-    value = told.strip().strip("\"'").strip()
-    scheme, written, rest = value.partition("://")
+def parse(value: str) -> Address:
+    """The address in a value of OLLAMA_HOST; empty means this machine. Raises ConfigError."""
+    cleaned = value.strip().strip("\"'").strip()
+    scheme, written, rest = cleaned.partition("://")
     if not written:
-        scheme, rest = "http", value
-    place, _, path = rest.partition("/")
-    host, port = _split(place)
+        scheme, rest = "http", cleaned
+    netloc, _, path = rest.partition("/")
+    host, port = _split_port(netloc)
     scheme = scheme.lower()
-    if scheme not in _PORTS or (host and not _NAME.fullmatch(host)) or not _is_port(port) or re.search(r"[\s?#]", path):
+    if (
+        scheme not in _DEFAULT_PORTS
+        or (host and not _HOST_NAME.fullmatch(host))
+        or not _is_port(port)
+        or re.search(r"[\s?#]", path)
+    ):
         raise ConfigError(
-            f"the address of the model server is {told!r}: write it like 127.0.0.1:11434 or http://my-server:11434 "
+            f"the address of the model server is {value!r}: write it like 127.0.0.1:11434 or http://my-server:11434 "
             "(in OLLAMA_HOST, or as the host in the config)"
         )
-    default = _PORTS[scheme] if written else PORT
+    default = _DEFAULT_PORTS[scheme] if written else PORT
     path = path.strip("/")
-    return Address(scheme, _ANY.get(host, host), int(port or default), f"/{path}" if path else "")
+    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port or default), f"/{path}" if path else "")
 
 
-def _split(place: str) -> tuple[str, str]:
-    bracketed = _BRACKETED.fullmatch(place)
+def _split_port(netloc: str) -> tuple[str, str]:
+    bracketed = _BRACKETED.fullmatch(netloc)
     if bracketed:
         return bracketed[1], bracketed[2] or ""
-    if place.count(":") > 1:
-        return place, ""
-    host, _, port = place.partition(":")
+    if netloc.count(":") > 1:
+        return netloc, ""
+    host, _, port = netloc.partition(":")
     return host, port
 
 

@@ -1,9 +1,8 @@
-"""Chat with a model of a local Ollama.
+"""Chat with a model of an Ollama server.
 
-One explicit `num_ctx`, the same in every request: another one would make the server load the model again. `truncate`
-and `shift` are off: by default the server drops messages from the front, in silence, when a conversation grows too
-long, and an assistant that forgets must say so. What a model turns out to lack (tools, thinking) is told once and left
-out from then on.
+`num_ctx` is explicit and the same in every request: a change makes the server load the model again. `truncate` and
+`shift` are off: by default the server silently drops messages from the front when a conversation grows too long, and
+the person must be told. What a model turns out not to support (tools, thinking) is reported once and then left out.
 """
 
 import re
@@ -11,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from agent_cli.llm.model import Cancel, Chunk, Done, Note
+from agent_cli.llm.model import Cancel, Chunk, Done, Notice
 from agent_cli.llm.ollama import address, faults, tags, wire
-from agent_cli.llm.ollama.replies import Reading
+from agent_cli.llm.ollama.replies import ReplyParser
 from agent_cli.messages import Message
 
-PATIENCE = 30.0
-"""Seconds to wait, in all, for a server that says it is busy."""
+BUSY_TIMEOUT = 30.0
+"""Seconds to wait in total for a server that answers that it is busy."""
 
 
 class OllamaModel:
-    """A ChatModel. What it remembers is what the model cannot do, and that it is local."""
+    """A ChatModel that remembers what the model does not support, and that it is local."""
 
     def __init__(
         self,
@@ -31,15 +30,15 @@ class OllamaModel:
         *,
         keep_alive: str | int | None = None,
         options: Mapping[str, Any] | None = None,
-        patience: float = PATIENCE,
+        busy_timeout: float = BUSY_TIMEOUT,
     ):
         self.name = name
         self._address = address.parse(host)
         self._num_ctx = num_ctx
-        self._keep_alive = duration(keep_alive)
+        self._keep_alive = parse_keep_alive(keep_alive)
         self._options = {**(options or {}), "num_ctx": num_ctx}
-        self._patience = patience
-        self._lacks: set[str] = set()  # "no tools", "no thinking"
+        self._busy_timeout = busy_timeout
+        self._unsupported: set[str] = set()  # "no tools", "no thinking"
         self._local = False
 
     def reply(
@@ -54,24 +53,24 @@ class OllamaModel:
         """Stream one assistant message that ends with Done. Raises AgentError."""
         cancel = Cancel() if cancel is None else cancel
         self._local = self._local or tags.is_local(self._address, self.name, cancel)
-        taken = {call.id for message in messages for call in message.calls}
-        tries = _Tries(self._patience)
+        used_ids = {call.id for message in messages for call in message.calls}
+        retries = _Retries(self._busy_timeout)
         while True:
             body = self._body(messages, tools, think, format)
-            reading = Reading(self.name, tools if "tools" in body else (), taken)
+            parser = ReplyParser(self.name, tools if "tools" in body else (), used_ids)
             try:
-                yield from self._read(body, reading, cancel)
+                yield from self._read(body, parser, cancel)
                 return
-            except faults.Fault as met:
-                fault = met
-            note = self._remedy(fault, body) or (not reading.begun and tries.again(fault))
+            except faults.ServerFault as caught:
+                fault = caught
+            note = self._drop_unsupported(fault, body) or (not parser.started and retries.decide(fault))
             if not note:
-                yield from reading.rest(whole=False)
-                raise faults.error(fault, self.name, self._address.url, self._num_ctx) from fault
+                yield from parser.flush(whole=False)
+                raise faults.as_error(fault, self.name, self._address.url, self._num_ctx) from fault
             if isinstance(note, str):
-                yield Note(note)
+                yield Notice(note)
             if fault.kind == "busy":
-                cancel.wait(tries.pause)
+                cancel.wait(retries.pause)
 
     def _body(
         self,
@@ -82,15 +81,15 @@ class OllamaModel:
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": [sent(message) for message in messages],
+            "messages": [message_json(message) for message in messages],
             "stream": True,
             "truncate": False,
             "shift": False,
             "options": self._options,
         }
-        if tools and "no tools" not in self._lacks:
+        if tools and "no tools" not in self._unsupported:
             body["tools"] = [{"type": "function", "function": tool} for tool in tools]
-        if think is not None and not (think and "no thinking" in self._lacks):
+        if think is not None and not (think and "no thinking" in self._unsupported):
             body["think"] = think
         if format is not None:
             body["format"] = format
@@ -98,69 +97,69 @@ class OllamaModel:
             body["keep_alive"] = self._keep_alive
         return body
 
-    def _read(self, body: Mapping[str, Any], reading: Reading, cancel: Cancel) -> Iterator[Chunk]:
-        with closing(wire.lines(self._address, "/api/chat", body, cancel=cancel)) as lines:
+    def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
+        with closing(wire.stream_lines(self._address, "/api/chat", body, cancel=cancel)) as lines:
             for line in lines:
                 if not line.strip():
                     continue
-                for chunk in reading.take(line):
+                for chunk in parser.feed(line):
                     yield chunk
                     if isinstance(chunk, Done):
                         return
-        raise faults.Fault("undone")
+        raise faults.ServerFault("incomplete")
 
-    def _remedy(self, fault: faults.Fault, body: Mapping[str, Any]) -> str:
-        """What is left out from now on, as a note; or nothing that would help."""
+    def _drop_unsupported(self, fault: faults.ServerFault, body: Mapping[str, Any]) -> str:
+        """Leave out from now on what the fault names, and return a sentence for it; empty when that would not help."""
         if fault.kind == "no tools" and "tools" in body:
-            self._lacks.add(fault.kind)
+            self._unsupported.add(fault.kind)
             return f"the model {self.name!r} cannot use tools; asked again without them"
         if fault.kind == "no thinking" and body.get("think"):
-            self._lacks.add(fault.kind)
+            self._unsupported.add(fault.kind)
             return f"the model {self.name!r} has no separate thinking; asked again without it"
         return ""
 
 
-class _Tries:
-    """What may be asked again: a failure once, a busy server for some time."""
+class _Retries:
+    """Which requests are repeated: one that failed, once; one to a busy server, for some time."""
 
-    def __init__(self, patience: float):
-        self._left, self._next = patience, 0.5
+    def __init__(self, busy_timeout: float):
+        self._time_left, self._next_pause = busy_timeout, 0.5
         self._failed = False
         self._busy = False
         self.pause = 0.0
 
-    def again(self, fault: faults.Fault) -> str | bool:
-        """A note to tell, True for another try without one, False for none. A busy server gets a `pause` in seconds."""
-        if fault.kind == "busy" and self._left > 0:
-            self.pause = min(self._next, self._left)
-            self._left -= self.pause
-            self._next = min(2 * self._next, 8.0)
-            told, self._busy = self._busy, True
-            return told or "the model server is busy; waiting for it"
+    def decide(self, fault: faults.ServerFault) -> str | bool:
+        """A notice to show, True for another try without a notice, False for no more tries. Sets `pause` (seconds)."""
+        if fault.kind == "busy" and self._time_left > 0:
+            self.pause = min(self._next_pause, self._time_left)
+            self._time_left -= self.pause
+            self._next_pause = min(2 * self._next_pause, 8.0)
+            announced, self._busy = self._busy, True
+            return announced or "the model server is busy; waiting for it"
         if not self._failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
             self._failed = True
             return "the model server failed once; asked again"
         return False
 
 
-def sent(message: Message) -> dict[str, Any]:
-    """The message as the server wants it."""
-    told: dict[str, Any] = {"role": message.role, "content": message.content}
+def message_json(message: Message) -> dict[str, Any]:
+    """A message in the server's JSON."""
+    result: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        told["tool_calls"] = [
+        result["tool_calls"] = [
             {"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}}
             for index, call in enumerate(message.calls)
         ]
-        if message.thinking:  # a model goes on from it after its calls, and needs it nowhere else
-            told["thinking"] = message.thinking
+        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+            result["thinking"] = message.thinking
     if message.role == "tool":
-        told |= {"tool_name": message.tool, "tool_call_id": message.answers}
-    return told
+        result |= {"tool_name": message.tool_name, "tool_call_id": message.call_id}
+    return result
 
 
-def duration(told: str | int | None) -> str | int | None:
-    """How long to keep the model loaded. A number in quotes is seconds for a person, and an error for the server."""
-    if isinstance(told, str):
-        told = told.strip()
-        return int(told) if re.fullmatch(r"-?\d+", told) else told or None
-    return told
+def parse_keep_alive(value: str | int | None) -> str | int | None:
+    """How long to keep the model loaded. A quoted number means seconds to a person and is an error to the server."""
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if re.fullmatch(r"-?\d+", value) else value or None
+    return value

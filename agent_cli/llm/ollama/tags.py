@@ -1,4 +1,4 @@
-"""The models a server has and where they run: read raw, because the official package drops what they can do."""
+"""The models of a server and where they run. Our own requests: the official package drops the capabilities."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from agent_cli.llm.ollama import address, faults, wire
 from agent_cli.llm.ollama.address import Address
 from agent_cli.values import frozen
 
-PROBE = 0.5
-"""Seconds within which a server that is there answers."""
+PROBE_TIMEOUT = 0.5
+"""Seconds within which a running server answers."""
 
 
 @frozen
@@ -19,34 +19,34 @@ class Tag:
     size: int = 0  # bytes
     digest: str = ""
     capabilities: tuple[str, ...] = ()  # empty on servers before 0.30
-    remote: str = ""  # the host it really runs on
+    remote: str = ""  # the host it runs on, when that is another one
     modified_at: str = ""  # RFC 3339 with the server's offset
     context_length: int = 0  # tokens it was trained with, 0 on servers before 0.30
     family: str = ""
 
 
-def tags(host: str, timeout: float = PROBE) -> list[Tag]:
-    """The models of the server at `host`. Raises ModelUnavailable when none answers within `timeout` seconds."""
-    place = address.parse(host)
+def listing(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+    """The models of the server at `host`. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
+    server = address.parse(host)
     try:
-        told = wire.fetch(place, "/api/tags", timeout=timeout)
-    except faults.Fault as fault:
-        raise faults.not_ollama(place.url, fault.words) from fault
-    if not isinstance(told, dict) or not isinstance(told.get("models"), list | None):
-        raise faults.not_ollama(place.url)
-    found = [_tag(model) for model in told.get("models") or () if isinstance(model, dict)]
+        answer = wire.fetch(server, "/api/tags", timeout=timeout)
+    except faults.ServerFault as fault:
+        raise faults.not_ollama(server.url, fault.message) from fault
+    if not isinstance(answer, dict) or not isinstance(answer.get("models"), list | None):
+        raise faults.not_ollama(server.url)
+    found = [_tag(model) for model in answer.get("models") or () if isinstance(model, dict)]
     return [tag for tag in found if tag.name]
 
 
-def is_local(place: Address, model: str, cancel: Cancel) -> bool:
-    """Asked before the first word is sent. False when the server does not tell: its answer to the words will.
+def is_local(server: Address, model: str, cancel: Cancel) -> bool:
+    """Whether the model runs on this server, checked before any text is sent; False when the server does not say.
 
-    A cloud model can stand under any name. Raises ModelMissing for one, ModelUnavailable, Cancelled.
+    A cloud model can have any name. Raises ModelMissing for a cloud model, ModelUnavailable, Cancelled.
     """
     faults.refuse_cloud(model)
     try:
-        shown = wire.fetch(place, "/api/show", {"model": model}, cancel=cancel)
-    except faults.Fault:
+        shown = wire.fetch(server, "/api/show", {"model": model}, cancel=cancel)
+    except faults.ServerFault:
         return False
     if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
         raise faults.cloud(model)
@@ -54,49 +54,49 @@ def is_local(place: Address, model: str, cancel: Cancel) -> bool:
 
 
 def loaded(host: str, model: str) -> bool | None:
-    """Whether the server has the model in memory, asked before a request would load it; None when it does not tell."""
+    """Whether the server has the model in memory; None when it does not say."""
     try:
-        told = wire.fetch(address.parse(host), "/api/ps", timeout=PROBE)
-    except (faults.Fault, ModelUnavailable):
+        answer = wire.fetch(address.parse(host), "/api/ps", timeout=PROBE_TIMEOUT)
+    except (faults.ServerFault, ModelUnavailable):
         return None
-    running = told.get("models") if isinstance(told, dict) else None
+    running = answer.get("models") if isinstance(answer, dict) else None
     if not isinstance(running, list):
         return None
-    return any(isinstance(each, dict) and same(str(each.get("name")), model) for each in running)
+    return any(isinstance(each, dict) and same_model(str(each.get("name")), model) for each in running)
 
 
-def find(name: str, among: list[Tag]) -> Tag | None:
-    """The model of that name: without a tag it is `:latest`, and case does not count."""
-    return next((tag for tag in among if same(tag.name, name)), None)
+def find(name: str, tags: list[Tag]) -> Tag | None:
+    """The model with this name: no tag means `:latest`, and case does not count."""
+    return next((tag for tag in tags if same_model(tag.name, name)), None)
 
 
-def same(one: str, other: str) -> bool:
+def same_model(one: str, other: str) -> bool:
     """Whether two names mean the same model."""
-    return _whole(one) == _whole(other)
+    return _full_name(one) == _full_name(other)
 
 
-def _whole(name: str) -> str:
+def _full_name(name: str) -> str:
     return (name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower()
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:
-    told, able = model.get("details"), model.get("capabilities")
-    details = told if isinstance(told, dict) else {}
+    given, capabilities = model.get("details"), model.get("capabilities")
+    details = given if isinstance(given, dict) else {}
     return Tag(
-        name=_word(model.get("name")) or _word(model.get("model")),
-        size=_number(model.get("size")),
-        digest=_word(model.get("digest")),
-        capabilities=tuple(map(str, able)) if isinstance(able, list) else (),
-        remote=_word(model.get("remote_host")),
-        modified_at=_word(model.get("modified_at")),
-        context_length=_number(details.get("context_length")),
-        family=_word(details.get("family")),
+        name=_str(model.get("name")) or _str(model.get("model")),
+        size=_int(model.get("size")),
+        digest=_str(model.get("digest")),
+        capabilities=tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
+        remote=_str(model.get("remote_host")),
+        modified_at=_str(model.get("modified_at")),
+        context_length=_int(details.get("context_length")),
+        family=_str(details.get("family")),
     )
 
 
-def _word(told: Any) -> str:
-    return told if isinstance(told, str) else ""
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _number(told: Any) -> int:
-    return told if isinstance(told, int) else 0
+def _int(value: Any) -> int:
+    return value if isinstance(value, int) else 0

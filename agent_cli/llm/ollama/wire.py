@@ -1,11 +1,11 @@
-"""One request and its answer, line by line, over the HTTP client of the standard library.
+"""One HTTP request and its response, line by line, over the HTTP client of the standard library.
 
 Our own, because the official package takes 0.2 s to import, loses the ids of tool calls and nested tool schemas, and
-breaks on U+0085: an answer is split at newlines and nowhere else. Never a proxy, a redirect or an Authorization
-header: what a person says to a local assistant goes to the host they named and no further.
+breaks on U+0085: a response is split at newlines only. It never uses a proxy, a redirect or an Authorization header:
+what a person says to a local assistant goes only to the host they named.
 
-There is no limit on reading: a model may load for minutes in silence, and a client that gives up makes the server stop
-loading. What ends the waiting is the person, through `Cancel`.
+Reading has no time limit: a model may load silently for minutes, and a client that gives up makes the server stop
+loading. The person ends the waiting, through `Cancel`.
 """
 
 import json
@@ -22,8 +22,8 @@ from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import faults
 from agent_cli.llm.ollama.address import Address
 
-CONNECT = 3.0
-"""Seconds for finding the host and connecting to it."""
+CONNECT_TIMEOUT = 3.0
+"""Seconds for resolving the host and connecting to it."""
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/x-ndjson, application/json"}
 
@@ -36,15 +36,15 @@ def fetch(
     timeout: float | None = None,
     cancel: Cancel | None = None,
 ) -> Any:
-    """The JSON of a whole answer. Raises Fault, ModelUnavailable, Cancelled."""
-    whole = b"\n".join(lines(address, path, body, timeout=timeout, cancel=cancel))
+    """The JSON of a complete response. Raises ServerFault, ModelUnavailable, Cancelled."""
+    whole = b"\n".join(stream_lines(address, path, body, timeout=timeout, cancel=cancel))
     try:
         return json.loads(whole.decode("utf-8", "replace"))
     except ValueError as error:
         raise faults.not_ollama(address.url) from error
 
 
-def lines(
+def stream_lines(
     address: Address,
     path: str,
     body: Mapping[str, Any] | None = None,
@@ -52,21 +52,22 @@ def lines(
     timeout: float | None = None,
     cancel: Cancel | None = None,
 ) -> Generator[bytes, None, None]:
-    """GET, or POST a body, and give the lines of the answer as they come. Raises Fault, ModelUnavailable, Cancelled."""
+    """GET, or POST a body; yields the response's lines. Raises ServerFault, ModelUnavailable, Cancelled."""
     cancel = Cancel() if cancel is None else cancel
-    link = _Link(address, _dial(address, min(CONNECT, timeout or CONNECT), cancel), timeout, cancel)
+    sock = _connect(address, min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT), cancel)
+    connection = _Connection(address, sock, timeout, cancel)
     try:
-        with cancel.stopping(link.shut):
-            status = link.ask(path, body)
+        with cancel.on_cancel(connection.shutdown):
+            status = connection.request(path, body)
             if status == 200:
-                yield from _split(link.read)
+                yield from _split_lines(connection.read)
             else:
-                raise faults.answered(status, b"".join(iter(link.read, b"")))
+                raise faults.from_response(status, b"".join(iter(connection.read, b"")))
     finally:
-        link.close()
+        connection.close()
 
 
-def _split(read: Callable[[], bytes]) -> Iterator[bytes]:
+def _split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
     rest = b""
     while piece := read():
         *whole, rest = (rest + piece).split(b"\n")
@@ -75,11 +76,10 @@ def _split(read: Callable[[], bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _http(scheme: str) -> ModuleType:
-    """http.client: 30 ms, and nothing that a scripted or an offline model would need.
+def _import_http_client(scheme: str) -> ModuleType:
+    """http.client, imported late: it takes 30 ms, and a scripted or an offline model does not need it.
 
-    It imports ssl whether that is needed or not, a third of its time: for a plain address it is kept from doing so, as
-    on a Python that was built without.
+    A third of that is its import of ssl; for a plain address ssl is hidden from it, as on a Python built without ssl.
     """
     if scheme == "http" and "ssl" not in sys.modules:
         sys.modules["ssl"] = None  # type: ignore[assignment]
@@ -92,47 +92,47 @@ def _http(scheme: str) -> ModuleType:
     return http
 
 
-class _Link:
-    """A connection that carries one request."""
+class _Connection:
+    """A connection for one request."""
 
     def __init__(self, address: Address, sock: socket.socket, timeout: float | None, cancel: Cancel):
-        http = _http(address.scheme)
+        http = _import_http_client(address.scheme)
         self._address, self._sock, self._cancel, self._timeout = address, sock, cancel, timeout
-        self._strange = (OSError, ValueError, http.client.HTTPException)
+        self._library_errors = (OSError, ValueError, http.client.HTTPException)
         sock.settimeout(timeout)
         self._connection = http.client.HTTPConnection(address.host, address.port)
         self._connection.sock = sock
         self._response: Any = None
 
-    def ask(self, path: str, body: Mapping[str, Any] | None) -> int:
-        """Send the request; the status of the answer, once its first event has come."""
-        told = None if body is None else json.dumps(body).encode()
-        with self._translated():
-            self._connection.request("GET" if told is None else "POST", self._address.path + path, told, _HEADERS)
+    def request(self, path: str, body: Mapping[str, Any] | None) -> int:
+        """Send the request and return the status of the response."""
+        data = None if body is None else json.dumps(body).encode()
+        with self._translate_errors():
+            self._connection.request("GET" if data is None else "POST", self._address.path + path, data, _HEADERS)
             self._response = self._connection.getresponse()
         self._cancel.check()
         return int(self._response.status)
 
     def read(self) -> bytes:
-        """What has arrived, or nothing at the end."""
+        """The bytes that have arrived; empty at the end."""
         assert self._response is not None
-        with self._translated():
+        with self._translate_errors():
             piece = self._response.read1(65536)
         self._cancel.check()
         return bytes(piece)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
-        except self._strange as error:
+        except self._library_errors as error:
             self._cancel.check()
             if isinstance(error, TimeoutError) and self._timeout:
                 raise faults.unavailable(self._address.url, f"silent for {self._timeout:g} s") from error
-            raise faults.Fault("cut", str(error), 200 if self._response else 0) from error
+            raise faults.ServerFault("cut", str(error), 200 if self._response else 0) from error
 
-    def shut(self) -> None:
-        """Wake whoever reads or writes, from any thread."""
+    def shutdown(self) -> None:
+        """Wake the thread that reads or writes; may be called from any thread."""
         with suppress(OSError):  # closed already
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too: its own shutdown is not for threads
 
@@ -143,26 +143,26 @@ class _Link:
         self._sock.close()
 
 
-def _dial(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
-    """Connected. On a thread of its own, because nothing else can end the looking up of a name."""
+def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
+    """A connected socket. Connects on another thread, because nothing can interrupt the resolving of a name."""
     results: SimpleQueue[socket.socket | OSError | ValueError | None] = SimpleQueue()
-    gone = threading.Event()
+    abandoned = threading.Event()
 
     def dial() -> None:
-        results.put(_connect(address, seconds))
-        if gone.is_set():
-            _discard(results)
+        results.put(_open_socket(address, seconds))
+        if abandoned.is_set():
+            _close_sockets(results)
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
-    with cancel.stopping(lambda: results.put(None)):
+    with cancel.on_cancel(lambda: results.put(None)):
         try:
             result = results.get(timeout=seconds)
         except Empty:
             result = TimeoutError(f"no answer within {seconds:g} s")
     if isinstance(result, socket.socket) and not cancel:
         return result
-    gone.set()
-    _discard(results)
+    abandoned.set()
+    _close_sockets(results)
     if isinstance(result, socket.socket):
         result.close()
     cancel.check()
@@ -172,20 +172,20 @@ def _dial(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     )
 
 
-def _connect(address: Address, seconds: float) -> socket.socket | OSError | ValueError:
+def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError:
     try:
         sock = socket.create_connection((address.host, address.port), seconds)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # notices a host that vanished during a long silence
         if address.scheme == "http":
             return sock
-        import ssl  # 10 ms, for the few whose server stands behind TLS
+        import ssl  # 10 ms, needed only for TLS
 
         return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
     except (OSError, ValueError) as error:  # ValueError: a name that cannot be encoded
         return error
 
 
-def _discard(results: "SimpleQueue[socket.socket | OSError | ValueError | None]") -> None:
+def _close_sockets(results: "SimpleQueue[socket.socket | OSError | ValueError | None]") -> None:
     with suppress(Empty):
         while True:
             late = results.get_nowait()

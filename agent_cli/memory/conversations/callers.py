@@ -13,7 +13,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.store import events, ids, keyed
+from agent_cli.store import events, ids, keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -156,7 +156,7 @@ def take_on(db: Database, caller: Caller, key: str, request: str, session: int, 
         """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
               message_id = null, at = excluded.at""",
-        (caller.owner, _key(caller, key), keyed.digest(db, request), session, clock.utc(time())),
+        (caller.owner, _key(caller, key), keyed_hash.digest(db, request), session, clock.utc(time())),
     )
 
 
@@ -170,7 +170,7 @@ def known(db: Database, caller: Caller, key: str) -> Answered | None:
 
 def same(db: Database, answered: Answered, request: str) -> bool:
     """Whether it is the request that was taken on."""
-    return answered.hash == keyed.digest(db, request)
+    return answered.hash == keyed_hash.digest(db, request)
 
 
 def keep(db: Database, caller: Caller, key: str, message: int) -> None:
@@ -199,12 +199,12 @@ def end_with(db: Database, caller: Caller, said: str, session: int, message: int
             "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
             (session, caller.owner, len(like), like),
         )
-        _name_it(db, caller, f"{_SAID}{keyed.digest(db, said)}", session, message, time)
+        _name_it(db, caller, f"{_SAID}{keyed_hash.digest(db, said)}", session, message, time)
 
 
 def ending_with(db: Database, caller: Caller, said: str) -> Answered | None:
     """The session that has come just so far, by the words of its conversation."""
-    return known(db, caller, f"{_SAID}{keyed.digest(db, said)}")
+    return known(db, caller, f"{_SAID}{keyed_hash.digest(db, said)}")
 
 
 def _name_it(

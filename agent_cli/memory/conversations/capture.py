@@ -170,7 +170,7 @@ def _main_clause(statement: str) -> str:
 def _sentences(plain: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, without the blanks around it."""
     found, at = [], 0
-    for piece in text.pieces(plain):
+    for piece in text.split_sentences(plain):
         start = at + len(piece) - len(piece.lstrip())
         at += len(piece)
         if piece.strip():

@@ -58,7 +58,7 @@ def sentences(transcript: str) -> list[Sentence]:
     said = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _said(line)]
     frequency = Counter(word for _, piece in said for word in _content(piece))
     return [
-        Sentence(speaker, text.stopped(piece), _weight(speaker, piece, frequency), place)
+        Sentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
         for place, (speaker, piece) in enumerate(said)
     ]
 

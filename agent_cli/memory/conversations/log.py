@@ -92,7 +92,7 @@ def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime
     message, usage = entry.message, entry.usage
     id = _write(
         db, session, scope, at, role=message.role, author=entry.author, text=message.text, parts=_spans(entry.parts),
-        thinking=message.thinking, answers=message.answers, tool=message.tool, failed=int(entry.failed),
+        thinking=message.thinking, answers=message.call_id, tool=message.tool_name, failed=int(entry.failed),
         finish=entry.finish, model=usage.model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out,
         external_id=external_id,
     )  # fmt: skip

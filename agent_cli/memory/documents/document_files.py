@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from stat import S_ISREG
 
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
 
 File = tuple[str, str, int, int]
@@ -34,9 +34,9 @@ def absolute(told: str, folder: str) -> str:
     """What was typed, as it is kept: absolute, links resolved up to the first wildcard."""
     path = os.path.join(folder, os.path.expanduser(told))
     if os.path.lexists(path) or not _WILD.search(told):
-        return whole(os.path.realpath(path))
+        return without_surrogates(os.path.realpath(path))
     base, pattern = _parted(os.path.normpath(path))
-    return whole(os.path.join(os.path.realpath(base), pattern))
+    return without_surrogates(os.path.join(os.path.realpath(base), pattern))
 
 
 def base(pattern: str) -> str:
@@ -61,7 +61,7 @@ def walk(pattern: str) -> Iterator[File | Gone]:
         yield Gone(root, error.strerror or "it is not there")
         return
     if S_ISREG(found.st_mode):
-        yield whole(root), root, found.st_size, found.st_mtime_ns
+        yield without_surrogates(root), root, found.st_size, found.st_mtime_ns
         return
     wanted = None if root == pattern else _matching(pattern)
     for each in _folder(root):
@@ -88,7 +88,7 @@ def _entries(folder: str, root: str) -> Iterator[File | Gone | str]:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        yield Gone(whole(folder), error.strerror or "the disk refused")
+        yield Gone(without_surrogates(folder), error.strerror or "the disk refused")
         return
     if folder != root and any(entry.name in _MADE for entry in entries):
         return
@@ -104,10 +104,10 @@ def _entries(folder: str, root: str) -> Iterator[File | Gone | str]:
                 yield from _linked(entry.path, root)
             elif entry.is_file(follow_symlinks=False):
                 told = entry.stat(follow_symlinks=False)
-                path = entry.path if entry.path.isascii() else whole(entry.path)
+                path = entry.path if entry.path.isascii() else without_surrogates(entry.path)
                 yield path, entry.path, told.st_size, told.st_mtime_ns
         except OSError as error:  # it went meanwhile, or its folder may be listed and not entered
-            yield Gone(whole(entry.path), error.strerror or "the disk refused")
+            yield Gone(without_surrogates(entry.path), error.strerror or "the disk refused")
 
 
 def _linked(path: str, root: str) -> Iterator[File]:
@@ -115,7 +115,7 @@ def _linked(path: str, root: str) -> Iterator[File]:
     target = os.path.realpath(path)
     if target.startswith(root.rstrip("/") + "/") and os.path.isfile(target):
         told = os.stat(target)
-        yield whole(target), target, told.st_size, told.st_mtime_ns
+        yield without_surrogates(target), target, told.st_size, told.st_mtime_ns
 
 
 def _parted(pattern: str) -> tuple[str, str]:

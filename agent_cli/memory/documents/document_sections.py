@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agent_cli.memory.documents import document_text
 from agent_cli.memory.documents.document_text import Block
-from agent_cli.text import Pattern, whole
+from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
 ABOVE, BETWEEN = " › ", "\n\n"  # stand between headings, and between paragraphs
@@ -59,7 +59,7 @@ def split(path: str, data: bytes) -> tuple[str, list[Piece]]:
         blocks = list({"markdown": markdown, "code": code, "plain": document_text.paragraphs}[kind](text))
     title = title or next((block.text for block in blocks if block.level == 1), "")
     cut = code_sections(blocks) if kind == "code" else sections(blocks)
-    name = whole(os.path.splitext(os.path.basename(path))[0])
+    name = without_surrogates(os.path.splitext(os.path.basename(path))[0])
     return title, [replace(piece, heading=piece.heading or name) for piece in cut]
 
 

@@ -22,7 +22,7 @@ from agent_cli.memory.scope import short
 from agent_cli.memory.search import index
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
-from agent_cli.text import counted, whole
+from agent_cli.text import counted, without_surrogates
 
 JOB = "documents"  # the kind of a job
 EVERY = timedelta(hours=1)  # how long after the last look at a collection the job is queued again
@@ -146,7 +146,7 @@ def _leave_out(db: Database, found: _Found, *, asked: bool) -> int:
 def _missing(among: Collection, found: _Found) -> str:
     """Why a collection is left as it is: its folder is not there, or is the place of a disk that is not mounted."""
     root, name = document_files.base(among.pattern), short(among.pattern)
-    closed = next((each for each in found.closed if each.path == whole(root)), None)
+    closed = next((each for each in found.closed if each.path == without_surrogates(root)), None)
     if closed:
         return f"{name} is not there now ({closed.why}): what was read of it is kept; `agent docs rm` takes it out"
     if found.left and not (found.waiting or found.same or found.closed) and _unmounted(root, among.synced_at):

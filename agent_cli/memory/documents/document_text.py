@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from agent_cli.text import Pattern, whole
+from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
 LARGEST = 20_000_000  # bytes of a file, characters of a PDF
@@ -131,7 +131,7 @@ def decode(data: bytes) -> str:
         except (LookupError, ValueError):  # no such encoding, or not in it
             continue
         if text is not None:
-            return whole(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
+            return without_surrogates(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
     return ""
 
 
@@ -188,10 +188,12 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
         raise
     except Exception as error:  # a parser of a wild format raises whatever there is
         raise Unread(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
-    blocks = [block for number, words in pages for block in paragraphs(whole(words.replace("\0", " ")), number)]
+    blocks = [
+        block for number, words in pages for block in paragraphs(without_surrogates(words.replace("\0", " ")), number)
+    ]
     if not blocks:
         raise Unread("it holds no text: a scanned PDF has to go through OCR first")
-    return whole(title), blocks
+    return without_surrogates(title), blocks
 
 
 def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:

@@ -375,5 +375,5 @@ def _paired(old: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> dict[int
 
 def _moment(changed_ns: int) -> tuple[str, int]:
     """The time of a file as rows keep it."""
-    moment = clock.at(changed_ns / 1e9)
+    moment = clock.from_timestamp(changed_ns / 1e9)
     return clock.utc(moment), clock.offset(moment)

@@ -136,7 +136,7 @@ def read_json(answer: str) -> Any:
     if found is None:
         raise ValueError("there is no JSON in it")
     try:
-        return json.loads(text.whole(found[0]))
+        return json.loads(text.without_surrogates(found[0]))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON ({text.one_line(str(error))})") from error
 

@@ -116,7 +116,7 @@ def _words(row: dict[str, Any], name: str) -> str:
     told = row.get(name)
     if told is None:
         return ""
-    if not isinstance(told, str) or text.whole(told) != told:
+    if not isinstance(told, str) or text.without_surrogates(told) != told:
         raise ValueError(f"the {name} is no text")
     return " ".join(told.split())
 

@@ -186,13 +186,15 @@ def _rules() -> list[_Rule]:
         _Rule(
             "password",
             re.compile(rf"(?:pass(?:word|wort|wd|phrase|code)|kennwort|\bpwd)s?\b\)?{_ABOUT}[\"']?{_IS}{word}", label),
-            _password, ("pass", "kennwort", "pwd"),
+            _password,
+            ("pass", "kennwort", "pwd"),
         ),
         _Rule(
             "password",
             re.compile(
                 rf"\b(?:passphrase|(?:seed|recovery|wiederherstellungs)[ -]?(?:phrase|words))\b{_ABOUT}{_IS}"
-                rf"{_QUOTED}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})", label
+                rf"{_QUOTED}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})",
+                label,
             ),
             _value, ("phrase", "words"),
         ),
@@ -200,7 +202,8 @@ def _rules() -> list[_Rule]:
             "PIN",
             re.compile(
                 rf"\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?(?:code|number|nummer|nr\.?))?\b{_ABOUT}(?:{_IS}|\s+)"
-                r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)", label
+                r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)",
+                label,
             ),
             _value, ("pin", "puk", "cvv", "cvc", "tan"),
         ),
@@ -232,8 +235,8 @@ def _value(match: re.Match[str]) -> tuple[int, int] | None:
     """Where the value of a label stands, without quotes and the full stop; a password may end in ! or ?."""
     group = next(name for name, told in match.groupdict().items() if told is not None)
     start, end = match.span(group)
-    told = match[group]
-    return start, end - (len(told) - len(told.rstrip(".,;:)]}\"'`“”»")) if not group.startswith("quoted") else 0)
+    found = match[group]
+    return start, end - (len(found) - len(found.rstrip(".,;:)]}\"'`“”»")) if not group.startswith("quoted") else 0)
 
 
 def _mixed(match: re.Match[str]) -> tuple[int, int] | None:

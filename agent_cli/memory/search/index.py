@@ -296,7 +296,7 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
         moment = clock.local(at, offset)
         day = (moment.date() - _EPOCH).days
         hidden = secrets.spans(text) if kind != "f" else []  # of a fact: masked when it came, or typed by the person
-        for start, length in terms.pieces(text):
+        for start, length in terms.chunks(text):
             own = text[start : start + length]
             masked = secrets.masked(text, hidden, start, length) if hidden else own
             grams = terms.grams(masked) or None

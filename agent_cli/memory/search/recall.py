@@ -62,7 +62,7 @@ class Hit:
         if self.place:
             told.append(f"true in {text.one_line(self.place, 60)}")
         if self.ended:
-            day = clock.at(self.ended)
+            day = clock.from_timestamp(self.ended)
             told.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
         return f"({'; '.join(told)})" if told else ""
 
@@ -96,7 +96,7 @@ def find(
 
     `logged`: the question stands in the log too. What says no more than it is left out: it would answer best of all.
     """
-    query = text.whole(query[:_LONGEST])
+    query = text.without_surrogates(query[:_LONGEST])
     while True:
         among = vectors.current(db)
         found = _find(db, query, allowed, now, limit, meaning, among, logged)

@@ -181,7 +181,7 @@ def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
 
 def trust(entries: Sequence[Entry]) -> Origin:
     """The origin least trusted of all that was said or found in a conversation, but replies and approved skills."""
-    told = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool != READ_SKILL]
+    told = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
     return quotes.lowest(part.origin for entry in told for part in entry.parts if part.text)
 
 
@@ -271,7 +271,7 @@ def _lines(entry: Entry) -> list[str]:
     message = entry.message
     if message.role == "tool":
         failed = " failed" if entry.failed else ""
-        return [f"<tool>{message.tool}{failed}: {text.one_line(message.text, _TOOL)}</tool>"]
+        return [f"<tool>{message.tool_name}{failed}: {text.one_line(message.text, _TOOL)}</tool>"]
     if message.role == "assistant":
         told = [f"assistant: {text.one_line(message.text, _REPLY)}"] if message.text.strip() else []
         return told + [

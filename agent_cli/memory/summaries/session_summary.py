@@ -50,7 +50,7 @@ def beginning(pieces: Iterable[str], count: int) -> Iterator[str]:
     for piece in pieces:
         before, whole = whole, (whole + piece)[:_LONGEST]
         if len(text.sentences(whole)) > count:
-            yield text.beginning(whole, count)[len(before) :]
+            yield text.first_sentences(whole, count)[len(before) :]
             return
         yield whole[len(before) :]
         if len(whole) == _LONGEST:

@@ -74,11 +74,11 @@ def joined(told: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...
 
     Two may run together, as when one ends with a number: then that comes from what both come from.
     """
-    words = [*(text.stopped(each) for each, _ in told[:-1]), *(each for each, _ in told[-1:])]
+    words = [*(text.with_full_stop(each) for each, _ in told[:-1]), *(each for each, _ in told[-1:])]
     ends = list(accumulate(len(each) + 1 for each in words))
     whole, at = " ".join(words), 0
     sources: list[tuple[Source, ...]] = []
-    for piece in text.pieces(whole):
+    for piece in text.split_sentences(whole):
         first, at = at, at + len(piece)
         if piece.strip():
             inside = slice(bisect_right(ends, first + 1), bisect_left(ends, at) + 1)  # a piece begins with its blank

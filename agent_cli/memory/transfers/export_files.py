@@ -70,7 +70,7 @@ def moment(told: Any) -> datetime | None:
             found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None  # a time that never was is no time
-    return found if found and clock.FIRST <= found <= clock.LAST else None
+    return found if found and clock.EARLIEST <= found <= clock.LATEST else None
 
 
 def branch(parents: dict[str, Any], leaf: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import Entry
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
 _OTHERS = {"chat_messages": "claude"}
 _SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
@@ -32,15 +32,15 @@ def row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     messages = []
     for id in export_files.branch({id: _of(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes)):
         said = _of(nodes[id], "message")
-        message = _message(said, whole(id)) if isinstance(said, dict) else None
+        message = _message(said, without_surrogates(id)) if isinstance(said, dict) else None
         if message:
             at = export_files.moment(said.get("create_time")) or at
             messages.append(message | {"at": at.isoformat() if at else ""})
     if not messages:
         return None
     return {
-        "id": whole(str(conversation.get("conversation_id") or conversation.get("id") or "")),
-        "title": whole(str(conversation.get("title") or "")),
+        "id": without_surrogates(str(conversation.get("conversation_id") or conversation.get("id") or "")),
+        "title": without_surrogates(str(conversation.get("title") or "")),
         "started_at": begun.isoformat() if begun else "",
         "messages": messages,
     }
@@ -73,9 +73,9 @@ def _message(said: dict[str, Any], id: str) -> dict[str, Any] | None:
     return {
         "id": id,
         "role": role,
-        "content": whole(words),
-        "tool": whole(str(_of(author, "name") or "")) if role == "tool" else "",
-        "model": whole(str(_of(metadata, "model_slug") or "")) if role == "assistant" else "",
+        "content": without_surrogates(words),
+        "tool": without_surrogates(str(_of(author, "name") or "")) if role == "tool" else "",
+        "model": without_surrogates(str(_of(metadata, "model_slug") or "")) if role == "assistant" else "",
         "finish": _FINISHES.get(ending, "stop") if isinstance(ending, str) else "stop",
     }
 

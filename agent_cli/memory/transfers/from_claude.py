@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import Entry
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
 _OTHERS = {"mapping": "chatgpt"}
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
@@ -36,8 +36,8 @@ def row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     if not messages:
         return None
     return {
-        "id": whole(str(conversation.get("uuid") or "")),
-        "title": whole(str(conversation.get("name") or "")),
+        "id": without_surrogates(str(conversation.get("uuid") or "")),
+        "title": without_surrogates(str(conversation.get("name") or "")),
         "started_at": begun.isoformat() if begun else "",
         "messages": messages,
     }
@@ -64,19 +64,19 @@ def _message(said: dict[str, Any]) -> dict[str, Any] | None:
         raise ValueError(f"a message is from {sender!r}, neither human nor assistant")
     content, thinking = _blocks(said.get("content"))
     pieces = [(content or str(said.get("text") or ""), ""), *_files(said)]
-    pieces = [(whole(words), name) for words, name in pieces if words.strip()]
+    pieces = [(without_surrogates(words), name) for words, name in pieces if words.strip()]
     if not pieces:
         return None
     ends = [*["\n\n"] * (len(pieces) - 1), ""]
     return {
-        "id": whole(str(said.get("uuid") or "")),
+        "id": without_surrogates(str(said.get("uuid") or "")),
         "role": role,
         "content": "".join(words + end for (words, _), end in zip(pieces, ends, strict=True)),
         "origin": [
-            ["import", len(words + end), *([whole(name)] if name else [])]
+            ["import", len(words + end), *([without_surrogates(name)] if name else [])]
             for (words, name), end in zip(pieces, ends, strict=True)
         ],
-        "thinking": whole(thinking),
+        "thinking": without_surrogates(thinking),
     }
 
 

@@ -19,7 +19,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import Entry
 from agent_cli.store.foreign_file import Reading
-from agent_cli.text import one_line, whole
+from agent_cli.text import one_line, without_surrogates
 
 
 class _Turn(NamedTuple):
@@ -65,12 +65,14 @@ def row(turns: list[_Turn]) -> dict[str, Any] | None:
         at = export_files.moment(turn.at)
         both = {"at": at.isoformat() if at else ""}
         if turn.prompt.strip():
-            messages.append({"id": f"{turn.id} prompt", "role": "user", "content": whole(turn.prompt), **both})
+            messages.append(
+                {"id": f"{turn.id} prompt", "role": "user", "content": without_surrogates(turn.prompt), **both}
+            )
         if turn.response.strip():
-            used = {"model": whole(turn.model), "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
-            words = {"content": whole(turn.response), "thinking": whole(turn.thinking)}
+            used = {"model": without_surrogates(turn.model), "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
+            words = {"content": without_surrogates(turn.response), "thinking": without_surrogates(turn.thinking)}
             messages.append({"id": turn.id, "role": "assistant", **words, **both, **used})
-    title = whole(str(turns[0].name or ""))
+    title = without_surrogates(str(turns[0].name or ""))
     if not messages:
         return None
     return {"id": turns[0].conversation, "title": title, "started_at": "", "messages": messages}
@@ -218,7 +220,7 @@ def _parts(log: Reading, hash: str) -> tuple[bytes, bytes]:
     ):
         match kind:
             case "text":
-                said.append(words if words is not None else whole(_referred(payload)).encode())
+                said.append(words if words is not None else without_surrogates(_referred(payload)).encode())
             case "reasoning" if words:
                 thought.append(words)
             case "attachment":

@@ -124,7 +124,7 @@ def _row(line: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
     if "\\u" in line:  # half of a character, as where another program cut a text
-        row = json.loads(text.whole(json.dumps(row, ensure_ascii=False)))
+        row = json.loads(text.without_surrogates(json.dumps(row, ensure_ascii=False)))
     return dict(row)
 
 
@@ -170,7 +170,7 @@ def _said(row: Any, now: datetime) -> _Said:
 def _moment(told: str, now: datetime) -> datetime:
     """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
     found = clock.parse(told, now)
-    if not clock.FIRST <= found <= clock.LAST:
+    if not clock.EARLIEST <= found <= clock.LATEST:
         raise ValueError(f"the time {told!r} is out of range")
     return found
 
@@ -240,8 +240,8 @@ def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
         "tokens": {"in": entry.usage.tokens_in, "out": entry.usage.tokens_out} if entry.usage.tokens_out else None,
         "thinking": message.thinking,
         "calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls],
-        "answers": message.answers,
-        "tool": message.tool,
+        "answers": message.call_id,
+        "tool": message.tool_name,
         "failed": entry.failed,
     }
     needed = ("id", "role", "author", "content", "at")
@@ -259,7 +259,7 @@ def markdown(db: Database, session: sessions.Session) -> str:
     ]
     for entry in log.history(db, session.id):
         message, at = entry.message, clock.local(entry.at, entry.utc_offset)
-        who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool}"}[message.role]
+        who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool_name}"}[message.role]
         cut = "" if entry.finish == "stop" else f" ({entry.finish or 'unfinished'})"
         lines += [f"## {who}, {at:%H:%M}{cut}", ""]
         lines += [message.text, ""] if message.text else []

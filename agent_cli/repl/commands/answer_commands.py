@@ -1,4 +1,4 @@
-"""The slash commands for answers as they were given: /copy and /raw. (commands.py gives them their names.)"""
+"""The slash commands for answers as they were given: /copy and /raw."""
 
 import os
 import sys
@@ -8,10 +8,12 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.render import clipboard, code_blocks
-from agent_cli.render.prose import Exact
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
 
+@command("/copy [N|code]")
 def copy(conversation: Conversation, argument: str) -> str:
     """Copy the last answer, the N-th last, or the last code in it."""
     code = argument == "code"
@@ -22,9 +24,10 @@ def copy(conversation: Conversation, argument: str) -> str:
     return f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}"
 
 
+@command("/raw [N]")
 def raw(conversation: Conversation, argument: str) -> str:
     """Show the last answer, or the N-th last, as the model wrote it."""
-    return Exact(_answer(conversation, argument).message.text.strip())
+    return Verbatim(_answer(conversation, argument).message.text.strip())
 
 
 def _answer(conversation: Conversation, argument: str) -> Entry:
@@ -39,7 +42,7 @@ def _answer(conversation: Conversation, argument: str) -> Entry:
 
 def _last_code(answer: Entry) -> str:
     """The text of the last fenced block, without the end of its last line. Raises UsageError."""
-    blocks = code_blocks.of(answer.message.text)
+    blocks = code_blocks.parse(answer.message.text)
     if not blocks:
         raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
     return blocks[-1].code.removesuffix("\n")

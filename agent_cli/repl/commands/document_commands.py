@@ -1,4 +1,4 @@
-"""The slash command for documents: /docs. (commands.py gives it its name.)"""
+"""The slash command for documents: /docs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +12,12 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.scope import short
 from agent_cli.memory.search import index
+from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 
 
+@command("/docs [add PATH|sync|rm PATH]", completes=("documents",), on_file=True)
 def docs(conversation: Conversation, argument: str) -> Work | str:
     """List your documents; add files or a folder, look at them again, or take some out of memory.
 

@@ -1,4 +1,4 @@
-"""The slash commands for what was said last: /undo, /retry, /edit, /editor and /btw. (commands.py gives them names.)
+"""The slash commands for what was said last: /undo, /retry, /edit, /editor and /btw.
 
 What is taken back stays in the log and counts no more. /edit puts itself into the prompt, with the message it is about
 and its words: so the line says what sending it does, and deleting it does nothing.
@@ -18,22 +18,15 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part
-from agent_cli.render.prose import Exact
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Draft
 from agent_cli.repl.session import side_questions
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
-from agent_cli.values import frozen
 
 
-@frozen
-class Draft:
-    """A line for the person to go on with at the prompt. `parts`: its words as they once came in."""
-
-    told: str
-    line: str
-    parts: tuple[Part, ...]
-
-
+@command("/undo")
 def undo(conversation: Conversation, argument: str) -> Draft:
     """Take back your last message and its answer; your words come into the prompt.
 
@@ -50,6 +43,7 @@ def undo(conversation: Conversation, argument: str) -> Draft:
     return Draft(told, asked.message.text, asked.parts)
 
 
+@command("/retry [OPTIONS]")
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
@@ -72,6 +66,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     return side_questions.without_memory(conversation, asked, answer, model)
 
 
+@command("/edit [N|ID WORDS]")
 def edit(conversation: Conversation, argument: str) -> Draft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
@@ -90,6 +85,7 @@ def edit(conversation: Conversation, argument: str) -> Draft | Work:
     return Draft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
 
 
+@command("/editor [TEXT]", on_file=True)
 def editor(conversation: Conversation, argument: str) -> Work | str:
     """Write a message in your editor; it is shown and sent when you leave it.
 
@@ -103,12 +99,13 @@ def editor(conversation: Conversation, argument: str) -> Work | str:
     turn = conversation.turn([Part(words, conversation.origin)])
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield Noticed(Exact(words))
+        yield Noticed(Verbatim(words))
         yield from turn(cancel, approve)
 
     return work
 
 
+@command("/btw QUESTION")
 def btw(conversation: Conversation, argument: str) -> Work:
     """Ask on the side: the conversation goes on without question and answer.
 

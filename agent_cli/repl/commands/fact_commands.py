@@ -1,10 +1,9 @@
-"""The slash commands for what is known: /remember, /facts and /review. (commands.py gives them their names.)
+"""The slash commands for what is known: /remember, /facts and /review.
 
 Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for a yes like all else.
 """
 
 import os
-from collections.abc import Awaitable, Callable
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
@@ -16,21 +15,16 @@ from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Screen
 from agent_cli.repl.review.review import Review
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.values import frozen
 
 _SHOWN = 20
 _LAST = 50  # messages that bare /remember looks back on
 
 
-@frozen
-class Screen:
-    """Has the terminal until the person leaves it."""
-
-    show: Callable[[], Awaitable[None]]
-
-
+@command("/review", on_file=True)
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
@@ -43,6 +37,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     return Screen(show)
 
 
+@command("/remember [TEXT]", on_file=True)
 def remember(conversation: Conversation, argument: str) -> str:
     """Keep a fact at once: you typed it. Without words, the last message you typed.
 
@@ -72,6 +67,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     return f"{proposed_facts.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
 
 
+@command("/update")
 def update(conversation: Conversation, argument: str) -> str:
     """Keep what your last message says against a fact, which ends with it."""
     app = conversation.app
@@ -88,6 +84,7 @@ def update(conversation: Conversation, argument: str) -> str:
     return "\n".join(contradictions.keep(app.db, app.scope, found, app.time, app.single))
 
 
+@command("/facts [WORDS]", on_file=True)
 def facts_(conversation: Conversation, argument: str) -> str:
     """List what is known, the latest first, or find it by words."""
     app = conversation.app

@@ -1,9 +1,8 @@
-"""The slash commands for how the program behaves: /think, /memory, /theme, /set … (commands.py names them.)"""
+"""The slash commands for how the program behaves: /think, /memory, /theme, /set …"""
 
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields, replace
-from typing import Literal
 
 from agent_cli import checks
 from agent_cli.agent.events import Event, Noticed
@@ -11,10 +10,11 @@ from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.render.prose import Exact
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Theme
 from agent_cli.repl.keyboard import keys as prompt_keys
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.values import frozen
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
@@ -22,7 +22,7 @@ _MEMORY = {
     "read": "memory is recalled; what you say is not read for facts, now or later",
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
-_SHIFT_ENTER = Exact("""\
+_SHIFT_ENTER = Verbatim("""\
 What makes a terminal send Shift-Enter as a key of its own:
 iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
 WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
@@ -32,6 +32,7 @@ kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
 tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
 
 
+@command("/think [HOW]")
 def think(conversation: Conversation, argument: str) -> str:
     """Have the model think first, or not: on, off, auto; show or hide what it thinks.
 
@@ -46,6 +47,7 @@ def think(conversation: Conversation, argument: str) -> str:
     return f"think is {app.config.think}; thoughts are {shown}"
 
 
+@command("/memory [on|read|off]")
 def memory(conversation: Conversation, argument: str) -> str:
     """Say what memory does in this run, or change it.
 
@@ -68,6 +70,7 @@ def memory_mode(conversation: Conversation) -> str:
     return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
+@command("/set [KEY [VALUE]]", completes=("setting",))
 def set_(conversation: Conversation, argument: str) -> str:
     """Show the settings, or one; with a value, change it for good.
 
@@ -87,13 +90,7 @@ def set_(conversation: Conversation, argument: str) -> str:
     return f"{key} = {app.setting(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
 
 
-@frozen
-class Theme:
-    """How answers are to be drawn from now on; without a name it is asked how they are."""
-
-    name: Literal["", "ansi", "none"]
-
-
+@command("/theme [ansi|none]")
 def theme(conversation: Conversation, argument: str) -> Theme:
     """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
 
@@ -105,18 +102,20 @@ def theme(conversation: Conversation, argument: str) -> Theme:
     raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
 
 
+@command("/doctor", on_file=True)
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         with closing(conversation.app.db.again()) as db:
-            for line in checks.lines(checks.of(replace(conversation.app, db=db))):
+            for line in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
                 cancel.check()
                 yield Noticed(line)
 
     return work
 
 
+@command("/keys")
 def keys(conversation: Conversation, argument: str) -> Work:
     """Show what each key does, and how a terminal is made to send Shift-Enter."""
 

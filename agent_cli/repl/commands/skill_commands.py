@@ -1,13 +1,15 @@
-"""The slash command for skills: /skills. (commands.py gives it its name.)"""
+"""The slash command for skills: /skills."""
 
 from agent_cli import text
 from agent_cli.memory.skills import skills
-from agent_cli.render.prose import Exact
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
 _SHOWN = 50
 
 
+@command("/skills [NAME]", completes=("skill",), on_file=True)
 def skills_(conversation: Conversation, argument: str) -> str:
     """List the skills there are, or show one."""
     app = conversation.app
@@ -15,7 +17,7 @@ def skills_(conversation: Conversation, argument: str) -> str:
     if argument:
         skill = skills.named(app.db, owner, argument)
         state = "" if skill.current else f", {'hidden' if skill.hidden_at else skill.state}"
-        return Exact(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
+        return Verbatim(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
     found = skills.listing(app.db, owner, _SHOWN)
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
     lines = lines or ["there are no skills yet; `agent skills add NAME` writes one, `agent skills import` takes one in"]

@@ -1,4 +1,4 @@
-"""The slash command /summary: a day, week, month, quarter or year as it stands now. (commands.py gives it its name.)"""
+"""The slash command /summary: a day, week, month, quarter or year as it stands now."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,11 @@ from agent_cli.agent.runner import Work
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import period_summaries, summaries
+from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
 
+@command("/summary [PERIOD]", completes=("period",), on_file=True)
 def summary(conversation: Conversation, argument: str) -> Work:
     """Show the summary of today, or of a week or month; what is missing is made now.
 

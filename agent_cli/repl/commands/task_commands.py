@@ -1,4 +1,4 @@
-"""The slash commands for what is to be done: /remind and /tasks. (commands.py gives them their names.)"""
+"""The slash commands for what is to be done: /remind and /tasks."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,12 +7,14 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 _SHOWN = 20
 
 
+@command("/remind TEXT WHEN", on_file=True)
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
 
@@ -27,6 +29,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     return f"kept {tasks.receipt(task, app.time())}"
 
 
+@command("/tasks [done|… ID]", completes=("task",), on_file=True)
 def tasks_(conversation: Conversation, argument: str) -> str:
     """List what is to be done, or change it.
 

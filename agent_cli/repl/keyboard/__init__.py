@@ -1,1 +1,5 @@
-"""Keys: what was typed or pasted, single keys for questions, history, and terminals that can do little."""
+"""Keys: the bindings of the prompt, pastes, history, single keys for questions, and terminals without a cursor.
+
+It knows prompt-toolkit, the app and the stored prompts (memory.conversations.prompts); nothing else of `repl`. Owns no
+tables.
+"""

@@ -1,6 +1,6 @@
-"""The lines of the arrow keys, from the file: they outlive the program, and go when they are forgotten.
+"""The history of the prompt, stored in the database: it outlives the program, and forgotten lines leave it.
 
-Nothing is read before the first prompt stands there: prompt-toolkit asks for the lines when it has been drawn.
+Nothing is read before the first prompt is drawn: prompt-toolkit loads the lines afterwards.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,59 +13,61 @@ from agent_cli.errors import StoreError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import prompts
 from agent_cli.repl.keyboard.pastes import Pastes
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 
-_LOADED = 2000
-_PATIENCE = 0.5  # seconds that a key may wait for another process
+_MAX_LINES = 2000
+_TIMEOUT = 0.5  # seconds that a key may wait for another process
 
 
-class Prompts(History):
+class PromptHistory(History):
+    """`session` gives the id of the current session, if there is one."""
+
     def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
         super().__init__()
         self._app, self._session, self._pastes = app, session, pastes
         self._rounds = tombstones.rounds(app.db)
-        self._version = self._now()
+        self._version = self._database_version()
 
     def load_history_strings(self) -> Iterable[str]:
-        with suppress(StoreError):  # a file that cannot be read is for what the person does next to tell
-            self._pastes.recall(prompts.pasted(self._app.db, self._app.scope.owner, _LOADED))
-            return prompts.recent(self._app.db, self._app.scope.owner, _LOADED)
+        with suppress(StoreError):  # the next command reports a file that cannot be read
+            self._pastes.load(prompts.pasted(self._app.db, self._app.scope.owner, _MAX_LINES))
+            return prompts.recent(self._app.db, self._app.scope.owner, _MAX_LINES)
         return []
 
     def append_string(self, string: str) -> None:
-        """Lines that begin with a space are kept nowhere, the same line again is kept once, a large paste whole."""
+        """Add a line, with large pastes expanded; not when it begins with a space or repeats the last one."""
         string = self._pastes.expanded(string)
         if string.strip() and not string.startswith(" ") and string != next(iter(self._loaded_strings), None):
             super().append_string(string)
 
     def store_string(self, string: str) -> None:
-        with self._hurried(), suppress(StoreError):  # a line in the history is not worth more
-            line, pasted = whole(string), map(whole, self._pastes.within(string))
+        with self._short_timeout(), suppress(StoreError):  # a line of history is not worth an error
+            line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
             prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
 
     def outdated(self) -> bool:
-        """Whether something was forgotten, here or elsewhere, since this was last asked: then it reads anew."""
+        """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
         with suppress(StoreError):
-            version = self._now()
+            version = self._database_version()
             rounds = self._rounds if version == self._version else tombstones.rounds(self._app.db)
             self._version = version
             if rounds != self._rounds:
                 self._rounds = rounds
-                self.drop()
+                self.clear()
                 return True
         return False
 
-    def drop(self) -> None:
-        """Let go of all lines; those that are left come back from the file."""
+    def clear(self) -> None:
+        """Drop all lines; those that still exist are read again from the file."""
         self._loaded, self._loaded_strings = False, []
 
-    def _now(self) -> object:
-        """Changes with each commit of another process (2 µs), and with each of this one."""
+    def _database_version(self) -> object:
+        """A value that changes with each commit, of this or another process; takes 2 µs."""
         return self._app.db.row("select (select * from pragma_data_version), total_changes()")
 
     @contextmanager
-    def _hurried(self) -> Iterator[None]:
-        before, self._app.db.patience = self._app.db.patience, _PATIENCE
+    def _short_timeout(self) -> Iterator[None]:
+        before, self._app.db.patience = self._app.db.patience, _TIMEOUT
         try:
             yield
         finally:

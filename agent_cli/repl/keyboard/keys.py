@@ -1,4 +1,4 @@
-"""What the keys of the prompt do.
+"""The key bindings of the prompt.
 
 Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
 pastes. Among keys typed ahead during an answer each Enter sends. Ctrl-C clears a draft; on an empty prompt twice
@@ -29,16 +29,17 @@ from agent_cli.messages import Part
 from agent_cli.repl.keyboard.pastes import Pastes
 from agent_cli.text import clean
 
-_SEND = Keys.F23  # Enter that was typed ahead: a key that nobody has
-_TWICE = 2.0  # seconds
+_SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
+_DOUBLE_PRESS = 2.0  # seconds
 
-# Shift-Enter and Ctrl-Enter, where a terminal is set to tell them from Enter, and Alt-Enter, which in vi mode would be
-# Esc and Enter: given to a key that nobody has.
-_NEWLINES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
-ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINES, Keys.F24))
-ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # the end of a paste that was given up comes late
+# Shift-Enter and Ctrl-Enter, where a terminal is set to distinguish them from Enter, and Alt-Enter, which in vi mode
+# would be Esc and Enter: mapped to a key that no keyboard has.
+_NEWLINE_CODES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
+ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, Keys.F24))
+ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # an end mark that comes after its paste was ended
 
-Draft = tuple[str, Sequence[Part]]
+LastMessage = tuple[str, Sequence[Part]]
+"""The text of the person's last message, and its parts."""
 
 HELP = """\
 Enter           send; in the menu: take what is chosen
@@ -62,26 +63,26 @@ Ctrl-Z          put the program aside; fg brings it back
 
 
 @Condition
-def _empty() -> bool:
+def _line_is_empty() -> bool:
     return not get_app().current_buffer.text
 
 
 @Condition
-def _alone() -> bool:
-    """No key has come with it: an Esc with another behind it is Alt."""
+def _no_key_follows() -> bool:
+    """No key follows at once: Esc followed by another key is Alt."""
     return not get_app().key_processor.input_queue
 
 
-def ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
-    """Keys typed before their prompt was there. An Enter among them sends, unless it is that of Alt-Enter."""
+def typed_ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
+    """Keys typed before their prompt was shown. An Enter among them sends, unless it belongs to Alt-Enter."""
     sends = [
         key.key == Keys.ControlM and (n == 0 or pressed[n - 1].key != Keys.Escape) for n, key in enumerate(pressed)
     ]
     return [KeyPress(_SEND, key.data) if send else key for key, send in zip(pressed, sends, strict=True)]
 
 
-def words(pressed: Sequence[KeyPress]) -> str:
-    """What these keys would have written."""
+def text_of(pressed: Sequence[KeyPress]) -> str:
+    """The text that these keys would have entered."""
     newlines = (_SEND, Keys.ControlM, Keys.ControlJ, Keys.F24)
     typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
     return clean("".join(typed)).strip()
@@ -91,22 +92,21 @@ def bindings(
     pastes: Pastes,
     say: Callable[[str], None],
     edit: Callable[[str], str] = lambda text: text,
-    last: Callable[[], Draft] = lambda: ("", ()),
+    last: Callable[[], LastMessage] = lambda: ("", ()),
 ) -> KeyBindings:
     """The key bindings of the prompt.
 
-    `say` prints a line above it, `edit` lets the person change a text elsewhere, `last` gives the line
-    with which they change what they said last, and its words as they came in.
+    `say` prints a line above the prompt, `edit` opens a text in the editor, `last` returns the person's last message.
     """
     keys = KeyBindings()
     _send(keys)
     _paste(keys, pastes)
     _move(keys)
-    _change(keys)
+    _change_word(keys)
     _leave(keys, pastes, say)
     _open(keys, pastes, edit, last)
 
-    @keys.add("?", filter=_empty & _alone & ~is_searching & ~vi_navigation_mode)
+    @keys.add("?", filter=_line_is_empty & _no_key_follows & ~is_searching & ~vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         run_in_terminal(lambda: say(HELP))
 
@@ -121,7 +121,7 @@ def _send(keys: KeyBindings) -> None:
         if event.key_processor.input_queue and event.key_sequence[-1].key != _SEND:
             buffer.insert_text("\n")
         elif buffer.complete_state and buffer.complete_state.current_completion:
-            buffer.complete_state = None  # it stands in the line
+            buffer.complete_state = None  # the completion is in the line already
         elif buffer.document.current_line_before_cursor.endswith("\\"):
             buffer.delete_before_cursor(1)
             buffer.insert_text("\n")
@@ -145,7 +145,7 @@ def _paste(keys: KeyBindings, pastes: Pastes) -> None:
 
 
 def _move(keys: KeyBindings) -> None:
-    """Ctrl-P and Ctrl-N are for what was sent, in a draft of several lines too; in a menu they move there."""
+    """Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an open menu."""
 
     @keys.add("c-p", filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
@@ -157,13 +157,13 @@ def _move(keys: KeyBindings) -> None:
         buffer = event.current_buffer
         buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
 
-    @keys.add("escape", filter=has_completions & _alone, eager=True)
+    @keys.add("escape", filter=has_completions & _no_key_follows, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
 
 
-def _change(keys: KeyBindings) -> None:
-    """In vi mode cw leaves the blanks behind the word, as in vi; the library takes them along."""
+def _change_word(keys: KeyBindings) -> None:
+    """In vi mode cw leaves the blanks after the word, as in vi; the library deletes them too."""
 
     def change(event: KeyPressEvent) -> None:
         buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
@@ -190,32 +190,32 @@ def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> Non
             buffer.reset()
             event.app.vi_state.input_mode = InputMode.INSERT  # as for every new line
             pastes.follow(buffer)
-        elif time.monotonic() - last_stop[0] < _TWICE:
+        elif time.monotonic() - last_stop[0] < _DOUBLE_PRESS:
             event.app.exit(exception=EOFError)
         else:
             last_stop[0] = time.monotonic()
             run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
 
 
-def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], Draft]) -> None:
+def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], LastMessage]) -> None:
     @keys.add("c-x", "c-e", filter=~is_searching)
     @keys.add("c-g", filter=~is_searching & ~has_selection)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        run_in_terminal(lambda: _edited(buffer, pastes, edit))
+        run_in_terminal(lambda: _edit_draft(buffer, pastes, edit))
 
-    @keys.add("escape", "escape", filter=_empty & ~is_searching & ~has_completions)
+    @keys.add("escape", "escape", filter=_line_is_empty & ~is_searching & ~has_completions)
     def _(event: KeyPressEvent) -> None:
         line, parts = last()
-        pastes.known(parts)
+        pastes.add_parts(parts)
         event.current_buffer.document = Document(pastes.collapsed(line))
 
 
-def _edited(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:
-    """Put what comes back from the editor into the prompt; large pastes that are still whole stay beside it."""
+def _edit_draft(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:
+    """Open the draft in the editor; large pastes that come back unchanged are collapsed again."""
     before = pastes.expanded(buffer.text)
     text = clean(edit(before)).rstrip("\n")
     if text != before:
         buffer.save_to_undo_stack()
-        pastes.changed(before, text)
+        pastes.edited(before, text)
         buffer.document = Document(pastes.collapsed(text))

@@ -1,7 +1,7 @@
-"""Where the words of the prompt came from: what was pasted is never the person's own word, and never a command.
+"""Which parts of a line were pasted: pasted text never counts as typed, and is never a command.
 
-A large paste stands in the line as `[pasted 212 lines #1]`, and its text is kept beside it: it is put in its place when
-the line is sent, kept in the history or opened in the editor. Once these words are changed they stand for themselves.
+A large paste is shown as a placeholder, `[pasted 212 lines #1]`, and replaced by its text when the line is sent, stored
+in the history or opened in the editor. A placeholder that was edited is ordinary text.
 """
 
 import re
@@ -13,102 +13,102 @@ from prompt_toolkit.key_binding import KeyPress
 
 from agent_cli.messages import Part
 
-LINES = 15  # of a large paste, where the setting does not ask for more characters than it has
-_AT_ONCE = 8  # keys that were there together: a paste from a terminal that does not bracket them, or typed ahead
-LOST = 1.0  # seconds after which the end of a paste does not come any more
+LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
+_BURST_KEYS = 8  # keys waiting together: a paste from a terminal that does not bracket pastes, or typed ahead
+PASTE_TIMEOUT = 1.0  # seconds without input after which the end mark of a paste counts as lost
 _END = "\x1b[201~"
 
 
 class Pastes:
-    """The pieces of the present line that were pasted, now or before they came back from the history.
+    """The pasted pieces of the current line, also of one that came back from the history.
 
-    A paste of `collapse` characters, or of LINES, is a large one; 0: none is.
+    A paste of `collapse` characters, or of LARGE_LINES, is large; with 0 none is.
     """
 
     def __init__(self, collapse: int = 0) -> None:
         self.pieces: list[str] = []
         self._collapse = collapse
-        self._beside: dict[str, str] = {}  # the large pastes, by what stands for them
+        self._collapsed: dict[str, str] = {}  # the large pastes, by placeholder
         self._count = 0
-        self._past: dict[str, None] = {}
-        self._lines: Mapping[str, Sequence[str]] = {}
-        self._before, self._index = "", 0  # the line as it was last seen, and its place in the history
-        self._burst, self.at_once = 0, False  # whether the line came faster than anyone types
+        self._known_pieces: dict[str, None] = {}
+        self._history_pieces: Mapping[str, Sequence[str]] = {}
+        self._previous_text, self._index = "", 0  # the line as last seen, and its index in the history
+        self._burst, self.at_once = 0, False  # keys that came together; whether the line came faster than anyone types
 
     def add(self, piece: str) -> str:
-        """This is pasted next. Gives what to put into the line: the piece, or what stands for it."""
+        """Note a paste; returns what to insert into the line: the piece, or its placeholder."""
         self._burst = 0
-        self._past[piece] = None
+        self._known_pieces[piece] = None
         lines = piece.count("\n") + 1
-        if not self._collapse or (len(piece) < self._collapse and lines < LINES):
+        if not self._collapse or (len(piece) < self._collapse and lines < LARGE_LINES):
             self.pieces.append(piece)
             return piece
         self._count += 1
         size = f"{lines} lines" if lines > 1 else f"{len(piece):,} characters"
-        stands = f"[pasted {size} #{self._count}]"
-        self._beside[stands] = piece
-        return stands
+        placeholder = f"[pasted {size} #{self._count}]"
+        self._collapsed[placeholder] = piece
+        return placeholder
 
     def expanded(self, line: str) -> str:
-        """The line with the large pastes in their places."""
+        """The line with its placeholders replaced by the pasted text."""
         return "".join(piece for piece, _ in self._split(line, self.pieces))
 
     def collapsed(self, line: str) -> str:
-        """The line with the large pastes beside it, as far as they are still whole."""
-        for stands, piece in self._beside.items():
-            line = line.replace(piece, stands)
+        """The line with its large pastes, where unchanged, replaced by placeholders."""
+        for placeholder, piece in self._collapsed.items():
+            line = line.replace(piece, placeholder)
         return line
 
-    def let_go(self, line: str = "") -> None:
-        """Hold no paste but those of the present line."""
-        self._beside = {stands: piece for stands, piece in self._beside.items() if stands in line}
-        self._past, self._lines = dict.fromkeys([*self.pieces, *self._beside.values()]), {}
+    def forget_others(self, line: str = "") -> None:
+        """Drop all pastes but those of the current line."""
+        self._collapsed = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
+        self._known_pieces, self._history_pieces = dict.fromkeys([*self.pieces, *self._collapsed.values()]), {}
 
-    def recall(self, lines: Mapping[str, Sequence[str]]) -> None:
-        """These lines of earlier runs hold such pieces."""
-        self._lines = lines
+    def load(self, lines: Mapping[str, Sequence[str]]) -> None:
+        """Take the pasted pieces of lines of earlier runs, by line."""
+        self._history_pieces = lines
 
-    def known(self, parts: Sequence[Part]) -> None:
-        """These words were said before, in the log: what was not typed then was not typed now."""
-        self._past |= dict.fromkeys(
+    def add_parts(self, parts: Sequence[Part]) -> None:
+        """Note the parts of an earlier message: what was not typed then does not count as typed now."""
+        self._known_pieces |= dict.fromkeys(
             part.text.strip("\n") for part in parts if part.origin != "typed" and part.text.strip()
         )
 
-    def changed(self, before: str, after: str) -> None:
-        """The expanded line was edited elsewhere: of a large paste that is no longer whole, all may be left of it."""
-        self.pieces += [piece for piece in self._beside.values() if piece in before and piece not in after]
+    def edited(self, before: str, after: str) -> None:
+        """Note that an editor changed the expanded line: large pastes that it changed still count as pasted."""
+        self.pieces += [piece for piece in self._collapsed.values() if piece in before and piece not in after]
 
-    def within(self, line: str) -> list[str]:
-        """The pieces of an expanded line that were not typed; all of it where that cannot be told."""
+    def pasted_in(self, line: str) -> list[str]:
+        """The pieces of an expanded line that were not typed; the whole line where they cannot be separated."""
         pieces = [piece for piece in self.pieces if piece.strip()]
-        beside = [piece for piece in self._beside.values() if piece in line and piece not in pieces]
-        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces + beside
+        large = [piece for piece in self._collapsed.values() if piece in line and piece not in pieces]
+        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces + large
 
     def follow(self, buffer: Buffer, waiting: bool = False) -> None:
-        """Called when the line changes, `waiting` when more keys are there already.
+        """Note that the line changed; `waiting`: more keys are in the queue.
 
-        What comes whole, by Up, a search or a yank, was pasted if it once was.
+        Text that appears at once (by Up, a search or a yank) counts as pasted if it was pasted before.
         """
-        text, before = buffer.text, self._before
+        text, before = buffer.text, self._previous_text
         self._burst = self._burst + 1 if waiting else 0
-        self.at_once = bool(text) and (self.at_once or self._burst >= _AT_ONCE)
+        self.at_once = bool(text) and (self.at_once or self._burst >= _BURST_KEYS)
         if not text or buffer.working_index != self._index:
             self.pieces.clear()
             before = ""
         at = buffer.cursor_position
         if text[: max(0, at - 1)] + text[at:] != before:  # more than a key was typed
-            fresh = [piece for piece in self._past if piece in text and piece not in before]
-            fresh += self._lines.get(text, ())
-            self.pieces += [piece for piece in fresh if piece not in self.pieces]
-        self._before, self._index = text, buffer.working_index
+            appeared = [piece for piece in self._known_pieces if piece in text and piece not in before]
+            appeared += self._history_pieces.get(text, ())
+            self.pieces += [piece for piece in appeared if piece not in self.pieces]
+        self._previous_text, self._index = text, buffer.working_index
 
     def parts(self, line: str) -> list[Part]:
-        """The line as typed and pasted parts; a paste that was changed since makes all of it count as pasted."""
+        """The line as typed and pasted parts; all of it counts as pasted when a paste in it was changed."""
         if self.at_once:
-            self._past[line] = None
+            self._known_pieces[line] = None
         self._burst, self.at_once = 0, False
         pieces, self.pieces = [piece for piece in self.pieces if piece.strip()], []
-        self._before = ""
+        self._previous_text = ""
         split = self._split(line, pieces)
         whole = "".join(piece for piece, _ in split)
         if any(piece not in whole for piece in pieces):
@@ -116,8 +116,8 @@ class Pastes:
         return [Part(piece, "pasted" if pasted else "typed") for piece, pasted in split]
 
     def _split(self, line: str, pieces: Sequence[str] = ()) -> list[tuple[str, bool]]:
-        """The line in pieces, whole, and of each whether it was pasted."""
-        known = {stands: piece for stands, piece in self._beside.items() if stands in line}
+        """The expanded line in pieces, each with whether it was pasted."""
+        known = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
         known |= {piece: piece for piece in pieces}
         if not known:
             return [(line, False)] if line else []
@@ -126,30 +126,30 @@ class Pastes:
         return [(known.get(piece, piece), piece in known) for piece in split if piece]
 
 
-class LostEnd:
-    """Ends a paste whose end mark was lost on the way, as by ssh or a serial line.
+class PasteRecovery:
+    """Ends a paste whose end mark was lost in transmission, as by ssh or a serial line.
 
-    prompt-toolkit would wait for it for ever, and swallow every key, Ctrl-C too. What it holds is known to no public
-    name of its: these are read with care, and a test fails when they are called otherwise.
+    prompt-toolkit would wait for it for ever, and swallow every key, Ctrl-C too. The attributes read here are private
+    to it: a missing one is tolerated, and a test fails.
     """
 
     def __init__(self, input: Input):
         self._input = input
         self._seen: int | None = None
 
-    def look(self) -> list[KeyPress]:
-        """Called every LOST seconds: end a paste of which nothing has come since, and give its keys."""
+    def poll(self) -> list[KeyPress]:
+        """Call every PASTE_TIMEOUT seconds: ends a paste of which nothing came since the last call. Its keys."""
         held = self.held()
         lost, self._seen = held is not None and held == self._seen, held
         return self.end() if lost else []
 
     def held(self) -> int | None:
-        """How many characters have come of a paste whose end has not."""
+        """How many characters of an unfinished paste have come; None when there is none."""
         parser = getattr(self._input, "vt100_parser", None)
         return len(getattr(parser, "_paste_buffer", "")) if getattr(parser, "_in_bracketed_paste", False) else None
 
     def end(self) -> list[KeyPress]:
-        """End the paste that is held; the keys it makes."""
+        """End the unfinished paste; returns its keys."""
         self._seen = None
         self._input.vt100_parser.feed(_END)  # type: ignore[attr-defined]
         return self._input.read_keys()

@@ -1,7 +1,7 @@
-"""What the prompt offers: commands and their arguments, files behind an @, and on Tab the names that memory knows.
+"""Completion at the prompt: commands and their arguments, files after an @, and on Tab the names that memory knows.
 
-It is asked on a thread, on a connection of its own, at every key of a command or a path: what it reads is bounded.
-A command says in its `completes` which of ARGUMENTS it takes.
+It runs on a thread, with a connection of its own, at every key of a command or a path: what it reads is bounded.
+A command names in its `completes` which of ARGUMENTS it takes.
 """
 
 import os
@@ -23,173 +23,175 @@ from agent_cli.llm.ollama import tags
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
 from agent_cli.repl.commands import commands, task_commands
-from agent_cli.repl.commands.commands import Command
+from agent_cli.repl.commands.command import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
 
 _ARGUMENT = Pattern(r"(/[a-z?-]+)[ \t]+(.*)")
 _PATH = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _LIMIT = 50
-_TAIL = 300  # characters before the cursor in which what is completed begins
-_LOOKED_AT = 10_000  # entries of one folder
-_FRESH = 10.0  # seconds for which the server is not asked again which models it has
-_LONGEST = 60  # characters of a name that is offered
+_TAIL = 300  # characters before the cursor that are searched for an @ or a name
+_MAX_ENTRIES = 10_000  # of one folder
+_MODELS_TTL = 10.0  # seconds for which the list of the server's models is cached
+_MAX_NAME = 60  # characters of a name that is suggested
 
 
 @frozen
-class Offer:
-    """`text` takes the place of the `instead` characters before the cursor; `told` stands beside it."""
+class Suggestion:
+    """`text` replaces the `replaces` characters before the cursor; `description` is shown beside it."""
 
     text: str
-    told: str
-    instead: int
+    description: str
+    replaces: int
 
 
-class Completions(Completer):
+class PromptCompleter(Completer):
     def __init__(self, app: App):
         self._app = app
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         before = document.text_before_cursor
-        with suppress(AgentError):  # what cannot be read is for what the person does next to tell
-            for offer in islice(_offers(self._app, before, complete_event.completion_requested), _LIMIT):
-                yield Completion(offer.text, -offer.instead, display_meta=one_line(offer.told, 70))
+        with suppress(AgentError):  # the next command reports what cannot be read
+            for suggestion in islice(_suggestions(self._app, before, complete_event.completion_requested), _LIMIT):
+                yield Completion(
+                    suggestion.text, -suggestion.replaces, display_meta=one_line(suggestion.description, 70)
+                )
 
 
 def while_typing(before: str) -> bool:
-    """Whether the text before the cursor is one that is completed without being asked: behind a slash or an @."""
+    """Whether the text before the cursor is completed without Tab: after a slash or an @."""
     if before.startswith("/") and "\n" not in before:
-        return " " not in before or _called(before) is not None
+        return " " not in before or _command_and_argument(before) is not None
     return _PATH.search(before[-_TAIL:]) is not None
 
 
-def _offers(app: App, before: str, requested: bool) -> Iterable[Offer]:
+def _suggestions(app: App, before: str, requested: bool) -> Iterable[Suggestion]:
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
             return _commands(before)
-        if called := _called(before):
-            return (offer for kind in called[0].completes for offer in ARGUMENTS[kind](app, called[1]))
+        if found := _command_and_argument(before):
+            command, argument = found
+            return (suggestion for kind in command.completes for suggestion in ARGUMENTS[kind](app, argument))
     if path := _PATH.search(before[-_TAIL:]):
         return _paths(path[2] if path[1] is None else path[1], quoted=path[1] is not None)
     return _names(app, before[-_TAIL:]) if requested else ()
 
 
-def _called(before: str) -> tuple[Command, str] | None:
-    """The command whose argument is being typed, where it can be completed."""
+def _command_and_argument(before: str) -> tuple[Command, str] | None:
+    """The command whose argument is being typed, and the argument; None where it cannot be completed."""
     match = _ARGUMENT.fullmatch(before)
-    names = {name: each for each in commands.COMMANDS.values() for name in (each.name, *each.aliases)}
+    names = {name: each for each in commands.listing() for name in (each.name, *each.aliases)}
     command = names.get(match[1]) if match else None
     return (command, match[2]) if match and command and command.completes else None
 
 
-def _commands(told: str, slash: str = "") -> Iterator[Offer]:
-    for name, each in sorted(commands.COMMANDS.items()):
-        if name.startswith(slash + told):
-            yield Offer(name.removeprefix(slash), each.help.splitlines()[0], len(told))
+def _commands(typed: str, slash: str = "") -> Iterator[Suggestion]:
+    for each in commands.listing():
+        if each.name.startswith(slash + typed):
+            yield Suggestion(each.name.removeprefix(slash), each.help.splitlines()[0], len(typed))
 
 
-def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[Offer]]:
-    """Offers handles by their beginning or their words: of the last word, or of the whole argument."""
+def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[Suggestion]]:
+    """Suggest handles by their prefix or their text; `whole`: complete the whole argument, else its last word."""
 
-    def offers(app: App, told: str) -> Iterator[Offer]:
-        begun = told if whole or not told else (told[-1:].strip() and told.split()[-1])
+    def suggest(app: App, typed: str) -> Iterator[Suggestion]:
+        prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
         with closing(app.db.again()) as db:
-            for handle, words in handle_completion.handles(db, app.scope.owner, kinds, begun):
-                yield Offer(handle, words, len(begun))
+            for handle, description in handle_completion.handles(db, app.scope.owner, kinds, prefix):
+                yield Suggestion(handle, description, len(prefix))
 
-    return offers
+    return suggest
 
 
-def _paths(told: str, quoted: bool = False) -> Iterator[Offer]:
-    """Files and folders whose path begins so; hidden ones where a dot was typed. One with blanks needs its quotes."""
-    begun = told.rpartition("/")[2]
-    shown = told[: len(told) - len(begun)]
+def _paths(typed: str, quoted: bool = False) -> Iterator[Suggestion]:
+    """Files and folders whose path begins so; hidden ones after a dot. A path with blanks is quoted."""
+    prefix = typed.rpartition("/")[2]
+    folder = typed[: len(typed) - len(prefix)]
     found: list[tuple[str, bool]] = []
-    with suppress(OSError, ValueError, RuntimeError), os.scandir(Path(shown or ".").expanduser()) as entries:
-        for entry in islice(entries, _LOOKED_AT):
-            if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
+    with suppress(OSError, ValueError, RuntimeError), os.scandir(Path(folder or ".").expanduser()) as entries:
+        for entry in islice(entries, _MAX_ENTRIES):
+            if entry.name.startswith(prefix) and (prefix.startswith(".") or not entry.name.startswith(".")):
                 found.append((entry.name, entry.is_dir()))
     for name, is_folder in sorted(found, key=lambda each: (each[0].casefold(), each)):
         if name != clean(name).replace("\n", "") or '"' in name:
-            continue  # it could say something other than it is
-        text = shown + name + ("/" if is_folder else "")
+            continue  # its name would not be shown as it is
+        text = folder + name + ("/" if is_folder else "")
         if " " not in text:
-            yield Offer(text, "folder" if is_folder else "", len(told))
+            yield Suggestion(text, "folder" if is_folder else "", len(typed))
         else:
-            yield (
-                Offer(text + ("" if is_folder else '"'), "", len(told)) if quoted else Offer(f'"{text}', "", len(told))
-            )
+            text = text + ("" if is_folder else '"') if quoted else f'"{text}'
+            yield Suggestion(text, "", len(typed))
 
 
-def _names(app: App, before: str) -> Iterator[Offer]:
-    """People, places and things that accepted facts tell of."""
+def _names(app: App, before: str) -> Iterator[Suggestion]:
+    """People, places and things that accepted facts mention."""
     with closing(app.db.again()) as db:
-        for name, instead in handle_completion.names(db, app.scope.owner, before):
-            if len(name) <= _LONGEST and name == " ".join(visible(name).split()):
-                yield Offer(name, "", instead)
+        for name, replaces in handle_completion.names(db, app.scope.owner, before):
+            if len(name) <= _MAX_NAME and name == " ".join(visible(name).split()):
+                yield Suggestion(name, "", replaces)
 
 
-_seen: dict[str, tuple[float, list[str]]] = {}  # by host: when it was asked, and what it has
+_models_of: dict[str, tuple[float, list[str]]] = {}  # by host: when it was asked, and its models
 
 
-def _models(app: App, told: str) -> Iterator[Offer]:
+def _models(app: App, typed: str) -> Iterator[Suggestion]:
     host = app.config.host
-    at, names = _seen.get(host, (-_FRESH, []))
-    if time.monotonic() - at > _FRESH:
+    at, names = _models_of.get(host, (-_MODELS_TTL, []))
+    if time.monotonic() - at > _MODELS_TTL:
         with suppress(AgentError):
-            names = [tag.name for tag in tags.tags(host) if model_choice.chats(tag) and not tag.remote]
-        _seen[host] = time.monotonic(), names
+            names = [tag.name for tag in tags.listing(host) if model_choice.chats(tag) and not tag.remote]
+        _models_of[host] = time.monotonic(), names
     for name in (*names, "auto", "offline"):
-        if name.startswith(told):
-            yield Offer(name, "", len(told))
+        if name.startswith(typed):
+            yield Suggestion(name, "", len(typed))
 
 
-def _settings(app: App, told: str) -> Iterator[Offer]:
-    """The names of settings, then what the named one may be."""
-    key, space, begun = told.partition(" ")
+def _settings(app: App, typed: str) -> Iterator[Suggestion]:
+    """The names of settings, then the values of the named one."""
+    key, space, prefix = typed.partition(" ")
     if not space:
         for each in fields(app.config):
             if each.name.startswith(key):
-                yield Offer(each.name, each.metadata["comment"], len(key))
+                yield Suggestion(each.name, each.metadata["comment"], len(key))
         return
     kind = get_type_hints(type(app.config)).get(key)
     values = get_args(kind) if get_origin(kind) is Literal else ("true", "false") if kind is bool else ()
     for value in values:
-        if value.startswith(begun):
-            yield Offer(value, "", len(begun))
+        if value.startswith(prefix):
+            yield Suggestion(value, "", len(prefix))
 
 
-def _periods(app: App, told: str) -> Iterator[Offer]:
+def _periods(app: App, typed: str) -> Iterator[Suggestion]:
     for name in ("today", "yesterday", *periods.GRAINS[1:]):
-        if name.startswith(told):
-            yield Offer(name, "", len(told))
+        if name.startswith(typed):
+            yield Suggestion(name, "", len(typed))
     with closing(app.db.again()) as db:
-        for key in handle_completion.periods(db, app.scope.owner, told.upper()):
-            yield Offer(key, "", len(told))
+        for key in handle_completion.periods(db, app.scope.owner, typed.upper()):
+            yield Suggestion(key, "", len(typed))
 
 
-def _documents(app: App, told: str) -> Iterator[Offer]:
-    """What /docs does, then a path."""
-    verb, blank, path = told.partition(" ")
+def _documents(app: App, typed: str) -> Iterator[Suggestion]:
+    """The verbs of /docs, then a path."""
+    verb, blank, path = typed.partition(" ")
     if blank:
         yield from _paths(path.removeprefix('"'), quoted=path.startswith('"')) if verb in ("add", "rm") else ()
         return
     for name in ("add", "rm", "sync"):
         if name.startswith(verb):
-            yield Offer(name, "", len(verb))
+            yield Suggestion(name, "", len(verb))
 
 
-def _tasks(app: App, told: str) -> Iterator[Offer]:
-    """What can be done with a task, then which."""
-    if " " in told:
-        yield from _handles("task")(app, told)
-    for verb in task_commands.VERBS if " " not in told else ():
-        if verb.startswith(told):
-            yield Offer(verb, "", len(told))
+def _tasks(app: App, typed: str) -> Iterator[Suggestion]:
+    """The verbs of /tasks, then handles."""
+    if " " in typed:
+        yield from _handles("task")(app, typed)
+    for verb in task_commands.VERBS if " " not in typed else ():
+        if verb.startswith(typed):
+            yield Suggestion(verb, "", len(typed))
 
 
-ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
-    "command": lambda app, told: _commands(told, "" if told.startswith("/") else "/"),
+ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Suggestion]]] = {
+    "command": lambda app, typed: _commands(typed, "" if typed.startswith("/") else "/"),
     "session": _handles("session", whole=True),
     "fact": _handles("fact"),
     "note": _handles("note"),
@@ -200,5 +202,5 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Offer]]] = {
     "setting": _settings,
     "period": _periods,
     "documents": _documents,
-    "file": lambda app, told: _paths(told),
+    "file": lambda app, typed: _paths(typed),
 }

@@ -1,7 +1,7 @@
-"""What memory will put beside the words being typed: shown above the prompt before they are sent, a key drops one.
+"""A preview of what memory will add to the message being typed, shown above the prompt; a key drops an item.
 
-It is looked for when the typing pauses, by words and on a thread of its own, and shown only where something is known.
-What a server would have to be asked for is not: the line says what will be used, and may miss some of it.
+When the typing pauses, memory is searched by words, on a thread of its own; embeddings, which need the server, are not
+used. So the line shows what will be used, but may miss some of it.
 """
 
 import asyncio
@@ -23,72 +23,72 @@ from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 PAUSE = 0.3  # seconds
-_TURN = 0.0002  # seconds
-_LEAST = 8  # characters of a draft that asks for something
-_SHOWN, _WORDS = 5, 28  # of them, and characters of each
+_SWITCH_INTERVAL = 0.0002  # seconds
+_MIN_DRAFT = 8  # characters of a draft that is searched for
+_MAX_ITEMS, _MAX_ITEM = 5, 28  # items, and characters of each
 
 
 @frozen
-class Foreseen:
+class PreviewItem:
     kind: str
     id: int
-    words: str
+    text: str
 
     @property
-    def row(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int]:
         return self.kind, self.id
 
 
-class Foresight:
-    """`session` gives the number of the conversation; `redraw` draws the prompt anew, from any thread."""
+class RecallPreview:
+    """`session` gives the id of the current session; `redraw` redraws the prompt and may be called on any thread."""
 
     def __init__(self, app: App, session: Callable[[], int | None], buffer: Buffer, redraw: Callable[[], None]):
         self._app, self._session, self._buffer, self._redraw = app, session, buffer, redraw
-        self._found: tuple[Foreseen, ...] = ()
+        self._found: tuple[PreviewItem, ...] = ()
         self._dropped: set[tuple[str, int]] = set()
-        self._asked = ""
+        self._searched = ""
         self._timer: asyncio.TimerHandle | None = None
         self._busy = False
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
     def line(self) -> str:
-        """What stands above the prompt; empty when nothing is known of the draft."""
-        left = self._left
-        if not left:
+        """The line above the prompt; empty when memory has nothing for the draft."""
+        remaining = self._items
+        if not remaining:
             return ""
-        told = " · ".join(f"{n} {each.words}" for n, each in enumerate(left, 1))
-        return f"will use: {told} (Alt-{'1' if len(left) == 1 else f'1…{len(left)}'} drops one)"
+        items = " · ".join(f"{n} {each.text}" for n, each in enumerate(remaining, 1))
+        return f"will use: {items} (Alt-{'1' if len(remaining) == 1 else f'1…{len(remaining)}'} drops one)"
 
-    def dropped(self) -> frozenset[tuple[str, int]]:
-        """What is not to be used this time: told once, when the line is sent."""
-        gone, self._dropped, self._found, self._asked = frozenset(self._dropped), set(), (), ""
-        return gone
+    def take_dropped(self) -> frozenset[tuple[str, int]]:
+        """(kind, id) of the dropped items; starts anew, as the line is sent."""
+        dropped, self._dropped, self._found, self._searched = frozenset(self._dropped), set(), (), ""
+        return dropped
 
-    def let_go(self) -> None:
-        """Show nothing that was found before: some of it may have been forgotten since."""
-        self._found, self._asked = (), ""
+    def clear(self) -> None:
+        """Drop what was found before: some of it may have been forgotten since."""
+        self._found, self._searched = (), ""
         self._changed()
 
     def bind(self, keys: KeyBindings) -> None:
-        """Alt and a number drop what stands there; where nothing does, the keys mean what they meant."""
-        for number in range(1, _SHOWN + 1):
-            there = Condition(partial(self._has, number))
-            keys.add("escape", str(number), filter=there)(partial(self._drop, number))
+        """Let Alt and a digit drop that item; without such an item the keys keep their meaning."""
+        for number in range(1, _MAX_ITEMS + 1):
+            shown = Condition(partial(self._has, number))
+            keys.add("escape", str(number), filter=shown)(partial(self._drop, number))
 
     def _has(self, number: int) -> bool:
-        return len(self._left) >= number
+        return len(self._items) >= number
 
     @property
-    def _left(self) -> list[Foreseen]:
-        return [each for each in self._found if each.row not in self._dropped] if self._buffer.text else []
+    def _items(self) -> list[PreviewItem]:
+        return [each for each in self._found if each.key not in self._dropped] if self._buffer.text else []
 
     def _drop(self, number: int, event: KeyPressEvent) -> None:
-        self._dropped.add(self._left[number - 1].row)
+        self._dropped.add(self._items[number - 1].key)
         event.app.invalidate()
 
     def _changed(self) -> None:
-        """Look once the typing pauses."""
+        """Search once the typing pauses."""
         if self._timer:
             self._timer.cancel()
         try:
@@ -99,51 +99,52 @@ class Foresight:
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         draft = self._buffer.text
-        if draft == self._asked or not (self._app.reads and self._app.keeps and self._app.config.preview):
+        if draft == self._searched or not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
         if self._busy:
             self._timer = loop.call_later(PAUSE, self._begin, loop)
             return
-        self._asked = draft
-        if len(draft.strip()) < _LEAST or draft.startswith("/"):
+        self._searched = draft
+        if len(draft.strip()) < _MIN_DRAFT or draft.startswith("/"):
             self._found = ()
             return
         self._busy = True
-        loop.run_in_executor(None, self._look, draft)
+        loop.run_in_executor(None, self._search, draft)
 
-    def _look(self, draft: str) -> None:
-        found: tuple[Foreseen, ...] = ()
+    def _search(self, draft: str) -> None:
+        found: tuple[PreviewItem, ...] = ()
         try:
-            # Of a StoreError: what the person does next tells what is wrong with the file.
-            with _short_turns(), suppress(StoreError), closing(self._app.db.again()) as db:
-                found = foreseen(self._app, db, self._session(), draft)
+            # StoreError: the next command reports what is wrong with the file.
+            with _short_switch_interval(), suppress(StoreError), closing(self._app.db.again()) as db:
+                found = items(self._app, db, self._session(), draft)
         finally:
             self._busy = False
-        if self._asked == draft:  # else it was sent meanwhile, or something was forgotten
+        if self._searched == draft:  # else the line was sent meanwhile, or something was forgotten
             self._found = found
             self._redraw()
 
 
 @contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let the thread that draws the prompt in after 0.2 ms, not after 5 ms each time that it waits.
+def _short_switch_interval() -> Iterator[None]:
+    """Let the thread of the prompt run after 0.2 ms instead of 5 ms each time it waits for the interpreter.
 
-    With a million messages and a draft of 2,000 characters a key then takes 11 ms beside a search, not 30; and the
-    search is done sooner, since it hands over to itself on another thread.
+    With a million messages and a draft of 2,000 characters a key then takes 11 ms during a search, not 30; and the
+    search, which uses threads itself, ends sooner.
     """
     before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     try:
         yield
     finally:
         sys.setswitchinterval(before)
 
 
-def foreseen(app: App, db: Database, session: int | None, draft: str) -> tuple[Foreseen, ...]:
-    """What a message in these words would bring along, by words alone."""
-    here = ToolContext(db, session or 0, app.scope, app.time)
-    seen = context.visible(db, session, app.window) if session else []
-    used, _ = prompt_recall.chosen(here, draft, seen, logged=False)
+def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
+    """What memory would add to this draft, searched by words alone."""
+    turn_context = ToolContext(db, session or 0, app.scope, app.time)
+    shown_messages = context.visible(db, session, app.window) if session else []
+    chosen, _ = prompt_recall.chosen(turn_context, draft, shown_messages, logged=False)
     return tuple(
-        Foreseen(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _WORDS)}") for hit, _ in used[:_SHOWN]
+        PreviewItem(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")
+        for hit, _ in chosen[:_MAX_ITEMS]
     )

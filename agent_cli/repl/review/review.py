@@ -9,15 +9,16 @@ import sys
 from collections import Counter
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import editor
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Proposal, Reviewer
 from agent_cli.memory.review.review import Decision, Ticket
-from agent_cli.render.prose import wrapped
+from agent_cli.render.program_text import wrap
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
-from agent_cli.repl.keyboard.keypad import END, ENTER, STOP, Keypad
+from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
 from agent_cli.repl.review import review_page
 from agent_cli.store import ids
 from agent_cli.text import clean
@@ -35,15 +36,15 @@ class Review:
         self._words: dict[Ticket, str] = {}  # other words for a proposal, until it is decided
         self._decided: list[tuple[int, Decision]] = []
         self._told: set[Ticket] = set()  # what is known here to be decided
-        self._dumb = dumb_terminal.Keypad(sys.stdin.fileno(), self._say) if dumb_terminal.Lines.wanted() else None
-        self._keypad = self._dumb or Keypad(self._say, _write)
+        self._dumb = dumb_terminal.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
+        self._keys = self._dumb or KeyReader(self._say, _write)
 
     async def run(self) -> int:
         """Show one after the other until the end or q; returns how many decisions stand."""
         if not self._queue:
             self._say("nothing waits for your yes")
             return 0
-        with self._keypad:
+        with self._keys:
             while self._at < len(self._queue):
                 if not await self._one():
                     break
@@ -103,10 +104,22 @@ class Review:
 
     def _show(self, proposal: Proposal) -> str:
         """Print it with what can be chosen; what was typed before is no answer to it."""
-        offered = "".join(key for key, there in (
-            ("y", True), ("r", proposal.known), ("n", True), ("e", True), ("E", True), ("s", True),
-            ("o", proposal.message or proposal.session), ("u", self._decided), ("A", True), ("q", True),
-        ) if there)  # fmt: skip
+        offered = "".join(
+            key
+            for key, there in (
+                ("y", True),
+                ("r", proposal.known),
+                ("n", True),
+                ("e", True),
+                ("E", True),
+                ("s", True),
+                ("o", proposal.message or proposal.session),
+                ("u", self._decided),
+                ("A", True),
+                ("q", True),
+            )
+            if there
+        )
         place, now, known = (self._at + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
         if self._aloud:
             lines, keys = review_page.spoken(proposal, place, now), review_page.numbered(offered, known)
@@ -114,17 +127,17 @@ class Review:
             lines = [*review_page.item(proposal, place, now, _width()), ""]
             keys = review_page.keys(offered, known, _width())
         self._say("", *lines)
-        self._keypad.forget()  # before the keys are named: whoever answers them at once has seen what it is about
+        self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
         self._say(*keys)
         return offered
 
     async def _choose(self, offered: str, known: str) -> str:
         while True:
             if self._aloud:
-                told = await self._keypad.line("Number and Enter: ")
+                told = await self._keys.read_line("Number and Enter: ")
                 key = told if told in (STOP, END) else review_page.by_number(told)
             else:
-                key = await self._keypad.key()
+                key = await self._keys.read_key()
             if key in (STOP, END):
                 return "q"
             if (key in offered and key) or (key == "?" and not self._aloud):
@@ -158,10 +171,10 @@ class Review:
         before = "Its words: " if self._aloud else "  + "
         if self._dumb:
             self._say("Type other words; Enter alone leaves them as they are.")
-            self._reword(proposal, await self._dumb.words(before))
+            self._reword(proposal, await self._dumb.read_text(before))
             return
-        with self._keypad.paused():
-            invisible_characters.mark()
+        with self._keys.paused():
+            invisible_characters.show()
             asking: PromptSession[str] = PromptSession()
             try:
                 words = await asking.prompt_async(before, default=proposal.statement, handle_sigint=False)
@@ -170,7 +183,7 @@ class Review:
         self._reword(proposal, words)
 
     def _edit_outside(self, proposal: Proposal) -> None:
-        with self._keypad.paused(), editor.edited(proposal.statement, self._editor) as words:
+        with self._keys.paused(), editor.edited(proposal.statement, self._editor) as words:
             self._reword(proposal, words)
 
     def _reword(self, proposal: Proposal, words: str) -> None:
@@ -191,8 +204,8 @@ class Review:
                 self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
             else:
                 self._say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff(each, _width()))
-        self._keypad.forget()
-        told = await self._keypad.line(f"  type yes and Enter to keep {_these(len(rest))}: ")
+        self._keys.discard_typed()
+        told = await self._keys.read_line(f"  type yes and Enter to keep {_these(len(rest))}: ")
         if told.strip().lower() != "yes":
             self._say("  nothing was decided")
             return
@@ -213,7 +226,7 @@ class Review:
 
     def _say(self, *lines: str) -> None:
         for line in map(clean, lines):
-            print(line if self._aloud else wrapped(line, _width()), flush=True)
+            print(line if self._aloud else wrap(line, _width()), flush=True)
 
 
 def _these(count: int) -> str:

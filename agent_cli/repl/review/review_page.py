@@ -15,14 +15,24 @@ _QUOTE = 240  # characters
 _PASSAGE = 600
 _NEW = {"insert": "new fact", "update": "changes what is known", "delete": "ends what is known"}
 _SAID = {
-    "pasted": "you pasted", "piped": "piped in", "file": "from a file", "tool": "a tool said", "import": "imported",
-    "http": "over HTTP", "mcp": "another program said",
-}  # fmt: skip
+    "pasted": "you pasted",
+    "piped": "piped in",
+    "file": "from a file",
+    "tool": "a tool said",
+    "import": "imported",
+    "http": "over HTTP",
+    "mcp": "another program said",
+}
 _READ = {
-    "pasted": "what was pasted", "piped": "what was piped in", "file": "a file", "tool": "what a tool said",
-    "import": "what was imported", "http": "what came over HTTP", "mcp": "what another program said",
+    "pasted": "what was pasted",
+    "piped": "what was piped in",
+    "file": "a file",
+    "tool": "what a tool said",
+    "import": "what was imported",
+    "http": "what came over HTTP",
+    "mcp": "what another program said",
     "schedule": "what a schedule said",
-}  # fmt: skip
+}
 _SPOKEN = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
 _SPEAKERS = {"user": "you", "assistant": "assistant"}
 
@@ -65,9 +75,14 @@ def diff(proposal: Proposal, width: int | None) -> list[str]:
         for line in wrapped(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
     ]
     if proposal.body:
-        return [*wrapped(proposal.heading, width, "    "), *(
-            line for each in proposal.body for line in wrapped(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
-        )]  # fmt: skip
+        return [
+            *wrapped(proposal.heading, width, "    "),
+            *(
+                line
+                for each in proposal.body
+                for line in wrapped(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
+            ),
+        ]
     sign = "  ~ " if proposal.operation == "delete" else "  + "
     return [*old, *wrapped(proposal.statement, width, sign, "    ")]
 

@@ -1,6 +1,6 @@
-"""A start without a server, or at one that has no model to talk to: some that would do, fetched on a person's word.
+"""A start without a model server, or with one that has no chat model: suggested models, downloaded when accepted.
 
-Nothing is ever fetched unasked: a model is gigabytes, and not every line is free.
+Nothing is ever downloaded unasked: a model is gigabytes, and not every connection is free.
 """
 
 import threading
@@ -18,37 +18,37 @@ from agent_cli.llm.ollama import address, download, faults, tags
 _FROM_MEMORY = "answering from memory only"
 
 
-class Offer:
-    """What could be fetched, once it has been said. It is looked for on another thread than it is taken on."""
+class ModelOffer:
+    """The models that were suggested for download. `check` runs on another thread than `accept`."""
 
     def __init__(self, app: App):
         self._app = app
         self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
-        self._absent = False  # whether it has been said that no server answers
+        self._server_absent = False  # whether the person knows that no server answers
 
-    def look(self) -> str:
-        """What to say when no server answers, or it has no model that can chat; empty where there is one."""
+    def check(self) -> str:
+        """What to say when no server answers, or when it has no model that can chat; empty when it has one."""
         config = self._app.config
         if config.model == "offline" or config.model.startswith("scripted:"):
             return ""
         try:
             url = address.parse(config.host).url
-            found = tags.tags(config.host)
+            models = tags.listing(config.host)
         except ModelUnavailable:
-            self._absent = True
+            self._server_absent = True
             return f"no model server at {url}: start it with `ollama serve`; notes, facts and search work without"
         except AgentError:
             return ""
-        if any(map(model_choice.chats, found)):
+        if any(map(model_choice.chats, models)):
             return ""
-        own = () if config.model == "auto" or faults.is_cloud(config.model) else (config.model,)
-        about = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS}
-        names = tuple(dict.fromkeys((*own, *about)))[:3]
+        configured = () if config.model == "auto" or faults.is_cloud(config.model) else (config.model,)
+        sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS}
+        names = tuple(dict.fromkeys((*configured, *sizes)))[:3]
         with self._lock:
             self._names = names
         width = max(map(len, names))
-        listed = [f"  {number}  {name:<{width}}{about.get(name, '')}".rstrip() for number, name in enumerate(names, 1)]
+        listed = [f"  {number}  {name:<{width}}{sizes.get(name, '')}".rstrip() for number, name in enumerate(names, 1)]
         return "\n".join(
             [
                 f"The server at {url} has no model that can chat. These would do:",
@@ -57,42 +57,42 @@ class Offer:
             ]
         )
 
-    def anew(self, told: str) -> str:
-        """What a notice or error says that has not been said: where no server answers, what can be done there was.
+    def without_repetition(self, message: str) -> str:
+        """A notice or error without what the person was told before: how to start a server.
 
-        That memory alone answers is said by each answer of its own.
+        Empty for the notice that memory alone answers, which each such answer says itself.
         """
-        if not self._absent or not told.startswith("no model server"):
-            return told
-        return "" if _FROM_MEMORY in told else "no model server answers; what you said is kept, /retry asks it again"
+        if not self._server_absent or not message.startswith("no model server"):
+            return message
+        return "" if _FROM_MEMORY in message else "no model server answers; what you said is kept, /retry asks it again"
 
-    def taken(self, line: str) -> Work | None:
-        """What fetches the model that a line names; None when nothing was offered, or the line is something else.
+    def accept(self, line: str) -> Work | None:
+        """The download of the model that a line names; None when nothing was suggested, or the line is no answer to it.
 
-        Whatever is said next, the offer is over: a later `y` may answer quite another question.
+        It ends the suggestion in any case: a later `y` may answer another question.
         """
         with self._lock:
             names, self._names = self._names, ()
         numbered = {str(number): name for number, name in enumerate(names, 1)}
         name = numbered.get("1" if line.strip().lower() in ("y", "yes") else line.strip())
-        return self._fetching(name) if name else None
+        return self._download(name) if name else None
 
-    def _fetching(self, name: str) -> Work:
+    def _download(self, name: str) -> Work:
         config = self._app.config
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             step = ""
             try:
-                for state in download.fetch(config.host, name, cancel):
-                    if state.notice:
-                        yield Noticed(state.notice)
-                    new = state.step if state.step != step else ""
-                    step = state.step
-                    yield Progressed(state.line, new)
+                for progress in download.fetch(config.host, name, cancel):
+                    if progress.notice:
+                        yield Noticed(progress.notice)
+                    new = progress.coarse_line if progress.coarse_line != step else ""
+                    step = progress.coarse_line
+                    yield Progressed(progress.line, new)
             except Cancelled as error:
                 yield Noticed(str(error))
                 return
-            answers = config.model == "auto" or tags.same(config.model, name)
+            answers = config.model == "auto" or tags.same_model(config.model, name)
             yield Noticed(
                 f"{name} is here{' and answers from now on' if answers else f': /model {name} makes it answer'}"
             )

@@ -1,4 +1,4 @@
-"""`agent -r` alone: the latest sessions to choose from, by number, handle or words."""
+"""`agent -r` without an argument: a choice among the latest sessions, by number, handle or words."""
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.utils import is_dumb_terminal
@@ -14,7 +14,7 @@ _SHOWN = 15
 
 
 def pick(app: App) -> Session | None:
-    """The session the person wants to go on with; None when they leave. Raises UsageError when there is none."""
+    """The session to resume; None when the person leaves. Raises UsageError when there is no session."""
     owner = app.scope.owner
     rows = sessions.listing(app.db, owner, _SHOWN)
     if not rows:
@@ -25,21 +25,21 @@ def pick(app: App) -> Session | None:
     ask = input if is_dumb_terminal() else PromptSession[str]().prompt
     while True:
         try:
-            told = ask("which one? number, handle or words; Enter alone leaves: ").strip()
+            answer = ask("which one? number, handle or words; Enter alone leaves: ").strip()
         except (EOFError, KeyboardInterrupt):
             return None
-        if not told:
+        if not answer:
             return None
-        if told.isdigit() and 1 <= int(told) <= len(rows):
-            told = rows[int(told) - 1]["id"]
+        if answer.isdigit() and 1 <= int(answer) <= len(rows):
+            answer = rows[int(answer) - 1]["id"]
         try:
-            return sessions.resolve(app.db, told, owner)
+            return sessions.resolve(app.db, answer, owner)
         except UsageError as error:
             print(clean(str(error)))
 
 
 def _age(app: App, at: str) -> str:
-    """How long ago something was, in the largest unit that says it."""
+    """How long ago a stored time was, in the largest unit, as in "3 days ago"."""
     now = app.time()
     seconds = max(0.0, (now - clock.parse(at, now)).total_seconds())
     for unit, size in (("year", 365 * 86400), ("month", 30 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60)):

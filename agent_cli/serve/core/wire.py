@@ -20,7 +20,7 @@ from agent_cli.agent.events import (
 from agent_cli.memory.conversations import log
 from agent_cli.memory.search import recall_log
 from agent_cli.store import ids
-from agent_cli.text import clean, cleaned
+from agent_cli.text import clean, clean_value
 from agent_cli.tools.tool import ToolContext
 
 Told = dict[str, Any]
@@ -75,7 +75,7 @@ class Wire:
                 yield from self._used()
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
-                told = {"arguments": cleaned(call.arguments), "result": clean(result.text), "failed": result.failed}
+                told = {"arguments": clean_value(call.arguments), "result": clean(result.text), "failed": result.failed}
                 yield {"type": "tool", "name": clean(call.name), **told, "receipt": clean(result.receipt)}
             case TurnEnded():
                 yield from self._used()

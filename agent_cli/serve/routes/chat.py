@@ -31,7 +31,7 @@ from agent_cli.serve.core.turn_handle import Asked
 from agent_cli.serve.core.wire import Told
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.text import clean, whole
+from agent_cli.text import clean, without_surrogates
 
 SESSION = r"^s[0-9]{1,15}$"
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
@@ -160,7 +160,7 @@ def _begin(question: Question, key: tuple[Caller, str, str] | None = None) -> Be
                 caller, name, text = key
                 _refuse_made_elsewhere(db, caller, name)
                 callers.take_on(db, caller, name, text, session, app.time)
-        return session, [Part(whole(question.message), "http")]
+        return session, [Part(without_surrogates(question.message), "http")]
 
     return begin
 
@@ -174,7 +174,10 @@ def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
 
 def _apart(question: Question) -> Begin:
     """Said in a conversation that is kept nowhere."""
-    return lambda db, app: (sessions.start(db, app.scope, app.time()), [Part(whole(question.message), "http")])
+    return lambda db, app: (
+        sessions.start(db, app.scope, app.time()),
+        [Part(without_surrogates(question.message), "http")],
+    )
 
 
 def taken_up(db: Database, app: App, handle: str) -> int:

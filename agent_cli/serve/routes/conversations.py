@@ -14,12 +14,12 @@ from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.conversations.log import Entry, Usage
-from agent_cli.messages import Message, Part, Role, joined
+from agent_cli.messages import Message, Part, Role, join_parts
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.run_turn import Begin, Kept
 from agent_cli.serve.routes.chat import taken_up
 from agent_cli.store.db import Database
-from agent_cli.text import whole
+from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
 
 
@@ -133,7 +133,7 @@ def _taken_in(db: Database, app: App, seen: Sequence[Said]) -> int:
     now = app.time()
     session = sessions.start(db, app.scope, now)
     for number, each in enumerate(seen, 1):
-        text = whole(each.text)
+        text = without_surrogates(each.text)
         message = Message(each.role, text)
         entry = Entry(0, clock.utc(now), clock.offset(now), message, "stop", False, "", (Part(text, "http"),), Usage())
         with db.write():
@@ -142,4 +142,4 @@ def _taken_in(db: Database, app: App, seen: Sequence[Said]) -> int:
 
 
 def _parts(history: History) -> Sequence[Part]:
-    return joined([Part(whole(each.text), "http") for each in history.unseen])
+    return join_parts([Part(without_surrogates(each.text), "http") for each in history.unseen])

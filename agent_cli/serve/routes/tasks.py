@@ -14,7 +14,7 @@ from agent_cli.memory.planner.tasks import Task
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.state import House
 from agent_cli.store import ids
-from agent_cli.text import clean, whole
+from agent_cli.text import clean, without_surrogates
 
 Handle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
 
@@ -64,11 +64,13 @@ def router(house: House) -> APIRouter:
         caller = _writer(request)
         now = house.app.time()
         try:
-            occasion = due_times.read(whole(new.when), now, zones.here())
+            occasion = due_times.read(without_surrogates(new.when), now, zones.here())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
         with house.pool.lent() as db:
-            return _told(tasks.add(db, caller.scope, whole(new.text), occasion, house.app.time, origin="http"))
+            return _told(
+                tasks.add(db, caller.scope, without_surrogates(new.text), occasion, house.app.time, origin="http")
+            )
 
     @routes.post("/{task}/done", summary="Mark it as done; one that repeats moves on")
     def done(request: Request, task: Handle) -> ToldTask:

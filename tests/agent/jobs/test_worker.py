@@ -56,7 +56,7 @@ def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
 
     made = summaries.of(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
-    assert "person: My cat is called Mia." in answers.seen[0][0].content
+    assert "person: My cat is called Mia." in answers.requests[0][0].content
     assert states(db) == [("s1", "done", 1, "")]
 
 
@@ -139,7 +139,7 @@ def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, 
 
     answers = model("The cat is Mia, the dog is Rex.")
     worker.run_one(desk(db, answers))
-    assert "dog is Rex" in answers.seen[0][0].content
+    assert "dog is Rex" in answers.requests[0][0].content
     assert summaries.of(db, closed).text == "The cat is Mia, the dog is Rex."
 
 

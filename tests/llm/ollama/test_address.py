@@ -73,4 +73,4 @@ def test_address_that_cannot_be_meant_is_refused_with_an_example(told):
     ("told", "here"), [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)]
 )
 def test_this_machine_is_known(told, here):
-    assert address.parse(told).loopback is here
+    assert address.parse(told).is_loopback is here

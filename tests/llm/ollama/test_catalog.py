@@ -13,7 +13,7 @@ import pytest
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import catalog
-from agent_cli.llm.ollama.catalog import Listed, Progress, Shown
+from agent_cli.llm.ollama.catalog import ListedModel, PullStep, ModelDetails
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
@@ -43,7 +43,7 @@ def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(ser
 
     first, second, third = catalog.listing(server.host)
 
-    assert first == Listed(
+    assert first == ListedModel(
         name="qwen3:8b",
         size=CHAT.size,
         modified=datetime.fromisoformat("2026-05-04T17:37:44.706015-07:00"),
@@ -57,7 +57,7 @@ def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(ser
 
 
 def test_model_is_shown(server):
-    assert catalog.show(server.host, "qwen3:8b") == Shown(
+    assert catalog.show(server.host, "qwen3:8b") == ModelDetails(
         name="qwen3:8b",
         family="qwen3",
         parameters="8.2B",
@@ -77,16 +77,16 @@ def test_model_that_is_not_there_is_missing(server):
 def test_pulling_tells_how_far_it_is(server):
     steps = list(catalog.pull(server.host, "qwen3:4b"))
 
-    assert steps[0] == Progress("pulling manifest")
+    assert steps[0] == PullStep("pulling manifest")
     assert any(0 < step.completed <= step.total for step in steps)
-    assert steps[-1] == Progress("success")
+    assert steps[-1] == PullStep("success")
     assert "qwen3:4b" in [each.name for each in catalog.listing(server.host)]
 
 
 def test_pulling_what_the_library_lacks_is_missing(server):
     steps = catalog.pull(server.host, "nope")
 
-    assert next(steps) == Progress("pulling manifest")
+    assert next(steps) == PullStep("pulling manifest")
     with pytest.raises(ModelMissing, match="there is no model 'nope' to fetch"):
         next(steps)
 

@@ -18,9 +18,9 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
-from agent_cli.llm.model import Cancel, Done, Note, Text, Thinking
+from agent_cli.llm.model import Cancel, Done, Notice, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.tags import Tag, tags
+from agent_cli.llm.ollama.tags import Tag, listing
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -30,7 +30,7 @@ NAME = "qwen3:8b"
 ABLE = Model(NAME, capabilities=("completion", "tools", "thinking"))
 NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
 HELLO = [Message("user", "hello")]
-AGAIN = Note("the model server failed once; asked again")
+AGAIN = Notice("the model server failed once; asked again")
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_call_with_an_id_from_earlier_gets_a_new_one(server):
     earlier = [
         *HELLO,
         Message("assistant", calls=(ToolCall("call_0", "now", {}),)),
-        Message("tool", "noon", answers="call_0", tool="now"),
+        Message("tool", "noon", call_id="call_0", tool_name="now"),
     ]
     call = {"id": "call_0", "function": {"name": "now", "arguments": {}}}
     server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
@@ -177,7 +177,7 @@ def test_request_holds_what_the_server_needs_and_nothing_else(server):
         Message("system", "Be brief."),
         Message("user", "time?"),
         Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
-        Message("tool", "noon", answers="call_1", tool="now"),
+        Message("tool", "noon", call_id="call_1", tool_name="now"),
     ]
     list(ask(server, messages=history, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
 
@@ -312,15 +312,17 @@ def test_busy_server_is_waited_for_and_told_once(server):
 
     chunks = list(ask(server))
 
-    assert [chunk for chunk in chunks if isinstance(chunk, Note)] == [Note("the model server is busy; waiting for it")]
+    assert [chunk for chunk in chunks if isinstance(chunk, Notice)] == [
+        Notice("the model server is busy; waiting for it")
+    ]
     assert said(chunks) == "You said: hello"
     assert 1.4 < time.monotonic() - start < 3.4  # one more try would come after 3.5 s
 
 
-def test_server_that_stays_busy_is_given_up_after_the_patience(server):
+def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
     server.queue_full = True
 
-    kept, sentence = until_it_fails(ask(server, patience=0.3), ModelFailed)
+    kept, sentence = until_it_fails(ask(server, busy_timeout=0.3), ModelFailed)
 
     assert len(kept) == 1
     assert sentence.startswith("the model server is busy and stayed so: server busy, please try again.")
@@ -331,9 +333,9 @@ def test_model_without_tools_is_asked_without_them_and_remembered(server):
 
     first, second = list(model.reply(HELLO, [NOW])), list(model.reply(HELLO, [NOW]))
 
-    assert first[0] == Note("the model 'plain:1b' cannot use tools; asked again without them")
+    assert first[0] == Notice("the model 'plain:1b' cannot use tools; asked again without them")
     assert said(first) == said(second) == "You said: hello"
-    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert not any(isinstance(chunk, Notice) for chunk in second)
     assert ["tools" in chat for chat in server.chats] == [True, False, False]
 
 
@@ -342,8 +344,8 @@ def test_model_without_thinking_is_asked_without_it_and_remembered(server):
 
     first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
 
-    assert first[0] == Note("the model 'plain:1b' has no separate thinking; asked again without it")
-    assert not any(isinstance(chunk, Note) for chunk in second)
+    assert first[0] == Notice("the model 'plain:1b' has no separate thinking; asked again without it")
+    assert not any(isinstance(chunk, Notice) for chunk in second)
     assert [chat.get("think") for chat in server.chats] == [True, None, None]
 
 
@@ -598,7 +600,7 @@ def test_model_can_be_asked_again_after_stopping(server):
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
 
-    found = {tag.name: tag for tag in tags(server.host)}
+    found = {tag.name: tag for tag in listing(server.host)}
 
     assert found[NAME] == Tag(
         name=NAME,
@@ -614,14 +616,14 @@ def test_models_are_listed_with_what_they_can_do(server):
 
 def test_old_server_lists_models_without_what_they_can_do():
     with OllamaServer(models=[ABLE], profile="v024") as old:
-        assert [(tag.capabilities, tag.context_length) for tag in tags(old.host)] == [((), 0)]
+        assert [(tag.capabilities, tag.context_length) for tag in listing(old.host)] == [((), 0)]
 
 
 def test_silent_server_is_no_server_after_the_time_given():
     given_up = threading.Event()
     with raw_server(lambda sock, _: given_up.wait(20)) as host:
         with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
-            tags(host, timeout=0.2)
+            listing(host, timeout=0.2)
         given_up.set()
 
 
@@ -633,13 +635,13 @@ def answering(body):
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
-        tags(host)
+        listing(host)
 
 
 @pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
 def test_server_may_have_no_models(body):
     with answering(body) as host:
-        assert tags(host) == []
+        assert listing(host) == []
 
 
 # What it costs.

@@ -9,7 +9,7 @@ import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.embed import BATCH, OllamaEmbedder, prefixes_of
+from agent_cli.llm.ollama.embed import BATCH_SIZE, OllamaEmbedder, prefixes_of
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -63,10 +63,10 @@ def test_question_for_qwen_has_no_space_after_the_colon():
 
 
 def test_many_texts_go_in_batches(server):
-    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed([f"word{n}" for n in range(BATCH * 2 + 1)])
+    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed([f"word{n}" for n in range(BATCH_SIZE * 2 + 1)])
 
-    assert len(vectors) == BATCH * 2 + 1
-    assert [len(body["input"]) for body in server.embeds] == [BATCH, BATCH, 1]
+    assert len(vectors) == BATCH_SIZE * 2 + 1
+    assert [len(body["input"]) for body in server.embeds] == [BATCH_SIZE, BATCH_SIZE, 1]
     assert all(body["truncate"] is True for body in server.embeds)
 
 

@@ -257,7 +257,7 @@ def test_what_was_said_at_an_end_of_the_calendar_has_no_day_and_can_be_forgotten
 
 @pytest.mark.parametrize("offset", [-840, 840])
 @pytest.mark.parametrize(
-    ("moment", "end"), [("9999-12-31T23:59:59.999Z", clocks.LAST), ("0001-01-01T00:00:00.000Z", clocks.FIRST)]
+    ("moment", "end"), [("9999-12-31T23:59:59.999Z", clocks.LATEST), ("0001-01-01T00:00:00.000Z", clocks.EARLIEST)]
 )
 def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out(db, clock, moment, end, offset):
     session = talk(db, clock, "Mia bit Rex.")
@@ -269,11 +269,11 @@ def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out
     assert [row["day"] for row in sessions.listing(db, "person", 9)] == [day]
     here = ToolContext(db, session, HERE, clock)
     found = called(here, "search_memory", query="Mia", grain="working").text
-    assert found.splitlines()[0] == f"m1 ({clocks.at(end.timestamp()):%d %b %Y}) Mia bit Rex."
+    assert found.splitlines()[0] == f"m1 ({clocks.from_timestamp(end.timestamp()):%d %b %Y}) Mia bit Rex."
     assert "Mia bit Rex." in transfer.markdown(db, sessions.get(db, session, "person"))
     db.execute("update passage set at = 1e12 where kind = 'm'")  # as earlier versions kept it
     found = called(here, "search_memory", query="Mia", grain="working").text
-    assert found.splitlines()[0] == f"m1 ({clocks.at(1e12):%d %b %Y}) Mia bit Rex."
+    assert found.splitlines()[0] == f"m1 ({clocks.from_timestamp(1e12):%d %b %Y}) Mia bit Rex."
 
 
 def test_a_session_that_was_imported_from_the_future_is_the_latest_no_longer(db, clock):

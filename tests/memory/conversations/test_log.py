@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.messages import Message, Part, ToolCall, ToolResult, joined
+from agent_cli.messages import Message, Part, ToolCall, ToolResult, join_parts
 from tests.conftest import HERE, NOON
 
 CALL = ToolCall("call_1", "jot", {"text": "Grüße"})
@@ -34,14 +34,14 @@ def test_a_conversation_comes_back_as_it_was(db, session):
     )
     assert answered == log.Entry(2, at, 0, answer, "stop", False, "", (Part("Wait.", "model"),), usage)
     assert result == log.Entry(
-        3, at, 0, Message("tool", "no", answers="call_1", tool="jot"), "stop", True, "",
+        3, at, 0, Message("tool", "no", call_id="call_1", tool_name="jot"), "stop", True, "",
         (Part("no", "tool", "jot"),), log.Usage(),
     )  # fmt: skip
     assert (said.handle, log.count(db, session)) == ("m1", 3)
 
 
 def test_parts_of_several_origins_come_back_apart(db, session):
-    parts = joined([Part("Look at this:", "typed"), Part("ätsch 👋\n", "file", "a b.txt"), Part("", "piped")])
+    parts = join_parts([Part("Look at this:", "typed"), Part("ätsch 👋\n", "file", "a b.txt"), Part("", "piped")])
     say(db, session, *parts)
 
     (entry,) = log.history(db, session)
@@ -86,7 +86,7 @@ def test_what_a_crash_cut_is_marked_and_open_calls_are_answered_once(db, session
     healed = log.history(db, session)[2:]
     assert [(entry.message, entry.finish, entry.failed) for entry in healed] == [
         (Message("assistant", "Half"), "interrupted", False),
-        (Message("tool", "interrupted", answers="call_2", tool="now"), "stop", True),
+        (Message("tool", "interrupted", call_id="call_2", tool_name="now"), "stop", True),
     ]
 
 

@@ -343,7 +343,7 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
     say(db, session, "Tomorrow I see the dentist")
     (folder / "a.txt").write_text("The physician has office hours on Friday.")
     (folder / "b.txt").write_text("Gravel for the garden path.")
-    among = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.floor)
+    among = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     add(db, folder)
     index.refresh_all(db)
     while vectors.fill(db, among, embedder.embed_documents):

@@ -39,7 +39,7 @@ def test_scripts_without_spaces_are_taken_in_pairs():
 
 @given(some.text(max_size=9000) | some.text("ab \n", min_size=1000, max_size=9000))
 def test_pieces_cover_a_text_and_overlap(text):
-    pieces = list(terms.pieces(text))
+    pieces = list(terms.chunks(text))
 
     assert pieces[0][0] == 0
     assert sum(pieces[-1]) == len(text)
@@ -49,8 +49,8 @@ def test_pieces_cover_a_text_and_overlap(text):
 
 
 def test_a_text_of_one_piece_is_left_whole():
-    assert list(terms.pieces("word " * 290)) == [(0, 1450)]
-    assert list(terms.pieces("x" * 1501)) == [(0, 1200), (1000, 501)]
+    assert list(terms.chunks("word " * 290)) == [(0, 1450)]
+    assert list(terms.chunks("x" * 1501)) == [(0, 1200), (1000, 501)]
 
 
 ADVISER = "The meeting with the tax adviser is on Monday at 4 in the old town hall"

@@ -2,10 +2,11 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from agent_cli import clock, config
+from agent_cli import clock
 from agent_cli.agent.embedder_selection import Meaning
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.config import reading
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
@@ -565,7 +566,7 @@ def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
     file.write_text(f'model = "m"\n[retention]\n{text}\n')
 
     with pytest.raises(ConfigError) as told:
-        config.load(file, {})
+        reading.load(file, {})
 
     assert str(told.value).startswith(f"{file}, line 2: retention = {{")
     assert str(told.value).endswith(said)

@@ -254,7 +254,7 @@ class Full:
         catch_up(db)
         self.words = EMBEDDED
         self.meaning = self.words.embed_query
-        among = vectors.begin(db, self.words.identity(), self.words.dimension(), self.words.floor)
+        among = vectors.begin(db, self.words.identity(), self.words.dimension(), self.words.similarity_floor)
         vectors.fill(db, among, self.words.embed_documents)
 
     def damage(self, sql):

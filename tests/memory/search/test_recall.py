@@ -274,7 +274,7 @@ def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
     note(db, "buy milk and two loaves of bread")
     catch_up(db)
     words = EMBEDDED
-    among = vectors.begin(db, words.identity(), words.dimension(), words.floor)
+    among = vectors.begin(db, words.identity(), words.dimension(), words.similarity_floor)
     while vectors.fill(db, among, words.embed_documents):
         pass
 
@@ -359,7 +359,7 @@ def searched():
         say(database, session, words)
     catch_up(database)
     words = EMBEDDED
-    among = vectors.begin(database, words.identity(), words.dimension(), words.floor)
+    among = vectors.begin(database, words.identity(), words.dimension(), words.similarity_floor)
     vectors.fill(database, among, words.embed_documents)
     yield database, words.embed_query
     database.close()

@@ -11,8 +11,8 @@ from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Part
-from agent_cli.render.prose import wrapped
-from agent_cli.repl.commands import commands
+from agent_cli.render.program_text import wrap
+from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.commands import COMMANDS
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
@@ -50,7 +50,7 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_help_lists_them_all_and_breaks_no_word(conversation, columns):
-    listed = wrapped(run(conversation, "/help"), columns).splitlines()
+    listed = wrap(run(conversation, "/help"), columns).splitlines()
     assert [line.split()[0] for line in listed if line[0] == "/"] == NAMES
     assert max(map(len, listed)) <= columns
     said = " ".join(" ".join(listed).split())
@@ -123,7 +123,7 @@ def test_unknown_command_is_told_the_nearest(line, hint):
 
 
 def test_exit_leaves(conversation):
-    with pytest.raises(commands.Leave):
+    with pytest.raises(results.Leave):
         run(conversation, "/exit")
 
 

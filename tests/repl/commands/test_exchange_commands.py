@@ -16,7 +16,7 @@ from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.exchange_commands import Draft
+from agent_cli.repl.commands.results import Draft
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 from tests.ollama_server import script

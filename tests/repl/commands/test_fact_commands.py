@@ -9,7 +9,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.fact_commands import Screen
+from agent_cli.repl.commands.results import Screen
 from agent_cli.repl.session.conversation import Conversation
 
 

@@ -19,7 +19,7 @@ def found(buffer, text, direction, ignore_case, here_too):
 @pytest.mark.parametrize("text", ["graz", "Graz", "ärger", "and", "nowhere", ""])
 def test_the_same_is_found(text, direction):
     plain, quick = Buffer(), Buffer()
-    history_search.quicken(quick)
+    history_search.install(quick)
     assert "_search" in vars(quick), "prompt-toolkit has another name for it now"
     for buffer in (plain, quick):
         buffer._working_lines = deque(LINES)

@@ -44,12 +44,15 @@ class Typist:
         """What was sent in the end. Each text arrives at once, the next when the prompt has taken it in."""
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             prompt = PromptSession(
-                multiline=True, history=self.history, complete_in_thread=True, **self.options,
+                multiline=True,
+                history=self.history,
+                complete_in_thread=True,
+                **self.options,
                 key_bindings=keys.bindings(self.pastes, self.said.append, self._edit, self._last),
-            )  # fmt: skip
+            )
             prompt.app.ttimeoutlen, prompt.app.timeoutlen = 0.01, 0.2
             prompt.default_buffer.on_text_changed += self.pastes.follow
-            store_typeahead(pipe, keys.ahead(self.ahead))
+            store_typeahead(pipe, keys.typed_ahead(self.ahead))
             rest = iter(typed)
 
             def more(_=None):
@@ -139,7 +142,7 @@ def test_a_typed_line_that_is_recalled_past_a_pasted_one_is_typed(typist):
 
 
 def test_a_line_that_was_pasted_in_an_earlier_run_is_still_pasted(typist):
-    typist.pastes.recall({"see this text": ["this text"]})
+    typist.pastes.load({"see this text": ["this text"]})
     assert typist.parts("see this text", "\x03", "\x1b[A", "\r") == [Part("see ", "typed"), Part("this text", "pasted")]
 
 
@@ -240,9 +243,15 @@ def test_in_vi_mode_esc_leaves_the_insertion_and_alt_enter_is_still_a_new_line(t
 
 @pytest.mark.parametrize(
     ("keys", "sent"),
-    [("0cwX", "X two-three  four"), ("02cwX", "X-three  four"), ("0wcWX", "one X  four"),
-     ("$cwX", "one two-three  fouX"), ("0ecwX", "onX two-three  four"), ("0elcwX", "oneXtwo-three  four")],
-)  # fmt: skip
+    [
+        ("0cwX", "X two-three  four"),
+        ("02cwX", "X-three  four"),
+        ("0wcWX", "one X  four"),
+        ("$cwX", "one two-three  fouX"),
+        ("0ecwX", "onX two-three  four"),
+        ("0elcwX", "oneXtwo-three  four"),
+    ],
+)
 def test_in_vi_mode_cw_leaves_the_blank_behind_the_word(typist, keys, sent):
     typist.options["editing_mode"] = EditingMode.VI
     assert typist("one two-three  four", "\x1b", keys, "\r") == sent
@@ -267,4 +276,4 @@ def test_esc_closes_the_menu_and_gives_back_what_was_typed(typist):
 
 def test_keys_typed_ahead_and_never_seen_are_words_for_the_history():
     pressed = [KeyPress("a"), KeyPress(Keys.ControlM, "\r"), KeyPress(Keys.Up, "\x1b[A"), KeyPress("b")]
-    assert keys.words(keys.ahead(pressed)) == "a\nb"
+    assert keys.text_of(keys.typed_ahead(pressed)) == "a\nb"

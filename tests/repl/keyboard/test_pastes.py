@@ -7,7 +7,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.pastes import LostEnd, Pastes
+from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
 from tests.repl.keyboard.test_keys import Typist
 
 LOG = "\n".join(f"line {number}" for number in range(212))
@@ -90,27 +90,27 @@ def test_a_large_paste_that_was_changed_in_the_editor_makes_all_of_it_pasted(typ
 def test_what_was_pasted_is_let_go_when_it_is_forgotten_but_for_the_present_line(typist):
     pastes = typist.pastes
     old, present = pastes.add(LOG), pastes.add(LOG.upper())
-    pastes.let_go(f"see {present}")
+    pastes.forget_others(f"see {present}")
     assert pastes.expanded(f"{old} {present}") == f"{old} {LOG.upper()}"
-    pastes.let_go()
+    pastes.forget_others()
     assert pastes.expanded(present) == present
 
 
 def test_a_paste_whose_end_is_lost_gives_the_keys_back(typist):
     """The private names of prompt-toolkit that this relies on are tried here."""
     with create_pipe_input() as pipe:
-        lost = LostEnd(pipe)
+        lost = PasteRecovery(pipe)
         pipe.send_text("\x1b[200~half a pa")
         assert (pipe.read_keys(), lost.held()) == ([], 9)
-        assert lost.look() == [], "it may still come"
+        assert lost.poll() == [], "it may still come"
         pipe.send_text("ste")
         pipe.read_keys()
-        assert lost.look() == [], "something has come since"
-        [end] = lost.look()
+        assert lost.poll() == [], "something has come since"
+        [end] = lost.poll()
         assert (end.key, end.data, lost.held()) == (Keys.BracketedPaste, "half a paste", None)
         pipe.send_text("\x03")
         assert [each.key for each in pipe.read_keys()] == [Keys.ControlC]
-        assert lost.look() == []
+        assert lost.poll() == []
 
 
 def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
@@ -131,12 +131,12 @@ def test_nothing_is_pasted_by_default():
 
 
 def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
-    from agent_cli.repl.keyboard.keyboard import Keyboard
+    from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 
     stopped = []
 
     async def answer(pipe):
-        with Keyboard(pipe, lambda: stopped.append(True)):
+        with TurnKeyboard(pipe, lambda: stopped.append(True)):
             pipe.send_text("\x1b[200~half")
             await asyncio.sleep(1.3)
             pipe.send_text("\x03")

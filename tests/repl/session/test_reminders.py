@@ -12,7 +12,7 @@ from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import Scope
 from agent_cli.repl.commands import commands
-from agent_cli.repl.prompt.completion import Completions
+from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.session import reminders
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.repl.session.reminders import Reminders
@@ -178,7 +178,7 @@ def test_tab_offers_what_can_be_done_with_tasks_and_their_handles(app):
     tasks.add(app.db, app.scope, "read Proust", None, app.time)
 
     def offered(before):
-        return [each.text for each in Completions(app).get_completions(Document(before), CompleteEvent())]
+        return [each.text for each in PromptCompleter(app).get_completions(Document(before), CompleteEvent())]
 
     assert offered("/tasks s") == ["snooze"]
     assert offered("/tasks done t") == ["t1"]

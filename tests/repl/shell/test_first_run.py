@@ -8,7 +8,7 @@ import pytest
 from agent_cli.agent.events import Noticed, Progressed
 from agent_cli.app.app import open_app
 from agent_cli.llm.model import Cancel
-from agent_cli.repl.shell.first_run import Offer
+from agent_cli.repl.shell.first_run import ModelOffer
 from tests.conftest import CHAT, EMBEDDER
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -34,12 +34,12 @@ def offer(program, server):
     """Looked for at this server, with these settings."""
     opened = []
 
-    def look(**flags):
+    def check(**flags):
         app = open_app({"db": str(program.db), "host": server.host, **flags}, lambda text: None, environ=program.env)
         opened.append(app)
-        return Offer(app)
+        return ModelOffer(app)
 
-    yield look
+    yield check
     for app in opened:
         app.db.close()
 
@@ -50,44 +50,44 @@ def fetched(work):
 
 def test_a_server_without_a_chat_model_is_told_and_one_fetched_on_a_typed_y(offer, server):
     offered = offer()
-    assert offered.taken("y") is None  # nothing was offered
-    assert offered.look() == SAID.format(server.url)
+    assert offered.accept("y") is None  # nothing was offered
+    assert offered.check() == SAID.format(server.url)
     assert not [request for request in server.requests if request.path == "/api/pull"]
-    events = fetched(offered.taken(" Y "))
+    events = fetched(offered.accept(" Y "))
     assert events[-1] == Noticed("qwen3:4b is here and answers from now on")
     steps = [event.step for event in events if isinstance(event, Progressed) and event.step]
     assert steps[1:-3] == [f"pulling {SMALL.digest[:12]} {percent} %" for percent in (0, 20, 50, 70, 100)]
-    assert offered.look() == ""
+    assert offered.check() == ""
 
 
 def test_another_is_fetched_by_its_number_and_any_other_line_is_no_answer(offer):
     offered = offer()
-    offered.look()
-    assert offered.taken("what now?") is None
-    assert offered.taken("y") is None  # that answers something else by now
-    offered.look()
-    assert fetched(offered.taken("3"))[-1] == Noticed("qwen3:8b is here and answers from now on")
+    offered.check()
+    assert offered.accept("what now?") is None
+    assert offered.accept("y") is None  # that answers something else by now
+    offered.check()
+    assert fetched(offered.accept("3"))[-1] == Noticed("qwen3:8b is here and answers from now on")
 
 
 def test_the_model_of_the_settings_is_offered_first(offer):
-    assert offer(model="tiny:1b").look().splitlines()[1:4] == [
+    assert offer(model="tiny:1b").check().splitlines()[1:4] == [
         "  1  tiny:1b",
         "  2  qwen3:4b    2.5 GB to fetch, about 4 GB of memory",
         "  3  qwen3:1.7b  1.4 GB to fetch, about 3 GB of memory",
     ]
-    assert [offer(model=name).look() for name in ("offline", "scripted:x")] == ["", ""]
+    assert [offer(model=name).check() for name in ("offline", "scripted:x")] == ["", ""]
 
 
 def test_a_start_without_a_server_says_how_to_start_it(offer):
     told = "no model server at http://127.0.0.1:9: start it with `ollama serve`; notes, facts and search work without"
     offered = offer(host="127.0.0.1:9")
     from_memory = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
-    assert offered.anew(from_memory) == from_memory, "nothing has been said yet"
-    assert offered.look() == told
-    assert offered.anew(from_memory) == ""
+    assert offered.without_repetition(from_memory) == from_memory, "nothing has been said yet"
+    assert offered.check() == told
+    assert offered.without_repetition(from_memory) == ""
     failed = "no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`"
-    assert offered.anew(failed) == "no model server answers; what you said is kept, /retry asks it again"
-    assert offered.anew("saved n1") == "saved n1"
+    assert offered.without_repetition(failed) == "no model server answers; what you said is kept, /retry asks it again"
+    assert offered.without_repetition("saved n1") == "saved n1"
 
 
 @pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])
@@ -102,7 +102,7 @@ def test_a_model_that_cannot_be_understood_is_none(offer, told):
 
         answering = threading.Thread(target=serve)
         answering.start()
-        assert "These would do" in offer(host=f"127.0.0.1:{listener.getsockname()[1]}").look()
+        assert "These would do" in offer(host=f"127.0.0.1:{listener.getsockname()[1]}").check()
         answering.join()
 
 

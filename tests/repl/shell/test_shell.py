@@ -222,7 +222,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
 
     async def person(keyboard):
         shell = Shell(app, None)
-        talk, buffer = asyncio.create_task(shell.talk()), shell._line.buffer
+        running, buffer = asyncio.create_task(shell.run()), shell._prompt.buffer
         with other.write():
             for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
                 keyboard.send_text(key)
@@ -233,7 +233,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
         keyboard.send_text("\r")
         await until(lambda: app.db.value("select count(*) from note"))
         keyboard.send_text("\x04")
-        assert await talk == 0
+        assert await running == 0
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(person(keyboard))

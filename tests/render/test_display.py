@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from agent_cli.render.look import decide
+from agent_cli.render.display import detect
 
 
 class Screen(io.StringIO):
@@ -24,13 +24,13 @@ class Screen(io.StringIO):
         ({}, {"color": "never"}, "spinner"),
         ({"TERM": "dumb"}, {}, ""),
         ({}, {"plain": True}, ""),
-        ({"ACCESSIBLE": "1"}, {}, "aloud"),
+        ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
         ({"ACCESSIBLE": "0"}, {}, "colour markdown spinner"),
-        ({}, {"aloud": True, "color": "always"}, "aloud"),
+        ({}, {"screen_reader": True, "color": "always"}, "screen_reader"),
     ],
 )
 def test_at_a_terminal(environ, flags, expected):
-    assert named(decide(Screen(), environ, **flags)) == expected
+    assert named(detect(Screen(), environ, **flags)) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_at_a_terminal(environ, flags, expected):
         ({}, {"color": "always"}, "colour markdown"),
         ({}, {"render": True}, "colour markdown"),
         ({"NO_COLOR": "1"}, {"render": True}, "markdown"),
-        ({"ACCESSIBLE": "1"}, {}, "aloud"),
+        ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
     ],
 )
 def test_in_a_pipe(environ, flags, expected):
-    assert named(decide(io.StringIO(), environ, **flags)) == expected
+    assert named(detect(io.StringIO(), environ, **flags)) == expected
 
 
 def test_a_pipe_is_80_wide():
-    assert decide(io.StringIO(), {}).width() == 80
+    assert detect(io.StringIO(), {}).width() == 80
 
 
-def named(look):
-    return " ".join(name for name in ("colour", "markdown", "spinner", "aloud") if getattr(look, name))
+def named(display):
+    return " ".join(name for name in ("colour", "markdown", "spinner", "screen_reader") if getattr(display, name))

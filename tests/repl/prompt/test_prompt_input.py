@@ -22,9 +22,9 @@ from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.prompt import attachments, recall_preview
-from agent_cli.repl.prompt.completion import Completions, while_typing
-from agent_cli.repl.prompt.line import Line
-from agent_cli.repl.prompt.recall_preview import Foreseen
+from agent_cli.repl.prompt.completion import PromptCompleter, while_typing
+from agent_cli.repl.prompt.prompt_input import PromptInput
+from agent_cli.repl.prompt.recall_preview import PreviewItem
 from agent_cli.repl.shell import picker
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
@@ -34,9 +34,11 @@ from tests import facts
 def app(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     environ = {
-        "AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_HOST": "127.0.0.1:9",
+        "AGENT_DB": str(tmp_path / "memory.db"),
+        "AGENT_MODEL": "offline",
+        "AGENT_HOST": "127.0.0.1:9",
         "AGENT_BACKGROUND_JOBS": "false",
-    }  # fmt: skip
+    }
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield app
     app.db.close()
@@ -54,7 +56,7 @@ def talked(app, words, title=""):
 def offered(app, before, tab=True):
     """The lines that the menu would make of this."""
     event = CompleteEvent(text_inserted=not tab, completion_requested=tab)
-    found = Completions(app).get_completions(Document(before), event)
+    found = PromptCompleter(app).get_completions(Document(before), event)
     return [before[: len(before) + each.start_position] + each.text for each in found]
 
 
@@ -71,13 +73,13 @@ def at_prompt(app, person):
 
     async def sit(keyboard):
         shell = Shell(app, None)
-        talk = asyncio.create_task(shell.talk())
-        await until(lambda: shell._line._prompt.app.is_running)
-        await person(keyboard, shell._line)
+        running = asyncio.create_task(shell.run())
+        await until(lambda: shell._prompt._prompt.app.is_running)
+        await person(keyboard, shell._prompt)
         keyboard.send_text("\x03\x03")
         await asyncio.sleep(0.05)
         keyboard.send_text("\x04")
-        assert await talk == 0
+        assert await running == 0
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
@@ -114,7 +116,7 @@ def test_a_command_has_a_large_paste_whole(app):
 
 def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(app):
     async def sit(keyboard):
-        line = Line(app, lambda: None, print)
+        line = PromptInput(app, lambda: None, print)
         asking = asyncio.create_task(line.ask())
         keyboard.send_text("half a thou")
         await until(lambda: line.buffer.text == "half a thou")
@@ -134,7 +136,7 @@ def test_esc_esc_brings_the_last_message_without_its_files(app):
     sent = []
 
     async def sit(keyboard):
-        line = Line(app, lambda: id, print)
+        line = PromptInput(app, lambda: id, print)
         asking = asyncio.create_task(line.ask())
         await until(lambda: line.application.is_running)
         keyboard.send_text("\x1b\x1b")
@@ -152,7 +154,7 @@ def test_esc_esc_brings_the_last_message_without_its_files(app):
 def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        prompt = Line(vi, lambda: None, print).application
+        prompt = PromptInput(vi, lambda: None, print).application
     assert (prompt.editing_mode, prompt.ttimeoutlen) == (EditingMode.VI, 0.05)
     assert prompt.cursor.get_cursor_shape(prompt) == CursorShape.BEAM
     vi.db.close()
@@ -167,7 +169,7 @@ def test_what_was_searched_for_is_let_go_when_something_was_forgotten(app):
         assert state.text == "Graz"
         with app.db.write():
             tombstones.count_round(app.db)
-        line.let_go()
+        line.drop_forgotten()
         assert state.text == ""
 
     at_prompt(app, person)
@@ -226,9 +228,19 @@ def test_files_are_offered_behind_an_at(app, tmp_path):
 
 @pytest.mark.parametrize(
     ("before", "menu"),
-    [("", False), ("/", True), ("/res", True), ("/resume s", True), ("/note a", False), ("see @", True),
-     ("see @a b", False), ("me@home", False), ("and/or", False), ("/help\nx", False)],
-)  # fmt: skip
+    [
+        ("", False),
+        ("/", True),
+        ("/res", True),
+        ("/resume s", True),
+        ("/note a", False),
+        ("see @", True),
+        ("see @a b", False),
+        ("me@home", False),
+        ("and/or", False),
+        ("/help\nx", False),
+    ],
+)
 def test_the_menu_opens_by_itself_only_behind_a_slash_or_an_at(before, menu):
     assert while_typing(before) is menu
 
@@ -238,22 +250,24 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("alpha\n")
     (tmp_path / "b c.txt").write_text("beta")
     said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
-    assert attachments.attached(said) == [
-        Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said,
-    ]  # fmt: skip
+    assert attachments.attach(said) == [
+        Part("alpha\n\n", "file", "a.txt"),
+        Part("beta\n\n", "file", "b c.txt"),
+        *said,
+    ]
 
 
 @pytest.mark.parametrize("words", ["mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000])
 def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attached([Part(words, "typed")]) == [Part(words, "typed")]
+    assert attachments.attach([Part(words, "typed")]) == [Part(words, "typed")]
 
 
 def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attached([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+    assert attachments.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +284,7 @@ def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch
     (tmp_path / "binary").write_bytes(b"\0\1")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match=told):
-        attachments.attached([Part(words, "typed")])
+        attachments.attach([Part(words, "typed")])
 
 
 @pytest.mark.parametrize(("typed", "found"), [("2", 1), ("s2", 2), ("printer", 2), ("9\rs1", 1), ("", None)])
@@ -292,11 +306,11 @@ def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
-        await until(lambda: line._foresight.line)
-        assert {lives.handle, cat.handle} <= set(line._foresight.line.split())
-        number = line._foresight.line.split().index(lives.handle) - 2
-        keyboard.send_text(f"\x1b{line._foresight.line.split()[number + 1]}")
-        await until(lambda: lives.handle not in line._foresight.line.split())
+        await until(lambda: line._preview.line)
+        assert {lives.handle, cat.handle} <= set(line._preview.line.split())
+        number = line._preview.line.split().index(lives.handle) - 2
+        keyboard.send_text(f"\x1b{line._preview.line.split()[number + 1]}")
+        await until(lambda: lives.handle not in line._preview.line.split())
         keyboard.send_text("\r")
         await until(lambda: app.db.value("select count(*) from recollection"))
 
@@ -310,29 +324,29 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
-        await until(lambda: line._foresight.line)
+        await until(lambda: line._preview.line)
         forget.erase(
             app.db, forget.planned(app.db, provenance.named(app.db, app.scope.owner, [lives.handle])), app.time
         )
-        line.let_go()
-        assert line._foresight.line == ""
+        line.drop_forgotten()
+        assert line._preview.line == ""
         keyboard.send_text("\x15")
 
     at_prompt(app, person)
 
 
 def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
-    found, go_on = (Foreseen("fact", 1, "f1 I live in Graz"),), threading.Event()
-    monkeypatch.setattr(recall_preview, "foreseen", lambda *_: go_on.wait(5) and found)
+    found, go_on = (PreviewItem("fact", 1, "f1 I live in Graz"),), threading.Event()
+    monkeypatch.setattr(recall_preview, "items", lambda *_: go_on.wait(5) and found)
 
     async def person(keyboard, line):
         line.buffer.text = "Who lives in Graz?"
-        await until(lambda: line._foresight._busy)
-        line.dropped()
+        await until(lambda: line._preview._busy)
+        line.take_dropped()
         go_on.set()
-        await until(lambda: not line._foresight._busy)
+        await until(lambda: not line._preview._busy)
         await asyncio.sleep(0.02)
-        assert line._foresight.line == ""
+        assert line._preview.line == ""
         line.buffer.reset()
 
     at_prompt(app, person)
@@ -346,7 +360,7 @@ def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
         for words in ("/search Graz", "\x15What is the capital of Peru?"):
             keyboard.send_text(words)
             await asyncio.sleep(0.5)
-            assert line._foresight.line == ""
+            assert line._preview.line == ""
         keyboard.send_text("\x15")
 
     at_prompt(app, person)

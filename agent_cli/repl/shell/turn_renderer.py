@@ -1,7 +1,4 @@
-"""A turn as it is shown: its events on paper, in the way that a look allows.
-
-The session draws with it, and `ask --render`. Everything that came from outside is made clean here or on the paper.
-"""
+"""Draws the events of a turn, as far as the display allows. All text from outside is cleaned here or in the writer."""
 
 import time
 from collections.abc import Callable
@@ -22,38 +19,38 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.render.look import Look
-from agent_cli.render.prose import shown
-from agent_cli.render.sheet import sheet
+from agent_cli.render import answer_writer
+from agent_cli.render.display import Display
+from agent_cli.render.program_text import formatted
 from agent_cli.render.spinner import Spinner
 from agent_cli.text import one_line
 
 _DIM = "2"
 
 
-def _unknown() -> str:
+def _waiting_for_model() -> str:
     return "waiting for the model"
 
 
-class Drawing:
-    """One turn. `waiting` tells what is known of the wait for a first word, and is asked on another thread."""
+class TurnRenderer:
+    """Draws one turn. `waiting` describes what the first token is waited for; it is called on another thread."""
 
     def __init__(
         self,
         out: TextIO,
-        look: Look,
+        display: Display,
         *,
         show_thinking: bool = False,
-        waiting: Callable[[], str] = _unknown,
+        waiting: Callable[[], str] = _waiting_for_model,
         now: Callable[[], float] = time.monotonic,
     ):
-        self._out, self._look, self._waiting, self._now = out, look, waiting, now
+        self._out, self._display, self._waiting, self._now = out, display, waiting, now
         self.show_thinking = show_thinking
-        self._answer = sheet(out, look)
-        self._thoughts = sheet(out, look, _DIM)
-        self._spinner = Spinner(out, look.width) if look.spinner else None
+        self._answer = answer_writer.create(out, display)
+        self._thoughts = answer_writer.create(out, display, _DIM)
+        self._spinner = Spinner(out, display.width) if display.spinner else None
         self._thinking_since: float | None = None
-        self._told = ""  # what was said aloud last: "Thinking." or "Answer:"
+        self._announced = ""  # the last announcement to a screen reader: "Thinking." or "Answer:"
 
     def draw(self, event: Event) -> None:
         """Raises the error of a turn that failed, unless the person stopped it."""
@@ -61,12 +58,12 @@ class Drawing:
             case Asked():
                 self._wait(self._waiting)
             case Progressed(line, step):
-                self._progress(line, step)
+                self._show_progress(line, step)
             case ThinkingArrived(text):
                 self._think(text)
             case TextArrived(text):
                 if text.strip():
-                    self._speak()
+                    self._begin_answer()
                 self._answer.write(text)
             case TextWasThinking():
                 self.say("(that was the model thinking aloud; it is not kept as the answer)")
@@ -74,8 +71,8 @@ class Drawing:
                 self.end()
                 self._wait(lambda: f"{call.name} at work")
             case ToolFinished(call, result):
-                if told := outcome(call, result):
-                    self.say(told)
+                if line := tool_outcome(call, result):
+                    self.say(line)
                 self._wait(lambda: "reading the result")
             case Noticed(text):
                 self.say(text)
@@ -87,45 +84,45 @@ class Drawing:
                 self.end()
                 if not isinstance(error, Cancelled):
                     raise error
-                self.say("stopped" if self._look.aloud else "— stopped —")
+                self.say("stopped" if self._display.screen_reader else "— stopped —")
 
     def say(self, text: str) -> None:
-        """A line beside the answer."""
+        """Print a line beside the answer."""
         self.end()
-        print(shown(text, self._look), file=self._out, flush=True)
+        print(formatted(text, self._display), file=self._out, flush=True)
 
-    def whisper(self, text: str) -> None:
-        """A line beside the answer that matters less."""
+    def say_dimmed(self, text: str) -> None:
+        """Print a dimmed line beside the answer."""
         self.end()
-        text = shown(text, self._look)
-        print(f"\x1b[{_DIM}m{text}\x1b[m" if self._look.colour else text, file=self._out, flush=True)
+        text = formatted(text, self._display)
+        print(f"\x1b[{_DIM}m{text}\x1b[m" if self._display.colour else text, file=self._out, flush=True)
 
     def end(self) -> None:
-        """End what is being written, and what is waited for."""
-        self._hide()
-        self._thought()
+        """End what is being written, and the spinner."""
+        self._hide_spinner()
+        self._end_thinking()
         self._answer.end()
 
-    def _progress(self, line: str, step: str) -> None:
+    def _show_progress(self, line: str, step: str) -> None:
         if self._spinner:
             self._spinner.show(lambda: line)
         elif step:
             self.say(step)
 
-    def _wait(self, words: Callable[[], str]) -> None:
-        self._aloud("Thinking.")
+    def _wait(self, label: Callable[[], str]) -> None:
+        self._announce("Thinking.")
         if self._spinner:
-            self._spinner.show(words)
+            self._spinner.show(label)
 
-    def _hide(self) -> None:
+    def _hide_spinner(self) -> None:
         if self._spinner:
             self._spinner.hide()
 
-    def _speak(self) -> None:
-        """Words of the answer come next."""
-        self._hide()
-        self._thought()
-        self._aloud("Answer:")
+    def _begin_answer(self) -> None:
+        """Prepare for the text of the answer."""
+        self._hide_spinner()
+        self._end_thinking()
+        self._announce("Answer:")
 
     def _think(self, text: str) -> None:
         if self._thinking_since is None:
@@ -133,32 +130,32 @@ class Drawing:
             self._thinking_since = self._now()
             self._wait(lambda: "thinking")
         if self.show_thinking:
-            self._hide()
+            self._hide_spinner()
             self._thoughts.write(text)
 
-    def _thought(self) -> None:
-        """Thinking has ended, if there was any: say how long it took."""
+    def _end_thinking(self) -> None:
+        """End the thinking, if there was any, and say how long it took."""
         since, self._thinking_since = self._thinking_since, None
         if since is None:
             return
-        self._hide()
+        self._hide_spinner()
         self._thoughts.end()
         seconds = round(self._now() - since)
-        if seconds and not self._look.aloud:
-            self.whisper(f"thought for {seconds} s")
+        if seconds and not self._display.screen_reader:
+            self.say_dimmed(f"thought for {seconds} s")
 
-    def _aloud(self, word: str) -> None:
-        if self._look.aloud and self._told != word:
+    def _announce(self, announcement: str) -> None:
+        if self._display.screen_reader and self._announced != announcement:
             self._answer.end()
-            self._told = word
-            print(word, file=self._out, flush=True)
+            self._announced = announcement
+            print(announcement, file=self._out, flush=True)
 
 
-def outcome(call: ToolCall, result: ToolResult) -> str:
-    """What the person is told of a call that has ended; often nothing."""
+def tool_outcome(call: ToolCall, result: ToolResult) -> str:
+    """The line for the person about a finished call; often empty."""
     if result.failed and result.text.startswith("refused: "):
         return f"{one_line(call.name)} was not allowed"
     if result.failed:
-        told = one_line(result.text, 200)
-        return told if told.startswith(f"{call.name} ") else f"{one_line(call.name)} failed: {told}"
+        error = one_line(result.text, 200)
+        return error if error.startswith(f"{call.name} ") else f"{one_line(call.name)} failed: {error}"
     return result.receipt

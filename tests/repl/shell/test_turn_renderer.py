@@ -19,12 +19,12 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.render.look import Look
+from agent_cli.render.display import Display
 from agent_cli.render.spinner import Spinner
-from agent_cli.repl.shell.drawing import Drawing
+from agent_cli.repl.shell.turn_renderer import TurnRenderer
 from tests.ollama_server import script
 
-RICH = Look(colour=True, markdown=True)
+RICH = Display(colour=True, markdown=True)
 CALL = ToolCall("c1", "save_note", {"text": "milk"})
 END = TurnEnded(Message("assistant", ""))
 
@@ -32,19 +32,24 @@ END = TurnEnded(Message("assistant", ""))
 def drawn(*events, look=RICH, **options):
     """What is written; each event comes three seconds after the one before."""
     out, seconds = io.StringIO(), iter(range(0, 300, 3))
-    drawing = Drawing(out, look, now=lambda: next(seconds), **options)
+    renderer = TurnRenderer(out, look, now=lambda: next(seconds), **options)
     for event in events:
-        drawing.draw(event)
-    drawing.end()
+        renderer.draw(event)
+    renderer.end()
     return out.getvalue()
 
 
 def test_an_answer_with_what_stands_beside_it():
     told = drawn(
-        Asked("m1"), TextArrived("I **save"), TextArrived("** it."), ToolStarted(CALL),
-        ToolFinished(CALL, ToolResult("ok", receipt="saved n1 “milk”")), TextArrived("\n\nDone."), Noticed("a notice"),
+        Asked("m1"),
+        TextArrived("I **save"),
+        TextArrived("** it."),
+        ToolStarted(CALL),
+        ToolFinished(CALL, ToolResult("ok", receipt="saved n1 “milk”")),
+        TextArrived("\n\nDone."),
+        Noticed("a notice"),
         END,
-    )  # fmt: skip
+    )
     assert told == "I \x1b[1msave\x1b[m it.\nsaved n1 “milk”\nDone.\na notice\n"
 
 
@@ -90,8 +95,8 @@ def test_a_turn_that_was_ended_says_why():
 
 def test_aloud_there_are_words_for_what_others_see():
     events = [Asked("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
-    assert drawn(*events, look=Look(aloud=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
-    assert drawn(Asked("m1"), TurnFailed(Cancelled("")), look=Look(aloud=True)) == "Thinking.\nstopped\n"
+    assert drawn(*events, look=Display(screen_reader=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
+    assert drawn(Asked("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True)) == "Thinking.\nstopped\n"
 
 
 class Line(io.StringIO):
@@ -113,11 +118,11 @@ class Line(io.StringIO):
 
 def test_a_wait_is_told_on_one_line_that_vanishes_before_the_words():
     out = Line()
-    drawing = Drawing(out, Look(spinner=True), waiting=lambda: "loading qwen3\x1b[2J:8b\n")
-    drawing.draw(Asked("m1"))
+    renderer = TurnRenderer(out, Display(spinner=True), waiting=lambda: "loading qwen3\x1b[2J:8b\n")
+    renderer.draw(Asked("m1"))
     out.wait("loading qwen3[2J:8b …")
-    drawing.draw(TextArrived("Yes."))
-    drawing.draw(END)
+    renderer.draw(TextArrived("Yes."))
+    renderer.draw(END)
     first, *_, last = out.getvalue().split("\r\x1b[K")
     assert (first, last, "\n" in out.getvalue()[:-1]) == ("", "Yes.\n", False)
 

@@ -1,8 +1,8 @@
 """What the program itself says, at the widths of real windows."""
 
-from agent_cli.render.layout import cells
-from agent_cli.render.look import Look
-from agent_cli.render.prose import Exact, shown, wrapped
+from agent_cli.render.display import Display
+from agent_cli.render.layout import cell_width
+from agent_cli.render.program_text import Verbatim, formatted, wrap
 
 CARRIED = (
     "carried over: 2 summaries and the last 6 messages of s4 “the router of the office” (yesterday) · "
@@ -12,8 +12,8 @@ CARRIED = (
 
 def at(text, width):
     """The lines at this width, none of them too long."""
-    lines = wrapped(text, width).split("\n")
-    assert [line for line in lines if cells(line) > width and " " in line.strip()] == []
+    lines = wrap(text, width).split("\n")
+    assert [line for line in lines if cell_width(line) > width and " " in line.strip()] == []
     return lines
 
 
@@ -55,15 +55,15 @@ def test_wide_characters_count_twice_and_need_no_blank():
 def test_no_word_is_lost_doubled_or_broken_at_any_width():
     text = f"{CARRIED} 昨日 naïve 👩‍👩‍👧 café`s a  b\n\n  indented words that go on for a while, and further"
     for width in range(20, 120):
-        assert "".join(wrapped(text, width).split()) == "".join(text.split())
-        assert {word for word in wrapped(text, width).split() if word.isascii()} <= set(text.split())
+        assert "".join(wrap(text, width).split()) == "".join(text.split())
+        assert {word for word in wrap(text, width).split() if word.isascii()} <= set(text.split())
 
 
 def test_what_fits_stays_byte_for_byte_and_what_is_exact_always():
     text = "two  blanks \n\tand a tab\n" + "x" * 80
-    assert wrapped(text, 80) == text
-    assert shown(Exact("word " * 40), Look(wraps=True)) == "word " * 40
-    assert shown("word " * 40, Look()) == "word " * 40, "what is read aloud or by a program is not broken"
+    assert wrap(text, 80) == text
+    assert formatted(Verbatim("word " * 40), Display(wrap=True)) == "word " * 40
+    assert formatted("word " * 40, Display()) == "word " * 40, "what is read aloud or by a program is not broken"
 
 
 def test_nothing_is_broken_inside_a_word_in_a_window_made_narrow(terminal):

@@ -1,0 +1,73 @@
+"""Whether a value may be a setting's, and how one line of text becomes such a value."""
+
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from agent_cli.config import toml
+from agent_cli.config.values import Config
+from agent_cli.errors import ConfigError
+
+
+def parse(key: str, told: str, where: str) -> Any:
+    """A value written on one line, as in the environment or `agent config set`. Raises ConfigError."""
+    kind = _kind(key, where)
+    if kind is bool and told.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
+        return told.lower() in ("true", "1", "on", "yes")
+    try:
+        if kind in (int, float):
+            return kind(told)
+        if get_origin(kind) in (dict, list):
+            import tomllib  # 3 ms, and few tables stand in the environment
+
+            return tomllib.loads(f"x = {told}")["x"]
+    except ValueError:
+        pass  # told as it is, for the check to name what is wrong with it
+    return told
+
+
+def check(key: str, value: Any, where: str) -> Any:
+    """The value, when it may be this setting's; `where` begins the sentence. Raises ConfigError."""
+    kind = _kind(key, where)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ConfigError(f"{_named(key, value, where)} must be one of {', '.join(get_args(kind))}")
+        return value
+    plain: Any = get_origin(kind) or kind
+    if plain is float and type(value) is int:
+        value = float(value)
+    if type(value) is not plain:
+        names = {
+            str: "a text",
+            int: "a whole number",
+            float: "a number",
+            bool: "true or false",
+            dict: "a table",
+            list: 'a list, as in ["one", "two"]',
+        }
+        how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
+        raise ConfigError(f"{_named(key, value, where)} must be {names[plain]}{how}")
+    fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
+    wrong = fault_in(value) if fault_in else ""
+    if wrong:
+        raise ConfigError(f"{_named(key, value, where)} {wrong}")
+    return value
+
+
+def _kind(key: str, where: str) -> Any:
+    hints = get_type_hints(Config)
+    if key not in hints:
+        import difflib  # only where something is wrong: 2 ms
+
+        near = difflib.get_close_matches(key, hints, 1)
+        hint = f"; did you mean {near[0]}?" if near else "; `agent config show` lists them all"
+        where = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
+        raise ConfigError(f"{where}there is no setting {key!r}{hint}")
+    return hints[key]
+
+
+def _named(key: str, value: Any, where: str) -> str:
+    """A setting with its value and its place, unless that is nothing but its name."""
+    entry = where.removeprefix(f"{key}.")
+    if isinstance(value, dict) and entry != where and entry in value and get_origin(_kind(key, where)) is dict:
+        return f"{where} = {toml.line(value[entry])}"
+    return f"{'' if where in (key, f'/{key}') else f'{where}: '}{key} = {toml.line(value)}"

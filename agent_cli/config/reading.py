@@ -1,0 +1,91 @@
+"""Where the settings are and what they say.
+
+A flag beats an environment variable AGENT_<KEY>, which beats the configuration file, which beats the default.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_cli.config import checks
+from agent_cli.config.values import Config
+from agent_cli.errors import ConfigError
+from agent_cli.values import frozen
+
+NAME = "agent-cli"  # of its folders
+
+
+@frozen
+class Loaded:
+    config: Config
+    origins: Mapping[str, str]  # of each key: "default", "environment AGENT_X", "flag", or "FILE:LINE"
+    file: Path
+
+
+def load(file: Path, environ: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """Read the settings. Raises ConfigError that names the file, line and key."""
+    values: dict[str, Any] = {}
+    origins = {each.name: "default" for each in fields(Config)}
+    for key, value, line in _read(file):
+        values[key], origins[key] = checks.check(key, value, f"{file}, line {line}"), f"{file}:{line}"
+    for key in origins:
+        name = f"AGENT_{key.upper()}"
+        if environ.get(name):
+            values[key], origins[key] = (
+                checks.check(key, checks.parse(key, environ[name], name), name),
+                f"environment {name}",
+            )
+    if origins["host"] == "default" and environ.get("OLLAMA_HOST"):
+        values["host"], origins["host"] = environ["OLLAMA_HOST"], "environment OLLAMA_HOST"
+    for key, value in (flags or {}).items():
+        if value is not None:
+            values[key], origins[key] = checks.check(key, value, f"--{key}"), "flag"
+    return Loaded(Config(**values), origins, file)
+
+
+def default_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """AGENT_CONFIG, else config.toml in the platform's folder; XDG_CONFIG_HOME counts on macOS as well."""
+    if environ.get("AGENT_CONFIG"):
+        return Path(environ["AGENT_CONFIG"]).expanduser()
+    return _folder("config", environ) / "config.toml"
+
+
+def database(config: Config, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the database is, absolute."""
+    return Path(config.db).expanduser().absolute() if config.db else _folder("data", environ) / "memory.db"
+
+
+def _read(file: Path) -> list[tuple[str, Any, int]]:
+    """(key, value, line) of each setting in the file; none when there is no file."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    import tomllib  # 3 ms, and most people have no file
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        number = line[1] if line else len(text.splitlines())  # at the end of the document
+        raise ConfigError(f"{file}, line {number} is no valid TOML: {error}") from error
+    return [(key, value, _line_of(key, text)) for key, value in table.items()]
+
+
+def _line_of(key: str, text: str) -> int:
+    pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*(=|\]|\.)")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+
+
+def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:
+    told = environ.get("XDG_CONFIG_HOME" if what == "config" else "XDG_DATA_HOME")
+    if told:
+        return Path(told) / NAME
+    import platformdirs  # 10 ms, and needed only where nothing else says where to look
+
+    return (platformdirs.user_config_path if what == "config" else platformdirs.user_data_path)(NAME, appauthor=False)

@@ -1,0 +1,119 @@
+"""The settings: name, type, default and comment of each.
+
+The dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
+"""
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any, Literal
+
+from agent_cli.config import validators
+from agent_cli.values import frozen
+
+
+def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
+    """A field with its comment; `check` gives what is wrong with a value, or an empty string."""
+    metadata = {"comment": comment, "check": check}
+    if isinstance(default, dict | list):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@frozen
+class Config:
+    model: str = setting(
+        'the chat model: a name on the server, "auto" (the one used last, or the built-in offline one when no server\n'
+        'answers), "offline", or "scripted:FILE"',
+        "auto",
+        validators.not_empty,
+    )
+    cheap_model: str = setting("the model for summaries; empty: the chat model", "")
+    embed_model: str = setting("the model for search by meaning", "nomic-embed-text", validators.not_empty)
+    host: str = setting("the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434", "")
+    num_ctx: int = setting(
+        "tokens of context, the same in every request: changing it makes the server load the model again",
+        8192,
+        validators.at_least(1024),
+    )
+    keep_alive: str = setting('how long the server keeps the model loaded, as in "10m"; empty: its own default', "")
+    think: Literal["auto", "on", "off", "low", "medium", "high"] = setting(
+        'whether the model thinks before it answers; "auto" leaves it to the model', "auto"
+    )
+    patience: float = setting("seconds to go on asking a server that is busy", 30.0, validators.at_least(0))
+    window_least: int = setting("messages of the conversation that the model sees at least", 10, validators.at_least(2))
+    window_most: int = setting(
+        "when there are more than this, the model sees the least number again", 22, validators.at_least(2)
+    )
+    close_after: float = setting(
+        "minutes of silence after which a session is closed and summarised; 0: never", 30.0, validators.at_least(0)
+    )
+    db: str = setting("the database file; empty: in the platform's folder for data", "")
+    editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
+    editing_mode: Literal["emacs", "vi"] = setting("the keys of the prompt", "emacs")
+    paste_collapse: int = setting(
+        "a paste of so many characters, or of 15 lines, is shown in short at the prompt and sent whole; 0: never",
+        1000,
+        validators.at_least(0),
+    )
+    background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
+    learn: Literal["ask", "off"] = setting(
+        '"ask": the cheap model reads what you said and proposes facts, which wait for your yes; "off": it does not',
+        "ask",
+    )
+    preview: bool = setting(
+        "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",
+        True,
+    )
+    idle_seconds: float = setting(
+        "queued work runs in a session when nobody has typed for so long", 20.0, validators.at_least(0)
+    )
+    options: dict[str, Any] = setting(
+        "sampling options for the server, as in temperature = 0.7", {}, validators.options
+    )
+    rules: dict[str, str] = setting(
+        'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
+        'a source, "read_file path=~/notes/*" a tool with such an argument; the closest counts',
+        {},
+        validators.rules,
+    )
+    predicates: dict[str, str] = setting(
+        'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
+        "newer ends the older",
+        {},
+        validators.predicates,
+    )
+    folders: list[str] = setting(
+        'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], validators.texts
+    )
+    feeds: dict[str, str] = setting(
+        "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
+        'as in news = "https://example.org/feed.xml"',
+        {},
+        validators.named_texts,
+    )
+    feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
+    remind_again: float = setting(
+        "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, validators.at_least(1)
+    )
+    remind_command: list[str] = setting(
+        'a command that is run for each reminder, its words as the last argument, as in ["notify-send", "agent"]',
+        [],
+        validators.texts,
+    )
+    tool_seconds: float = setting("seconds that a tool may take", 60.0, validators.at_least(0.1))
+    mcp: dict[str, dict[str, Any]] = setting(
+        'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
+        'or url = "https://…" with headers',
+        {},
+        validators.servers,
+    )
+    prices: dict[str, list[float]] = setting(
+        "per model the price of a million tokens in and out; local ones cost 0", {}, validators.prices
+    )
+    retention: dict[str, str] = setting(
+        'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
+        '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
+        'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
+        {},
+        validators.retention,
+    )

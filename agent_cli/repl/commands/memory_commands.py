@@ -1,0 +1,86 @@
+"""The slash commands for what is remembered: /note, /notes, /search, /why and /forget."""
+
+import re
+
+from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import prompts
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import recall, recall_log
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Confirmation, Result
+from agent_cli.repl.session.conversation import Conversation
+from agent_cli.text import one_line
+
+
+@command("/note TEXT", on_file=True)
+def note(conversation: Conversation, argument: str) -> Result:
+    """Save a note."""
+    app = conversation.app
+    written = notes.add(app.db, app.scope, argument, app.time, origin=conversation.origin, session=conversation.id)
+    return f"saved {written.handle} “{written.name}”"
+
+
+@command("/notes [WORDS]", on_file=True)
+def notes_(conversation: Conversation, argument: str) -> Result:
+    """List the latest notes, or those with these words."""
+    app = conversation.app
+    owner = app.scope.owner
+    found = notes.search(app.db, owner, argument, 20, app.time()) if argument else notes.listing(app.db, owner, 20)
+    lines = [f"{each.handle:<6} {clock.local(each.at, each.utc_offset):%Y-%m-%d}  {each.name}" for each in found]
+    return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
+
+
+@command("/search WORDS")
+def search(conversation: Conversation, argument: str) -> Result:
+    """Find what was said, noted, summarised, learned or stands in your documents."""
+    if not argument:
+        raise UsageError("say what to find, as in /search dentist")
+    app = conversation.app
+    meaning = app.ready_to_search(app.db)
+    allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
+    found = recall.find(app.db, argument, allowed, app.time(), 10, meaning)
+    lines = [
+        f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
+        for hit in found.hits
+    ]
+    return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"
+
+
+@command("/why [MESSAGE]")
+def why(conversation: Conversation, argument: str) -> Result:
+    """Show what memory added to your last question, or to another, and why."""
+    app = conversation.app
+    asked = recall_log.asked(app.db, app.scope.owner, argument or None)
+    return recall_log.explained(app.db, asked)
+
+
+@command("/forget ID…|TOPIC", completes=("handle",), on_file=True)
+def forget_(conversation: Conversation, argument: str) -> Result:
+    """Erase what is remembered and all that came of it. Asks first.
+
+    Name handles, as in m9 n4 t4 d12, or words it was about. Of files the words go; the files stay on the disk. Alone
+    it finishes what another program held up."""
+    app = conversation.app
+    app.refuse_child()
+    words = argument.split()
+    if not words:
+        told = erasure_receipt.resume(app.db, app.time)
+        return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
+    handles = all(re.fullmatch(r"[smnfyktdc]\d+", word.lower()) for word in words)
+    owner = app.scope.owner
+    if handles:
+        plan = forget.planned(app.db, provenance.named(app.db, owner, words))
+    else:
+        plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+
+    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.verbatim_copies.rows["prompts"], "/forget"):
+        erasure_receipt.erase(app.db, plan, app.time)  # the line that was just typed, and may name what no file should
+        return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
+
+    def yes() -> str:
+        return "\n".join([*plan.files, erasure_receipt.erase(app.db, plan, app.time).sentence()])
+
+    return Confirmation("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")

@@ -1,0 +1,37 @@
+"""The slash commands for what a request holds: /model and /context."""
+
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands import arguments, setting_commands
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Result
+from agent_cli.repl.session.conversation import Conversation
+
+
+@command("/model [NAME]", completes=("model",))
+def model(conversation: Conversation, argument: str) -> Result:
+    """Say which model answers, or answer with another from now on."""
+    app = conversation.app
+    chosen, notice = app.use_model(argument) if argument else app.chat_model(app.db)
+    return notice or f"{chosen.name} answers"
+
+
+@command("/context [--full]")
+def context(conversation: Conversation, argument: str) -> Result:
+    """Show what the model sees, in tokens by part; --full shows every word.
+
+    Before anything is said: what the first question will stand beside."""
+    if argument not in ("", "--full"):
+        raise arguments.refused("/context", argument)
+    shown = conversation.context()
+    if argument == "--full":
+        return Verbatim("\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages))
+    parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
+    lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
+    mode = setting_commands.memory_mode(conversation)
+    lines[-1] += f" of {shown.room} tokens, estimated"
+    return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
+
+
+def _bar(size: int, room: int) -> str:
+    share = size / room
+    return f"{'█' * round(30 * share)} {100 * share:.0f} %"

@@ -1,0 +1,104 @@
+"""The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /incognito and /exit."""
+
+from pathlib import Path
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.transfers import transfer
+from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands import arguments
+from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Leave, Result
+from agent_cli.repl.session import greeting
+from agent_cli.repl.session.conversation import Conversation
+
+
+@command("/new", "/clear")
+def new(conversation: Conversation, argument: str) -> Result:
+    """Start a fresh session. Nothing is deleted: the old one is closed and kept."""
+    left = conversation.leave()
+    return (
+        f"{left.handle} is closed and kept; what you say next begins a new session" if left else "this session is new"
+    )
+
+
+@command("/close", on_file=True)
+def close(conversation: Conversation, argument: str) -> Result:
+    """Close the session and write its summary. Ctrl-C keeps it open."""
+    session = conversation.session
+    if session is None:
+        return "nothing has been said yet"
+    return conversation.closing(session)
+
+
+@command("/sessions [COUNT]", on_file=True)
+def sessions_(conversation: Conversation, argument: str) -> Result:
+    """List the latest sessions."""
+    rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, arguments.count(argument))
+    counts = [f"{row['turns']:>4} turn{' ' if row['turns'] == 1 else 's'}" for row in rows]
+    lines = [
+        f"{row['id']:<6} {row['last_at'][:10]}  {count}  {row['title']}"
+        for row, count in zip(rows, counts, strict=True)
+    ]
+    return "\n".join(lines) or "there are no sessions yet"
+
+
+@command("/resume SESSION|TEXT", completes=("session",), on_file=True)
+def resume(conversation: Conversation, argument: str) -> Result:
+    """Go on with an earlier session: its handle, or words that stand in it."""
+    if not argument:
+        raise UsageError("name a session, as in /resume s4; /sessions lists them")
+    app = conversation.app
+    session = sessions.resolve(app.db, argument, app.scope.owner)
+    conversation.resume(session)
+    return greeting.goes_on(app, session)
+
+
+@command("/rename TITLE", on_file=True)
+def rename(conversation: Conversation, argument: str) -> Result:
+    """Give the session a title."""
+    session = conversation.session
+    if session is None:
+        raise UsageError("nothing has been said yet: there is no session to give a title to")
+    if not argument:
+        name = sessions.name(conversation.app.db, session)
+        raise UsageError(f"write the title behind it, as in /rename Tax return; now it is “{name}”")
+    sessions.rename(conversation.app.db, session.id, argument)
+    return f"{session.handle} is now “{argument}”"
+
+
+@command("/export [FILE]", completes=("file",))
+def export(conversation: Conversation, argument: str) -> Result:
+    """Write the session as Markdown to a file, or show it."""
+    session = conversation.session
+    if session is None:
+        return "nothing has been said yet"
+    written = transfer.markdown(conversation.app.db, session)
+    if not argument:
+        return Verbatim(written)
+    file = Path(argument).expanduser()
+    try:
+        with file.open("x", encoding="utf-8", errors="replace") as opened:
+            opened.write(written)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+    return f"written to {file}"
+
+
+@command("/incognito [read]")
+def incognito(conversation: Conversation, argument: str) -> Result:
+    """Leave this session for a conversation that is kept nowhere.
+
+    It ends with the program. Nothing of memory is read in it either, unless "read" stands behind it.
+    """
+    if argument not in ("", "read"):
+        raise arguments.refused("/incognito", argument)
+    if not conversation.app.keeps:
+        return "this conversation is incognito already; /exit ends it"
+    raise Leave(conversation.app.incognito(reads=argument == "read"))
+
+
+@command("/exit", "/quit", "/bye")
+def exit(conversation: Conversation, argument: str) -> Result:
+    """Leave. The session is kept, and its summary is written in the background."""
+    raise Leave

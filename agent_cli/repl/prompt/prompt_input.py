@@ -1,0 +1,215 @@
+"""The line at which a person types: the prompt with its keys, history, completion and pastes.
+
+Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
+"""
+
+from collections.abc import Callable
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application, get_app_or_none
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.clipboard import InMemoryClipboard
+from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPress
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout.controls import BufferControl
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import is_dumb_terminal
+
+from agent_cli import editor
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError
+from agent_cli.memory.conversations import log
+from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
+from agent_cli.repl.keyboard.history import PromptHistory
+from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
+from agent_cli.repl.prompt import completion
+from agent_cli.repl.prompt.recall_preview import RecallPreview
+from agent_cli.text import one_line
+
+_ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
+_RECENT = 20  # messages among which the person's last one is searched
+
+# The terminal's own colours; the chosen completion is shown in reverse.
+_PLAIN = "bg:default fg:default"
+_STYLE = Style.from_dict(
+    {
+        "completion-menu": _PLAIN,
+        "completion-menu.completion": _PLAIN,
+        "completion-menu.completion.current": f"{_PLAIN} reverse",
+        "completion-menu.meta.completion": _PLAIN,
+        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
+        "scrollbar.background": _PLAIN,
+        "scrollbar.button": _PLAIN,
+    }
+)
+
+
+class PromptInput:
+    """Reads lines at the prompt. `session` gives the id of the current session; `say` prints a line above the prompt.
+
+    With `screen_reader` the completion menu does not open by itself.
+    """
+
+    def __init__(
+        self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, screen_reader: bool = False
+    ):
+        invisible_characters.show()
+        self._app, self._session, self._say = app, session, say
+        self.pastes = Pastes(app.config.paste_collapse)
+        self._history = PromptHistory(app, session, self.pastes)
+        vi = app.config.editing_mode == "vi"
+        bindings = keys.bindings(self.pastes, say, self._edit, self._last_message)
+        self._prompt: PromptSession[str] = PromptSession(
+            output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
+            history=self._history,
+            multiline=True,
+            prompt_continuation="  ",
+            key_bindings=bindings,
+            completer=completion.PromptCompleter(app),
+            complete_in_thread=True,
+            complete_while_typing=False if screen_reader else Condition(self._completes),
+            reserve_space_for_menu=4,
+            style=_STYLE,
+            search_ignore_case=True,
+            enable_suspend=True,
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            cursor=ModalCursorShapeConfig() if vi else None,
+        )
+        if vi:
+            self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
+        self._paste_recovery = PasteRecovery(self.input)
+        self._dumb = dumb_terminal.LineReader(self.input.fileno()) if is_dumb_terminal() else None
+        self._asking = False  # whether a line is being read: then the buffer may hold a draft
+        self.buffer.on_text_changed += self._follow
+        history_search.install(self.buffer)
+        self._preview = RecallPreview(app, session, self.buffer, self._prompt.app.invalidate)
+        if not vi:  # in vi mode Esc and a digit begin a repeated command
+            self._preview.bind(bindings)
+
+    @property
+    def buffer(self) -> Buffer:
+        return self._prompt.default_buffer
+
+    @property
+    def application(self) -> "Application[str]":
+        return self._prompt.app
+
+    @property
+    def input(self) -> Input:
+        return self._prompt.app.input
+
+    async def ask(self, default: str = "", above: str = "") -> str:
+        """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""
+        if self._dumb:
+            line = await self._dumb.read_message(f"{above}> ", default)
+            self._history.append_string(line)
+            self.pastes.at_once = "\n" in line
+            return line
+        self._asking = True
+        with patch_stdout(raw=True):
+            line = await self._prompt.prompt_async(
+                lambda: f"{self._preview_line()}{above}> ",
+                default=default,
+                handle_sigint=False,
+                pre_run=lambda: self.pastes.follow(self.buffer),
+            )
+        self._asking = False
+        return line
+
+    async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
+        """The typed answer to a question, in lower case; empty after Esc, Ctrl-D or Ctrl-C, which calls `stop` too.
+
+        Pasting is ignored.
+        """
+        bindings = KeyBindings()
+        bindings.add(Keys.BracketedPaste, eager=True)(lambda event: None)
+        bindings.add(Keys.Escape, eager=True)(lambda event: event.app.exit(result=""))
+        try:
+            if self._dumb:
+                return (await self._dumb.read_answer(question)).strip().lower()
+            prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
+            return (await prompt.prompt_async(question, handle_sigint=False)).strip().lower()
+        except EOFError:
+            return ""
+        except KeyboardInterrupt:
+            stop()
+            return ""
+
+    def take_dropped(self) -> frozenset[tuple[str, int]]:
+        """(kind, id) of what memory would have added to the line just sent, and the person dropped."""
+        return self._preview.take_dropped()
+
+    def _preview_line(self) -> str:
+        line = self._preview.line
+        return f"{one_line(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
+
+    def end_lost_paste(self) -> None:
+        """To be called every second: end a paste whose end mark was lost."""
+        app = get_app_or_none()
+        if (pressed := self._paste_recovery.poll()) and app:
+            app.key_processor.feed_multiple(pressed)
+            app.key_processor.process_keys()
+
+    def interrupt(self) -> None:
+        """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
+        if self._dumb:
+            self._dumb.interrupt()
+        elif self._prompt.app.is_running:
+            self._prompt.app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
+            self._prompt.app.key_processor.process_keys()
+
+    def drop_forgotten(self) -> None:
+        """When something was forgotten, drop earlier lines: history, undo, pastes, clipboard, searches, preview."""
+        if self._history.outdated():
+            app, control = self.application, self.application.layout.current_control
+            self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
+            app.clipboard = InMemoryClipboard()
+            app.vi_state.named_registers.clear()
+            if isinstance(control, BufferControl):
+                control.search_state.text = ""
+            self._prompt.search_buffer.history = InMemoryHistory()
+            history_search.install(self.buffer)
+            self.pastes.forget_others(self.buffer.text)
+            self._preview.clear()
+            app.invalidate()
+
+    def keep_draft(self) -> None:
+        """Store what was typed and not sent in the history, when a signal ends the program."""
+        if self._asking:
+            self.buffer.append_to_history()
+        if waiting := keys.text_of(get_typeahead(self.input)):
+            self.pastes.at_once = True  # it may contain a paste
+            self._history.append_string(waiting)
+
+    def _follow(self, buffer: Buffer) -> None:
+        self.pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
+
+    def _completes(self) -> bool:
+        return completion.while_typing(self.buffer.document.text_before_cursor)
+
+    def _edit(self, text: str) -> str:
+        """The draft as edited in the editor; unchanged when there is no editor."""
+        try:
+            self._app.refuse_incognito()  # an editor writes files of its own
+            with editor.edited(text, self._app.config.editor) as edited:
+                return edited
+        except AgentError as error:
+            self._say(str(error))
+            return text
+
+    def _last_message(self) -> keys.LastMessage:
+        """The person's last message in this session, without the attached files."""
+        session = self._session()
+        entries = log.history(self._app.db, session, _RECENT) if session else []
+        parts = next((entry.parts for entry in reversed(entries) if entry.message.role == "user"), ())
+        parts = [part for part in parts if part.origin != "file"]
+        return "".join(part.text for part in parts).strip("\n"), parts
