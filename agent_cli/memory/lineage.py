@@ -33,8 +33,8 @@ class Table:
     # How it is shown and counted.
     letter: str = ""  # of the handle
     handle: str = "id"  # the column with the number of the handle
-    counts: Mapping[str, str] = field(default_factory=dict)  # what is counted, and of which rows
-    part: str = ""  # how rows are counted that stay and lose something
+    counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what several and one are called: which rows
+    part: tuple[str, str] | None = None  # what several and one are called that stay and lose something
     day: str = ""  # the column with the day it is shown with, where that is not `time`
     line: str = ""  # the words by which a row is shown
     lines_of: str = "true"  # which rows are shown
@@ -55,7 +55,8 @@ class Table:
 class Copy:
     """A text that only repeats what other rows say, and goes when these go."""
 
-    name: str  # as it is counted
+    name: str  # what several are called where they are counted
+    one: str
     table: str
     text: str
     erase: Callable[[Database, Ids], None]

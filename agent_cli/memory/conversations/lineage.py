@@ -9,7 +9,6 @@ from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
-from agent_cli.memory.search import index
 from agent_cli.store.db import Database
 
 _ERASED = "(erased)"
@@ -21,7 +20,7 @@ TABLES = (
         wordless="uid owner kind started_at last_at opened_at closed_at hidden_at holder",
         time="started_at",
         letter="s",
-        counts={"sessions": "true"},
+        counts={("sessions", "session"): "true"},
         line="title",
         own=("select title, external_id from session where id {ids}",),
     ),
@@ -30,7 +29,7 @@ TABLES = (
         words="place author text parts thinking answers tool external_id",
         wordless="uid owner role finish model at undone_at",
         letter="m",
-        counts={"messages": "role = 'user'", "replies": "role = 'assistant'", "tool results": "role = 'tool'"},
+        counts={("messages", "message"): "role = 'user'", ("replies", "reply"): "role = 'assistant'", ("tool results", "tool result"): "role = 'tool'"},
         line="text",
         lines_of="role = 'user'",
         mentions=f"""{lineage.says("text", "thinking", "coalesce(external_id, '')", "author")}
@@ -65,9 +64,9 @@ def _blank_calls(db: Database, found: Ids) -> None:
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 
 COPIES = (
-    Copy("titles", "session", "title", sessions.blank_titles),
-    Copy("results of tools elsewhere", "message", _QUOTING, _blank_messages, looks_for="sentences"),
-    Copy("calls elsewhere", "tool_call", "arguments", _blank_calls, looks_for="lines"),
+    Copy("titles", "title", "session", "title", sessions.blank_titles),
+    Copy("results of tools elsewhere", "result of a tool elsewhere", "message", _QUOTING, _blank_messages, looks_for="sentences"),
+    Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", _blank_calls, looks_for="lines"),
 )
 
 
@@ -82,12 +81,9 @@ def derive(db: Database, walk: Walk) -> None:
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Messages and sessions go last, for all others refer to them; the index goes before the words."""
-    messages = walk["message"]
-    said = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", messages)
+    said = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
     tombstones.remember(db, (tombstones.said(at, text) for at, text in said), time(), walk.names.owner)
-    index.erase_many(db, "m", messages)
-    log.erase(db, messages)
+    log.erase(db, walk["message"])
     sessions.erase(db, walk["session"])
 
 

@@ -15,7 +15,7 @@ TABLES = (
         words="text",
         wordless="uid at",
         owner="(select owner from session where id = session_id)",
-        counts={"jottings": "true"},
+        counts={("jottings", "jotting"): "true"},
         own=("select text from jotting where id {ids}",),
     ),
     Table(
@@ -28,7 +28,7 @@ TABLES = (
         "answered",
         words="key",
         wordless="owner hash at",
-        counts={"requests of callers": "true"},
+        counts={("requests of callers", "request of a caller"): "true"},
         mentions=lineage.says("key"),
         dated=False,
         other=("select key from answered where id {ids}",),
@@ -37,9 +37,9 @@ TABLES = (
     Table("prompt", words="place text", wordless="uid owner pasted at"),
 )
 COPIES = (
-    Copy("prompts", "prompt", "text", prompts.erase, short=True),
-    Copy("openings", "session", "coalesce(opening, '')", sessions.drop_openings),
-    Copy("jottings", "jotting", "text", session_notes.erase_some),
+    Copy("prompts", "prompt", "prompt", "text", prompts.erase, short=True),
+    Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
+    Copy("jottings", "jotting", "jotting", "text", session_notes.erase_some),
 )
 
 

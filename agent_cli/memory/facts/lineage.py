@@ -20,7 +20,7 @@ TABLES = (
         "hidden_at",
         time="learned_at",
         letter="f",
-        counts={"facts": "true"},
+        counts={("facts", "fact"): "true"},
         line="statement",
         mentions=f"""{lineage.says("statement", "subject", "object", "quote")}
                      or exists (select 1 from fact_version where fact_id = fact.id and {lineage.says("was")})""",
@@ -44,7 +44,7 @@ TABLES = (
     ),
     Table("fact_test", words="question mention", wordless="uid owner at"),
 )
-COPIES = (Copy("tests", "fact_test", lineage.joined("question", "mention"), fact_tests.erase),)
+COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), fact_tests.erase),)
 
 
 def derive(db: Database, walk: Walk) -> None:

@@ -25,12 +25,7 @@ from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_EVERY = "all"  # subject: the journal
 _SHOWN = 20
-_COPIED = (  # in this order
-    "prompts", "tests", "titles", "errors of jobs", "results of tools elsewhere", "calls elsewhere",
-    "errors of schedules", "openings",
-)  # fmt: skip
 
 
 @frozen
@@ -71,7 +66,7 @@ class Plan:
     @property
     def counted(self) -> str:
         """How many rows of each kind."""
-        return ", ".join(f"{many} {name if many > 1 else _one(name)}" for name, many in self.counts.items())
+        return ", ".join(f"{many} {name if many > 1 else owners.ONE[name]}" for name, many in self.counts.items())
 
     def described(self) -> dict[str, Any]:
         return {
@@ -80,19 +75,9 @@ class Plan:
             "more": self.more,
             "summaries_made_again": self.again,
             "summaries_in_part": [ids.handle("summary", id) for id in self.walk.cut["summary"]],
-            "skills": list(self.skills), "files": list(self.files),
-        }  # fmt: skip
-
-
-def _one(name: str) -> str:
-    known = {
-        "replies": "reply", "summaries": "summary", "errors of jobs": "error of a job",
-        "summaries in part": "summary in part", "skills in part": "skill in part",
-        "results of tools elsewhere": "result of a tool elsewhere", "calls elsewhere": "call elsewhere",
-        "sections of files": "section of a file", "requests of callers": "request of a caller",
-        "errors of schedules": "error of a schedule",
-    }  # fmt: skip
-    return known.get(name, name.removesuffix("s"))
+            "skills": list(self.skills),
+            "files": list(self.files),
+        }
 
 
 def planned(db: Database, names: Named, topic: str = "") -> Plan:
@@ -111,15 +96,15 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
     return Plan(
         names, walk, copies, alone, counts, lines, every - len(lines), version, skills.shortened(db, walk),
         documents.files(db, walk), topic,
-    )  # fmt: skip
+    )
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
+    """How many rows of each kind go or lose what they repeat."""
     counts = provenance.counts(db, walk)
-    for name in dict.fromkeys([*_COPIED, *copies.rows]):
-        many = len(copies.rows[name]) + (len(walk[name]) if name not in counts else 0)
-        if many:
-            counts[name] = counts.get(name, 0) + many
+    for copy in owners.COPIES:
+        if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
+            counts[copy.name] = counts.get(copy.name, 0) + many
     return counts
 
 
@@ -140,7 +125,7 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         index.tidy(db)
         _rebuild(db, walk, plan.names, time)
         tombstones.count_round(db)
-        jobs.add(db, tombstones.JOB, _EVERY, time())
+        jobs.add(db, tombstones.JOB, tombstones.JOURNAL, time())
         if index.finds_pages_by(db, plan.wanted.words):
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
         told = walk.handles

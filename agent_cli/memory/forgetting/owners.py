@@ -27,12 +27,21 @@ TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in o
     table.name: table for table in _OF_THE_FILE
 }
 
-COPIES: tuple[Copy, ...] = (
-    *(copy for owner in OWNERS for copy in owner.COPIES),
-    Copy("errors of jobs", "job", "error", jobs.blank_errors),
+_COPIES = {copy.name: copy for owner in OWNERS for copy in owner.COPIES} | {
+    "errors of jobs": Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors)
+}
+_COUNTED = (  # in this order
+    *("prompts", "tests", "titles", "errors of jobs", "results of tools elsewhere", "calls elsewhere"),
+    *("errors of schedules", "openings", "jottings", "recollections"),
 )
+COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))
+
+ONE: dict[str, str] = {  # what one is called of what is counted by this name
+    **dict(names for table in TABLES.values() for names in (*table.counts, *([table.part] if table.part else []))),
+    **{copy.name: copy.one for copy in COPIES},
+}
 
 
-def ordered(*first: str) -> list[Table]:
-    """All tables, these first."""
-    return [TABLES[name] for name in dict.fromkeys([*first, *TABLES])]
+def ordered(first: str) -> list[Table]:
+    """All tables, those that are named here first."""
+    return [TABLES[name] for name in dict.fromkeys([*first.split(), *TABLES])]

@@ -18,11 +18,8 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_COUNTED = (  # in this order, and what is not named here after these
-    "session", "message", "note", "fact", "skill", "summary", "jotting", "recollection", "task", "schedule", "section",
-    "document", "collection", "answered",
-)  # fmt: skip
-_FIRST = ("note", "fact", "message")  # of what is shown: what the person said and wrote
+_ORDER = "session message note fact skill summary jotting recollection task schedule section document collection"
+_FIRST = "note fact message"  # of what is shown: what the person said and wrote
 
 
 @frozen
@@ -68,7 +65,7 @@ def walk(db: Database, names: Named) -> Walk:
 def lines(db: Database, found: Walk, limit: int) -> list[Line]:
     """(handle, day, words) of what goes, what the person said and wrote first; at most so many, below zero all."""
     told: list[Line] = []
-    for table in (table for table in owners.ordered(*_FIRST, *_COUNTED) if table.line):
+    for table in (table for table in owners.ordered(f"{_FIRST} {_ORDER}") if table.line):
         room = limit if limit < 0 else max(0, limit - len(told))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
                     from {table.name} where {table.lines_of} and id {{ids}} order by id limit {room}"""
@@ -82,12 +79,12 @@ def lines(db: Database, found: Walk, limit: int) -> list[Line]:
 def counts(db: Database, found: Walk) -> dict[str, int]:
     """How many rows of each kind go."""
     told: dict[str, int] = {}
-    for table in owners.ordered(*_COUNTED):
-        for name, condition in table.counts.items():
+    for table in owners.ordered(_ORDER):
+        for (name, _), condition in table.counts.items():
             query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
             told[name] = lineage.column(db, query, found[table.name])[0]
         if table.part:
-            told[table.part] = len(found.staying(table.name))
+            told[table.part[0]] = len(found.staying(table.name))
     return {name: many for name, many in told.items() if many}
 
 

@@ -24,10 +24,7 @@ from agent_cli.values import frozen
 _PAGE = 2000
 _NAMED = 5  # rows that are named for each line
 _FILES = "section"
-_SAID = (  # in this order rows are named, and what is not named here after these
-    "message", "tool_call", "note", "fact", "fact_version", "summary", "task", "schedule", "document", "collection",
-    "skill", "skill_version",
-)  # fmt: skip
+_ORDER = "message tool_call note fact fact_version summary task schedule document collection"  # in which rows are named
 
 
 @frozen
@@ -58,8 +55,8 @@ def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = P
     alike = frozenset(line for line in theirs if line in typed or line not in held)
     exact = {"lines": Wanted(alike), "sentences": Wanted(alike | made)}
     found = {each.name: _holding(db, each, exact[each.looks_for], walk, owner)
-             for each in COPIES if each.looks_for in exact}  # fmt: skip
-    tables = [table for table in owners.ordered(*_SAID) if table.says and table.name != _FILES]
+             for each in COPIES if each.looks_for in exact}
+    tables = [table for table in owners.ordered(_ORDER) if table.says and table.name != _FILES]
     going = {table.name: {*walk.unsaid(table.name)} for table in tables}
     for each in COPIES:
         going.get(each.table, set()).update(found.get(each.name, ()))

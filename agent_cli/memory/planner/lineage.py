@@ -15,7 +15,7 @@ TABLES = (
         words="place title text",
         wordless="uid owner origin at changed_at hidden_at",
         letter="n",
-        counts={"notes": "true"},
+        counts={("notes", "note"): "true"},
         line="iif(title = '', text, title)",
         mentions=lineage.says("title", "text"),
         says=lineage.joined("title", "text"),
@@ -28,7 +28,7 @@ TABLES = (
         wordless="uid owner origin due_at zone repeats starts state snoozed_to reminded_at done_at at changed_at "
         "hidden_at",
         letter="t",
-        counts={"tasks": "true"},
+        counts={("tasks", "task"): "true"},
         line="text",
         mentions=lineage.says("text", "told"),
         says=lineage.joined("text", "told"),
@@ -40,7 +40,7 @@ TABLES = (
         words="place prompt skill target_path error",
         wordless="uid owner cron zone model target next_at running_since holder last_at paused_at at hidden_at",
         letter="c",
-        counts={"schedules": "true"},
+        counts={("schedules", "schedule"): "true"},
         line="cron || '  ' || iif(skill = '', prompt, skill)",
         mentions=lineage.says("prompt", "skill", "target_path"),
         says=lineage.joined("prompt", "skill", "target_path"),
@@ -51,7 +51,7 @@ TABLES = (
         other=("select skill, error from schedule where id {ids}",),
     ),
 )
-COPIES = (Copy("errors of schedules", "schedule", "error", schedules.blank_errors),)
+COPIES = (Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),)
 
 
 def derive(db: Database, walk: Walk) -> None:

@@ -3,7 +3,7 @@
 from agent_cli import clock
 from agent_cli.memory import lineage
 from agent_cli.memory.lineage import Copy, Table, Walk
-from agent_cli.memory.search import recall_log
+from agent_cli.memory.search import index, recall_log
 from agent_cli.store.db import Database
 
 TABLES = (
@@ -12,7 +12,7 @@ TABLES = (
         words="text",
         wordless="kind legs at",
         owner="(select owner from message where id = message_id)",
-        counts={"recollections": "true"},
+        counts={("recollections", "recollection"): "true"},
     ),
     Table("passage", words="author facts grams masked", wordless="kind", rebuilt=True),
     Table("speaker", words="name", rebuilt=True),
@@ -23,7 +23,7 @@ TABLES = (
     Table("alias", words="folded", wordless="owner", rebuilt=True),
     Table("relation", words="predicate", rebuilt=True),
 )
-COPIES = (Copy("recollections", "recollection", "text", recall_log.erase),)
+COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_log.erase),)
 
 
 def derive(db: Database, walk: Walk) -> None:
@@ -36,4 +36,6 @@ def derive(db: Database, walk: Walk) -> None:
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Messages leave the index while they still have their words; what else it holds its owner takes out of it."""
+    index.erase_many(db, "m", walk["message"])
     recall_log.erase(db, walk["recollection"])

@@ -28,8 +28,8 @@ TABLES = (
         words="place text details",
         wordless="uid owner grain period method model last_at at hidden_at",
         letter="y",
-        counts={"summaries": "true"},
-        part="summaries in part",
+        counts={("summaries", "summary"): "true"},
+        part=("summaries in part", "summary in part"),
         line="iif(period = '', '', period || ': ') || text",
         mentions=lineage.says("text", "details"),
         dated=False,  # it goes with the messages it was made from
