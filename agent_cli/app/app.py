@@ -193,7 +193,7 @@ class App:
         """What memory holds about a question, for the offline model: handle, date, words."""
         if not self.reads:
             return []
-        db = self._remembered() or self.db.again()
+        db = self._remembered() or self.db.another_connection()
         try:
             if not db.read_only:
                 index.refresh_all(db)
@@ -316,7 +316,7 @@ class App:
             return there
         from agent_cli.tools import mcp
 
-        with closing(self.db.again()) as db:
+        with closing(self.db.another_connection()) as db:
             return {**there, **mcp.offered(db, self.servers(), self.config.tool_seconds, self.notice)}
 
     def servers(self) -> "Servers":

@@ -54,22 +54,24 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
     from agent_cli.repl.review import review_page  # only what prints needs it
 
     for number, proposal in enumerate(proposals, 1):
-        for line in review_page.item(proposal, (number, len(proposals)), app.time(), None):
+        for line in review_page.proposal_lines(proposal, (number, len(proposals)), app.time(), None):
             output.say(line)
 
 
-def _decide(app: App, reviewer: Reviewer, session: int | None, aloud: bool) -> None:
+def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bool) -> None:
     import asyncio
 
     from prompt_toolkit.utils import is_dumb_terminal
 
     from agent_cli.repl.keyboard.dumb_terminal import LineReader
-    from agent_cli.repl.review.review import Review  # prompt-toolkit: 100 ms that only a person's decisions need
+    from agent_cli.repl.review.review_screen import (
+        ReviewScreen,  # prompt-toolkit: 100 ms that only a person's decisions need
+    )
 
     async def decide() -> int:
         if is_dumb_terminal():  # on other terminals Ctrl-C is a key
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, LineReader.interrupt)
-        return await Review(reviewer, app.config.editor, aloud=aloud, session=session).run()
+        return await ReviewScreen(reviewer, app.config.editor, screen_reader=screen_reader, session=session).run()
 
     try:
         decided = asyncio.run(decide())

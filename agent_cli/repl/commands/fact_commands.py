@@ -17,7 +17,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Screen
-from agent_cli.repl.review.review import Review
+from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
 
 _SHOWN = 20
@@ -31,7 +31,9 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     app.refuse_child()
 
     async def show() -> None:
-        if await Review(conversation.reviewer, app.config.editor, aloud=bool(os.environ.get("ACCESSIBLE"))).run():
+        if await ReviewScreen(
+            conversation.reviewer, app.config.editor, screen_reader=bool(os.environ.get("ACCESSIBLE"))
+        ).run():
             app.after_turn(app.db)
 
     return Screen(show)

@@ -1,1 +1,4 @@
-"""The review of what waits for a yes: one proposal at a time."""
+"""The review of proposals that wait for approval: the screen and its text.
+
+It knows memory.review, which decides and stores; of `repl` only the keyboard. Owns no tables.
+"""

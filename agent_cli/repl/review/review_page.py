@@ -1,6 +1,6 @@
-"""How a proposal looks: plain lines for a terminal of any width, whole sentences for a screen reader.
+"""The text of the review: plain lines for a terminal of any width, whole sentences for a screen reader.
 
-Everything that is kept with a yes stands in full; a quote and a passage, which only say where it comes from, are cut.
+Everything that a yes keeps is shown in full; a quote and a passage, which only give the source, are shortened.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from agent_cli.text import one_line, visible
 _QUOTE = 240  # characters
 _PASSAGE = 600
 _NEW = {"insert": "new fact", "update": "changes what is known", "delete": "ends what is known"}
-_SAID = {
+_SOURCES = {
     "pasted": "you pasted",
     "piped": "piped in",
     "file": "from a file",
@@ -23,7 +23,7 @@ _SAID = {
     "http": "over HTTP",
     "mcp": "another program said",
 }
-_READ = {
+_ALSO_READ = {
     "pasted": "what was pasted",
     "piped": "what was piped in",
     "file": "a file",
@@ -33,10 +33,10 @@ _READ = {
     "mcp": "what another program said",
     "schedule": "what a schedule said",
 }
-_SPOKEN = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
+_SPOKEN_SIGNS = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
 _SPEAKERS = {"user": "you", "assistant": "assistant"}
 
-# The number for a screen reader, the key, what it does, and what help says. Numbers never move: they are learned.
+# Number for a screen reader, key, short name, help. The numbers never change: people learn them.
 CHOICES = (
     (1, "y", "keep", "keep it"),
     (2, "r", "replace", "keep it, and end what it contradicts"),
@@ -52,39 +52,39 @@ CHOICES = (
 _IN_LINE = "yrneosuq"
 
 
-def item(proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None) -> list[str]:
-    """A proposal in lines of at most `width` cells (None: however long), without its keys."""
+def proposal_lines(proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None) -> list[str]:
+    """A proposal in lines of at most `width` cells (None: unlimited), without its keys."""
     head = f"Review {place[0]} of {place[1]} · {proposal.handle}"
     return [
-        *_sides(head, origin(proposal, now), width),
-        *diff(proposal, width),
-        *(line for words in details(proposal) for line in wrapped(words, width, "    ")),
+        *_at_both_ends(head, origin(proposal, now), width),
+        *diff_lines(proposal, width),
+        *(line for words in details(proposal) for line in wrap(words, width, "    ")),
         *(
             line
-            for words in fate(proposal, *(("y", "r") if width else ("a yes", "replacing")))
-            for line in wrapped(words, width, "  ~ ", "    ")
+            for words in consequences(proposal, *(("y", "r") if width else ("a yes", "replacing")))
+            for line in wrap(words, width, "  ~ ", "    ")
         ),
     ]
 
 
-def diff(proposal: Proposal, width: int | None) -> list[str]:
-    """What would go and what would come."""
+def diff_lines(proposal: Proposal, width: int | None) -> list[str]:
+    """What would be removed and what would be added."""
     old = [
         line
         for each in proposal.known
-        for line in wrapped(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
+        for line in wrap(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
     ]
     if proposal.body:
         return [
-            *wrapped(proposal.heading, width, "    "),
+            *wrap(proposal.heading, width, "    "),
             *(
                 line
                 for each in proposal.body
-                for line in wrapped(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
+                for line in wrap(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
             ),
         ]
     sign = "  ~ " if proposal.operation == "delete" else "  + "
-    return [*old, *wrapped(proposal.statement, width, sign, "    ")]
+    return [*old, *wrap(proposal.statement, width, sign, "    ")]
 
 
 def origin(proposal: Proposal, now: datetime) -> str:
@@ -94,7 +94,7 @@ def origin(proposal: Proposal, now: datetime) -> str:
 
 
 def details(proposal: Proposal) -> list[str]:
-    """What it is and where it comes from."""
+    """What a proposal changes, its scope and its source."""
     marks = [proposal.reach] if proposal.body else [_NEW[proposal.operation], proposal.reach]
     marks += [f"since {proposal.since}"] if proposal.since else []
     marks += [f"until {proposal.until}"] if proposal.until else []
@@ -106,9 +106,9 @@ def details(proposal: Proposal) -> list[str]:
     if proposal.filed:
         lines.append(f"filed as {proposal.filed}")
     if proposal.origin == "model" and proposal.body:
-        return [*lines, _written(proposal)]
+        return [*lines, _author(proposal)]
     where = f" (m{proposal.message})" if proposal.message else ""
-    said = _SAID.get(proposal.trust) or _SAID.get(proposal.origin)
+    said = _SOURCES.get(proposal.trust) or _SOURCES.get(proposal.origin)
     if proposal.quote:
         said = said or ("read from" if proposal.inferred else "you said")
         lines.append(f"{said}: “{one_line(proposal.quote, _QUOTE)}”{where}")
@@ -117,30 +117,30 @@ def details(proposal: Proposal) -> list[str]:
     return lines
 
 
-def _written(proposal: Proposal) -> str:
-    """Who wrote a skill that no person did, and after what."""
-    told = f"a model wrote it after {proposal.session}" if proposal.session else "a model wrote it"
-    others = _READ.get(proposal.trust)
-    return f"{told}, where it also read {others}" if others else told
+def _author(proposal: Proposal) -> str:
+    """The author of a skill that a model wrote, and its source."""
+    author = f"a model wrote it after {proposal.session}" if proposal.session else "a model wrote it"
+    source = _ALSO_READ.get(proposal.trust)
+    return f"{author}, where it also read {source}" if source else author
 
 
-def fate(proposal: Proposal, yes: str, instead: str) -> list[str]:
-    """What a yes does to what is known."""
-    told = []
+def consequences(proposal: Proposal, yes: str, instead: str) -> list[str]:
+    """What keeping the proposal does to known facts; `yes` and `instead` name the two choices."""
+    lines = []
     if ends := _handles(proposal, ENDS):
-        told.append(f"{yes} ends {ends}")
+        lines.append(f"{yes} ends {ends}")
     if later := _handles(proposal, LATER):
-        told.append(f"{yes} keeps it as what was true before {later}")
+        lines.append(f"{yes} keeps it as what was true before {later}")
     if stays := _handles(proposal, STAYS):
         both = "both" if len(proposal.known) == 1 else "it"
-        told.append(f"it contradicts {stays}: {yes} keeps {both}, {instead} ends {stays}")
+        lines.append(f"it contradicts {stays}: {yes} keeps {both}, {instead} ends {stays}")
     if proposal.more:
-        told.append(f"{proposal.more} more facts differ from it by a number or a “not”, and stay")
-    return told
+        lines.append(f"{proposal.more} more facts differ from it by a number or a “not”, and stay")
+    return lines
 
 
-def keys(offered: Iterable[str], known: str, width: int) -> list[str]:
-    """The keys on as few lines as they fit on."""
+def key_lines(offered: Iterable[str], known: str, width: int) -> list[str]:
+    """The offered keys, on as few lines as possible; `known`: handles that the proposal contradicts."""
     names = {key: f"{key} {name}" for _, key, name, _ in CHOICES if key in _IN_LINE and key in offered}
     if "r" in names:
         names["r"] += f" {known}"
@@ -153,55 +153,55 @@ def keys(offered: Iterable[str], known: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-def help(offered: Iterable[str]) -> list[str]:
-    """What each key does."""
+def help_lines(offered: Iterable[str]) -> list[str]:
+    """What each offered key does."""
     return [f"  {key}  {meaning}" for _, key, _, meaning in CHOICES if key in offered]
 
 
-def spoken(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[str]:
-    """The same in sentences, without signs."""
+def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[str]:
+    """A proposal in sentences, for a screen reader."""
     lines = [f"Review {place[0]} of {place[1]}, {proposal.handle}, {origin(proposal, now)}."]
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
     if proposal.body:
         lines.append(f"Proposed: {proposal.heading}")
-        lines += [f"{_SPOKEN[each[0]]}: {each[2:]}" for each in proposal.body]
+        lines += [f"{_SPOKEN_SIGNS[each[0]]}: {each[2:]}" for each in proposal.body]
     else:
         lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
     lines += [f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ") for words in details(proposal)]
-    return lines + [f"{words[0].upper()}{words[1:]}." for words in fate(proposal, "choice 1", "choice 2")]
+    return lines + [f"{words[0].upper()}{words[1:]}." for words in consequences(proposal, "choice 1", "choice 2")]
 
 
-def numbered(offered: Iterable[str], known: str) -> list[str]:
-    """The choices by their numbers."""
+def numbered_choices(offered: Iterable[str], known: str) -> list[str]:
+    """The offered choices with their numbers, for a screen reader."""
     names = {key: (number, meaning.partition(";")[0]) for number, key, _, meaning in CHOICES if key in offered}
     if "r" in names:
         names["r"] = (names["r"][0], f"keep it, and end {known}")
     return [f"{number} {meaning}" for number, meaning in names.values()]
 
 
-def by_number(told: str) -> str:
-    """The key that a number stands for, or nothing."""
-    return next((key for number, key, _, _ in CHOICES if told.strip() == str(number)), "")
+def key_of_number(typed: str) -> str:
+    """The key of a typed number; empty when there is none."""
+    return next((key for number, key, _, _ in CHOICES if typed.strip() == str(number)), "")
 
 
-def passage(said: Sequence[Said], quote: str, width: int) -> list[str]:
-    """The messages around a source, that one marked and shown around its quote."""
+def passage_lines(messages: Sequence[Said], quote: str, width: int) -> list[str]:
+    """The messages around the source of a proposal; the source is marked, and shown around its quote."""
     lines = []
-    for each in said:
+    for each in messages:
         words = visible(each.text)
         name = f"{each.handle} {_SPEAKERS.get(each.role, each.role)}: "
-        cut = _around(words, quote, _PASSAGE) if each.source else one_line(words, _PASSAGE // 2)
-        lines += wrapped(name + " ".join(cut.split()), width, "  > " if each.source else "    ", "    ")
+        cut = _excerpt(words, quote, _PASSAGE) if each.source else one_line(words, _PASSAGE // 2)
+        lines += wrap(name + " ".join(cut.split()), width, "  > " if each.source else "    ", "    ")
     return lines
 
 
 def handles(proposal: Proposal) -> str:
-    """The known facts it contradicts."""
+    """The handles of the known facts that a proposal contradicts or replaces."""
     return ", ".join(each.handle for each in proposal.known)
 
 
-def wrapped(words: str, width: int | None, first: str, rest: str = "") -> list[str]:
-    """Words in lines of so many cells; a word longer than a line is broken."""
+def wrap(words: str, width: int | None, first: str, rest: str = "") -> list[str]:
+    """Text in lines of `width` cells, indented by `first` and `rest`; a word longer than a line is broken."""
     rest = rest or first
     if width is None:
         return [first + words]
@@ -213,7 +213,7 @@ def wrapped(words: str, width: int | None, first: str, rest: str = "") -> list[s
             lines.append(line)
             line = rest
         while _cells(line + word) > width:
-            fits = max(1, _fitting(word, width - _cells(line)))
+            fits = max(1, _fitting_length(word, width - _cells(line)))
             if fits >= len(word):
                 break
             lines.append(line + word[:fits])
@@ -226,23 +226,23 @@ def _handles(proposal: Proposal, fate: str) -> str:
     return ", ".join(each.handle for each in proposal.known if each.fate == fate)
 
 
-def _sides(left: str, right: str, width: int | None) -> list[str]:
-    """Two texts at both ends of a line, or below each other."""
+def _at_both_ends(left: str, right: str, width: int | None) -> list[str]:
+    """Two texts at the ends of one line, or on lines of their own."""
     if width is None:
         return [f"{left} · {right}"]
     room = width - _cells(left) - _cells(right)
-    return [left + " " * room + right] if room >= 2 else [left, *wrapped(right, width, "    ")]
+    return [left + " " * room + right] if room >= 2 else [left, *wrap(right, width, "    ")]
 
 
-def _around(words: str, quote: str, characters: int) -> str:
+def _excerpt(words: str, quote: str, characters: int) -> str:
     at = max(0, " ".join(words.split()).find(quote[:60]) - characters // 3)
     flat = " ".join(words.split())
     piece = flat[at : at + characters]
     return f"{'…' if at else ''}{piece}{'…' if at + characters < len(flat) else ''}"
 
 
-def _fitting(word: str, cells: int) -> int:
-    """How many of its first characters fit."""
+def _fitting_length(word: str, cells: int) -> int:
+    """How many first characters of a word fit into so many cells."""
     count = 0
     while count < len(word) and _cells(word[: count + 1]) <= cells:
         count += 1
@@ -254,6 +254,6 @@ def _cells(words: str) -> int:
 
 
 def _measure() -> Callable[[str], int]:
-    from prompt_toolkit.utils import get_cwidth  # 100 ms, and what is printed into a pipe is not wrapped
+    from prompt_toolkit.utils import get_cwidth  # takes 100 ms to import, and text for a pipe is not wrapped
 
     return get_cwidth

@@ -19,9 +19,9 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.pastes import LOST
+from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT
 from agent_cli.repl.review import review_page
-from agent_cli.repl.review.review import Review
+from agent_cli.repl.review.review_screen import ReviewScreen
 from tests.conftest import HERE, NOON, noon
 
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -76,10 +76,10 @@ def reviewer(db):
 def walk(reviewer):
     """Goes through the queue with these keys, each pressed by itself; gives what stands on the screen."""
 
-    def go(*keys, between=None, aloud=False, editor="", ahead=""):
+    def go(*keys, between=None, screen_reader=False, editor="", ahead=""):
         async def person(pipe, calm):
             pipe.send_text(ahead) if ahead else None
-            task = asyncio.create_task(Review(reviewer, editor, aloud=aloud).run())
+            task = asyncio.create_task(ReviewScreen(reviewer, editor, screen_reader=screen_reader).run())
             await calm.come()
             for number, key in enumerate(keys):
                 if between and number == between[0]:
@@ -180,10 +180,10 @@ def test_what_was_typed_ahead_decides_nothing(db, walk, three, ahead):
 
 def test_a_paste_whose_end_is_lost_gives_the_keys_back(db, reviewer, three):
     async def lose(pipe, calm):
-        task = asyncio.create_task(Review(reviewer, "").run())
+        task = asyncio.create_task(ReviewScreen(reviewer, "").run())
         await calm.come()
         pipe.send_text("\x1b[200~y")
-        await calm.come(2 * LOST)
+        await calm.come(2 * PASTE_TIMEOUT)
         for key in ("n", CTRL_C):
             pipe.send_text(key)
             await calm.come()
@@ -195,7 +195,7 @@ def test_a_paste_whose_end_is_lost_gives_the_keys_back(db, reviewer, three):
 
 def test_a_key_that_is_held_down_decides_once(db, reviewer, three):
     async def hold(pipe, calm):
-        task = asyncio.create_task(Review(reviewer, "").run())
+        task = asyncio.create_task(ReviewScreen(reviewer, "").run())
         await calm.come()
         for key in "y" * 12 + "q":
             pipe.send_text(key)
@@ -360,7 +360,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
 
 
 def test_a_screen_reader_is_given_sentences_and_numbers(db, walk, three):
-    screen = walk(ENTER, "1", ENTER, "2", ENTER, "3", ENTER, aloud=True)
+    screen = walk(ENTER, "1", ENTER, "2", ENTER, "3", ENTER, screen_reader=True)
     assert screen.startswith(
         """
 Review 1 of 3, f2, just now.
@@ -394,5 +394,5 @@ It contradicts f1: choice 1 keeps both, choice 2 ends f1.
 
 @pytest.mark.parametrize("keys", [["1\r"], [PASTE.format("1\r")], ["1"], ["y", ENTER], ["1", "1", ENTER], ["2", ENTER]])
 def test_a_screen_reader_decides_by_one_number_and_enter_alone(db, walk, three, keys):
-    walk(*keys, CTRL_C, aloud=True)
+    walk(*keys, CTRL_C, screen_reader=True)
     assert states(db) == WAITING

@@ -218,7 +218,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
 def test_a_screen_reader_is_told_of_each_line(db, walk):
     skills.add(db, "person", DEPLOY, noon)
     propose(db, BETTER)
-    screen = walk("0", ENTER, aloud=True)
+    screen = walk("0", ENTER, screen_reader=True)
     assert screen.startswith(
         """
 Review 1 of 1, k2, just now.

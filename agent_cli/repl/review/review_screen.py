@@ -1,7 +1,7 @@
-"""The review of what waits for a yes: one proposal at a time, in plain lines that are only ever appended.
+"""The review of proposals that wait for approval: one at a time, in plain lines that are only appended.
 
-Enter does nothing, so that consent is no reflex; what is not decided by a key stays as it is, whatever ends the review.
-The same screen serves `agent facts review` and /review. A model, a pipe or a paste has no way to it.
+Enter does nothing, so that nobody approves by reflex; what is not decided by a key stays as it is, whatever ends the
+review. The same screen serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it.
 """
 
 import shutil
@@ -23,59 +23,59 @@ from agent_cli.repl.review import review_page
 from agent_cli.store import ids
 from agent_cli.text import clean
 
-_AT_ONCE = 50  # what one typed yes keeps at most: no more can be looked through
+_MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read through
 
 
-class Review:
-    """One walk through the queue. `editor` is the setting; `aloud`: for a screen reader."""
+class ReviewScreen:
+    """One pass through the queue, of a session or of all. `editor` is the setting of that name."""
 
-    def __init__(self, reviewer: Reviewer, editor: str, *, aloud: bool = False, session: int | None = None):
-        self._reviewer, self._editor, self._aloud, self._session = reviewer, editor, aloud, session
+    def __init__(self, reviewer: Reviewer, editor: str, *, screen_reader: bool = False, session: int | None = None):
+        self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
         self._queue = review.waiting(reviewer, session)
-        self._at = 0
-        self._words: dict[Ticket, str] = {}  # other words for a proposal, until it is decided
+        self._index = 0
+        self._wordings: dict[Ticket, str] = {}  # the person's wording of a proposal, until it is decided
         self._decided: list[tuple[int, Decision]] = []
-        self._told: set[Ticket] = set()  # what is known here to be decided
-        self._dumb = dumb_terminal.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
-        self._keys = self._dumb or KeyReader(self._say, _write)
+        self._settled: set[Ticket] = set()  # tickets that the person knows to be decided
+        self._line_reader = dumb_terminal.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
+        self._keys = self._line_reader or KeyReader(self._say, _write)
 
     async def run(self) -> int:
-        """Show one after the other until the end or q; returns how many decisions stand."""
+        """Show the proposals until the end or q; returns the number of decisions that stand."""
         if not self._queue:
             self._say("nothing waits for your yes")
             return 0
         with self._keys:
-            while self._at < len(self._queue):
-                if not await self._one():
+            while self._index < len(self._queue):
+                if not await self._review_one():
                     break
         self._sum_up()
         return len(self._decided)
 
-    async def _one(self) -> bool:
-        """Show the present proposal and do what is chosen; False to leave."""
-        proposal = review.read(self._reviewer, self._ticket, self._words.get(self._ticket, ""))
+    async def _review_one(self) -> bool:
+        """Show the current proposal and carry out the choice; False to leave."""
+        proposal = review.read(self._reviewer, self._ticket, self._wordings.get(self._ticket, ""))
         if proposal is None:
-            if self._ticket not in self._told:
+            if self._ticket not in self._settled:
                 self._say("", f"  {ids.handle(*self._ticket)} was decided meanwhile")
-            self._at += 1
+            self._index += 1
             return True
         offered = self._show(proposal)
-        key = await self._choose(offered, review_page.handles(proposal))
+        key = await self._choose(offered)
         if key == "q":
             return False
         try:
-            await self._do(key, proposal, offered)
+            await self._carry_out(key, proposal, offered)
         except StoreError as error:
             if not isinstance(error, StoreBusy):
-                raise  # the file cannot be written: there is no going on
+                raise  # the file cannot be written: the review cannot continue
             self._say(f"  {error}")
         except AgentError as error:
             self._say(f"  {error}")
             if review.read(self._reviewer, self._ticket) is None:
-                self._told.add(self._ticket)
+                self._settled.add(self._ticket)
         return True
 
-    async def _do(self, key: str, proposal: Proposal, offered: str) -> None:
+    async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
         match key:
             case "y":
                 self._decide(review.keep(self._reviewer, proposal))
@@ -84,26 +84,27 @@ class Review:
             case "n":
                 self._decide(review.reject(self._reviewer, proposal))
             case "s":
-                self._at += 1
+                self._index += 1
             case "e":
                 await self._edit(proposal)
             case "E":
                 self._edit_outside(proposal)
             case "o":
-                self._say("", *review_page.passage(review.passage(self._reviewer, proposal), proposal.quote, _width()))
+                messages = review.passage(self._reviewer, proposal)
+                self._say("", *review_page.passage_lines(messages, proposal.quote, _width()))
             case "u":
                 self._undo()
             case "A":
                 await self._keep_the_rest()
             case "?":
-                self._say("", *review_page.help(offered))
+                self._say("", *review_page.help_lines(offered))
 
     @property
     def _ticket(self) -> Ticket:
-        return self._queue[self._at]
+        return self._queue[self._index]
 
     def _show(self, proposal: Proposal) -> str:
-        """Print it with what can be chosen; what was typed before is no answer to it."""
+        """Print the proposal and its keys; returns the keys. What was typed before does not count."""
         offered = "".join(
             key
             for key, there in (
@@ -120,38 +121,38 @@ class Review:
             )
             if there
         )
-        place, now, known = (self._at + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
-        if self._aloud:
-            lines, keys = review_page.spoken(proposal, place, now), review_page.numbered(offered, known)
+        place, now, known = (self._index + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
+        if self._screen_reader:
+            lines, keys = review_page.spoken_lines(proposal, place, now), review_page.numbered_choices(offered, known)
         else:
-            lines = [*review_page.item(proposal, place, now, _width()), ""]
-            keys = review_page.keys(offered, known, _width())
+            lines = [*review_page.proposal_lines(proposal, place, now, _width()), ""]
+            keys = review_page.key_lines(offered, known, _width())
         self._say("", *lines)
         self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
         self._say(*keys)
         return offered
 
-    async def _choose(self, offered: str, known: str) -> str:
+    async def _choose(self, offered: str) -> str:
         while True:
-            if self._aloud:
-                told = await self._keys.read_line("Number and Enter: ")
-                key = told if told in (STOP, END) else review_page.by_number(told)
+            if self._screen_reader:
+                typed = await self._keys.read_line("Number and Enter: ")
+                key = typed if typed in (STOP, END) else review_page.key_of_number(typed)
             else:
                 key = await self._keys.read_key()
             if key in (STOP, END):
                 return "q"
-            if (key in offered and key) or (key == "?" and not self._aloud):
+            if (key in offered and key) or (key == "?" and not self._screen_reader):
                 return key
-            if self._aloud:
+            if self._screen_reader:
                 self._say("Nothing was decided: type one of the numbers above, then Enter.")
             elif key != ENTER:
                 self._say(f"  ({key} does nothing here; ? lists the keys)")
 
     def _decide(self, decision: Decision) -> None:
-        self._decided.append((self._at, decision))
+        self._decided.append((self._index, decision))
         for proposal in decision.proposals:
-            self._words.pop((proposal.kind, proposal.id), None)
-            self._told.add((proposal.kind, proposal.id))
+            self._wordings.pop((proposal.kind, proposal.id), None)
+            self._settled.add((proposal.kind, proposal.id))
         self._say(*(f"  {receipt}" for receipt in decision.receipts))
 
     def _undo(self) -> None:
@@ -161,23 +162,23 @@ class Review:
         undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
         self._say(*(f"  undone: {receipt}" for receipt in undone))
         self._decided.pop()
-        self._at = at
+        self._index = at
 
     async def _edit(self, proposal: Proposal) -> None:
-        """Other words, typed here; they are shown and wait for a yes like any others."""
+        """Let the person reword the proposal here; it is shown again and waits for a yes."""
         if proposal.body:
-            self._edit_outside(proposal)  # a file is no line
+            self._edit_outside(proposal)  # a skill has many lines
             return
-        before = "Its words: " if self._aloud else "  + "
-        if self._dumb:
+        before = "Its words: " if self._screen_reader else "  + "
+        if self._line_reader:
             self._say("Type other words; Enter alone leaves them as they are.")
-            self._reword(proposal, await self._dumb.read_text(before))
+            self._reword(proposal, await self._line_reader.read_text(before))
             return
         with self._keys.paused():
             invisible_characters.show()
-            asking: PromptSession[str] = PromptSession()
+            prompt: PromptSession[str] = PromptSession()
             try:
-                words = await asking.prompt_async(before, default=proposal.statement, handle_sigint=False)
+                words = await prompt.prompt_async(before, default=proposal.statement, handle_sigint=False)
             except (EOFError, KeyboardInterrupt):
                 words = ""
         self._reword(proposal, words)
@@ -191,22 +192,22 @@ class Review:
         if words in ("", proposal.statement):
             self._say("  its words are as they were")
         else:
-            self._words[self._ticket] = words
+            self._wordings[self._ticket] = words
 
     async def _keep_the_rest(self) -> None:
-        """List what follows, and keep it all when `yes` is typed."""
-        tickets = self._queue[self._at : self._at + _AT_ONCE]
-        read = [review.read(self._reviewer, ticket, self._words.get(ticket, "")) for ticket in tickets]
+        """List this and the following proposals, and keep them all when `yes` is typed."""
+        tickets = self._queue[self._index : self._index + _MAX_BATCH]
+        read = [review.read(self._reviewer, ticket, self._wordings.get(ticket, "")) for ticket in tickets]
         rest = [proposal for proposal in read if proposal]
         for each in rest:
-            if self._aloud:
-                ends = review_page.fate(each, "keeping it", "replacing")
+            if self._screen_reader:
+                ends = review_page.consequences(each, "keeping it", "replacing")
                 self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
             else:
-                self._say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff(each, _width()))
+                self._say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff_lines(each, _width()))
         self._keys.discard_typed()
-        told = await self._keys.read_line(f"  type yes and Enter to keep {_these(len(rest))}: ")
-        if told.strip().lower() != "yes":
+        typed = await self._keys.read_line(f"  type yes and Enter to keep {_counted(len(rest))}: ")
+        if typed.strip().lower() != "yes":
             self._say("  nothing was decided")
             return
         decision = review.keep_all(self._reviewer, rest)
@@ -221,15 +222,15 @@ class Review:
             counts[decision.kept] += len(decision.proposals)
         left = len(review.waiting(self._reviewer, self._session))
         self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
-        if self._decided and self._at >= len(self._queue):  # no key is left to say it with
+        if self._decided and self._index >= len(self._queue):  # no key is left to undo with
             self._say("agent facts undo takes the last decision back")
 
     def _say(self, *lines: str) -> None:
         for line in map(clean, lines):
-            print(line if self._aloud else wrap(line, _width()), flush=True)
+            print(line if self._screen_reader else wrap(line, _width()), flush=True)
 
 
-def _these(count: int) -> str:
+def _counted(count: int) -> str:
     return "it" if count == 1 else f"these {count}"
 
 
@@ -238,6 +239,6 @@ def _width() -> int:
 
 
 def _write(keys: str) -> None:
-    """Echo what is typed: the only thing written that is no whole line."""
+    """Echo what is typed."""
     sys.stdout.write(keys)
     sys.stdout.flush()
