@@ -29,7 +29,11 @@ TABLES = (
         words="place author text parts thinking answers tool external_id",
         wordless="uid owner role finish model at undone_at",
         letter="m",
-        counts={("messages", "message"): "role = 'user'", ("replies", "reply"): "role = 'assistant'", ("tool results", "tool result"): "role = 'tool'"},
+        counts={
+            ("messages", "message"): "role = 'user'",
+            ("replies", "reply"): "role = 'assistant'",
+            ("tool results", "tool result"): "role = 'tool'",
+        },
         line="text",
         lines_of="role = 'user'",
         mentions=f"""{lineage.says("text", "thinking", "coalesce(external_id, '')", "author")}
@@ -65,7 +69,14 @@ _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thi
 
 COPIES = (
     Copy("titles", "title", "session", "title", sessions.blank_titles),
-    Copy("results of tools elsewhere", "result of a tool elsewhere", "message", _QUOTING, _blank_messages, looks_for="sentences"),
+    Copy(
+        "results of tools elsewhere",
+        "result of a tool elsewhere",
+        "message",
+        _QUOTING,
+        _blank_messages,
+        looks_for="sentences",
+    ),
     Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", _blank_calls, looks_for="lines"),
 )
 

@@ -94,8 +94,17 @@ def planned(db: Database, names: Named, topic: str = "") -> Plan:
     lines = provenance.lines(db, walk, _SHOWN)
     every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
     return Plan(
-        names, walk, copies, alone, counts, lines, every - len(lines), version, skills.shortened(db, walk),
-        documents.files(db, walk), topic,
+        names,
+        walk,
+        copies,
+        alone,
+        counts,
+        lines,
+        every - len(lines),
+        version,
+        skills.shortened(db, walk),
+        documents.files(db, walk),
+        topic,
     )
 
 

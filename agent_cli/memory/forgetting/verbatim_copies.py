@@ -54,8 +54,9 @@ def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = P
     typed = {*distinctive.lines(texts.own), *said}
     alike = frozenset(line for line in theirs if line in typed or line not in held)
     exact = {"lines": Wanted(alike), "sentences": Wanted(alike | made)}
-    found = {each.name: _holding(db, each, exact[each.looks_for], walk, owner)
-             for each in COPIES if each.looks_for in exact}
+    found = {
+        each.name: _holding(db, each, exact[each.looks_for], walk, owner) for each in COPIES if each.looks_for in exact
+    }
     tables = [table for table in owners.ordered(_ORDER) if table.says and table.name != _FILES]
     going = {table.name: {*walk.unsaid(table.name)} for table in tables}
     for each in COPIES:
