@@ -87,9 +87,9 @@ class KeyReader(RawKeyboard):
                 self._echo("\b \b" if typed else "")
                 typed = typed[:-1]
             else:
-                typed = "".join(name for name in names if len(name) == 1)
-                self._echo(typed)
-                typed += typed
+                characters = "".join(name for name in names if len(name) == 1)
+                self._echo(characters)
+                typed += characters
 
     def _single(self, press: KeyPress) -> str:
         """The name of the key; empty when it is held down or has no meaning."""

@@ -211,5 +211,5 @@ class PromptInput:
         session = self._session()
         entries = log.history(self._app.db, session, _RECENT) if session else []
         parts = next((entry.parts for entry in reversed(entries) if entry.message.role == "user"), ())
-        parts = [part for part in parts if part.origin != "file"]
-        return "".join(part.text for part in parts).strip("\n"), parts
+        without_files = [part for part in parts if part.origin != "file"]
+        return "".join(part.text for part in without_files).strip("\n"), without_files
