@@ -108,7 +108,7 @@ def _told(pattern: Pattern, text: str) -> list[str]:
     return sorted(pattern.findall(text.casefold()))
 
 
-def pieces(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[int, int]]:
+def chunks(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[int, int]]:
     """(start, length) of the pieces a long text is searched in, cut at spaces where there are any."""
     start = 0
     while len(text) - start > size * 5 // 4:
