@@ -67,3 +67,13 @@ def test_a_tool_is_one_file(extended, program, server):
     offered, answered = server.chats
     assert "toast" in [each["function"]["name"] for each in offered["tools"]]
     assert "cheers, Anna" in answered["messages"][-1]["content"]
+
+
+def test_a_setting_is_one_line(extended, program):
+    values = (PACKAGE / "config" / "values.py").read_text(encoding="utf-8")
+    line = '    toast: str = setting("whom to drink to", "everybody")\n'
+    extended("config/values.py", values.replace("class Config:\n", f"class Config:\n{line}"))
+    assert 'toast = "everybody"' in program("config", "show").out
+    assert program("config", "set", "toast", "Anna").code == 0
+    assert 'toast = "Anna"' in program("config", "show").out
+    assert 'toast = "Maria"' in program("config", "show", env={"AGENT_TOAST": "Maria"}).out
