@@ -15,7 +15,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.facts import adoption, fact_lines, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
-from agent_cli.memory.forgetting.owners import TABLES
+from agent_cli.memory.forgetting.owners import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
@@ -111,6 +111,18 @@ def unsaid(db, secret):
         if name not in UNTOLD.get(table, "").split()
         and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
     ]
+
+
+def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
+    """So that one walk reaches all: another one finds nothing more."""
+    forgetting.spread(file, SECRET, files=tmp_path / "files")
+    walk = provenance.walk(file, topic.named(file, "person", SECRET, NOON))
+    rows = dict(walk.rows)
+
+    for owner in OWNERS:
+        owner.derive(file, walk)
+
+    assert walk.rows == rows
 
 
 def test_naming_the_session_and_the_note_erases_the_same(file):
