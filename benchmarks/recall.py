@@ -142,7 +142,7 @@ def _fill(db: Database, plain: Database, world: World, rows: int) -> tuple[int, 
         texts = [(message["content"],) for line in lines for message in json.loads(line)["messages"]]
         raw += sum(len(text) for (text,) in texts)
         with plain.write():
-            plain.many("insert into words values (?)", texts)
+            plain.execute_many("insert into words values (?)", texts)
     return raw, seconds
 
 
@@ -154,17 +154,17 @@ def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None
         bits, small = np.packbits(drawn > 0, axis=1, bitorder="little"), np.rint(drawn * 127).astype(np.int8)
         ids = range(first, first + len(drawn))
         with db.write():
-            db.many(
+            db.execute_many(
                 f"insert into {made.bits} (rowid, e) values (?, vec_bit(?))",
                 [(id, each.tobytes()) for id, each in zip(ids, bits, strict=True)],
             )
-            db.many(
+            db.execute_many(
                 f"insert into {made.table} values (?, ?)",
                 [(id, each.tobytes()) for id, each in zip(ids, small, strict=True)],
             )
         if first < FLOATS:
             with plain.write():
-                plain.many("insert into floats (e) values (?)", [(each.tobytes(),) for each in drawn])
+                plain.execute_many("insert into floats (e) values (?)", [(each.tobytes(),) for each in drawn])
 
 
 def _found(db: Database, plain: Database, world: World, rows: int, profile: str) -> bool:

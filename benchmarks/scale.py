@@ -91,8 +91,8 @@ def _add_vectors(program: Program, server: OllamaServer, world: World, rows: int
         bits, small = np.packbits(drawn > 0, axis=1, bitorder="little"), np.rint(drawn * 127).astype(np.int8)
         ids = range(first, first + len(drawn))
         with db.write():
-            db.many(f"insert into {made.bits} (rowid, e) values (?, vec_bit(?))", _numbered(ids, bits))
-            db.many(f"insert into {made.table} values (?, ?)", _numbered(ids, small))
+            db.execute_many(f"insert into {made.bits} (rowid, e) values (?, vec_bit(?))", _numbered(ids, bits))
+            db.execute_many(f"insert into {made.table} values (?, ?)", _numbered(ids, small))
     last = db.value("select max(id) from passage")
     db.execute("update meta set value = ? where key = ?", (str(last), f"embedded {made.number}"))
     db.close()

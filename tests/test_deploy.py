@@ -122,10 +122,10 @@ def test_a_receipt_names_the_replica_that_keeps_what_was_said(file, tmp_path):
 
 def test_compacting_keeps_nobody_waiting_for_one_who_reads(file, tmp_path):
     """Litestream always does; another writes meanwhile."""
-    reader, writer = file.again(), Database(tmp_path / "memory.db", patience=0.5)
+    reader, writer = file.another_connection(), Database(tmp_path / "memory.db", busy_timeout=0.5)
     began = time.monotonic()
-    with reader.reading():
-        file_check.compact(file, patience=0.05)
+    with reader.snapshot():
+        file_check.compact(file, busy_timeout=0.05)
         with writer.write():
             say(writer, sessions.start(writer, HERE, NOON), "Still there.")
     assert time.monotonic() - began < 5
@@ -153,6 +153,6 @@ def test_what_litestream_brings_back_is_what_was_there(program):
         subprocess.run(["litestream", "restore", "-config", told, "-o", copy, program.db], check=True)
         back = Database(copy)
         assert (back.value("select count(*) from message"), file_check.check(back)) == (
-            before, file_check.Soundness((), ()),
+            before, file_check.CheckResult((), ()),
         )  # fmt: skip
         back.close()

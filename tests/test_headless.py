@@ -82,7 +82,7 @@ def test_what_is_stopped_is_raised_with_its_session_over(app):
 def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
     opened = app("")
     session = sessions.start(opened.db, opened.scope, opened.time(), "schedule")
-    opened.db.execute("update session set holder = ?", (holder.me().rsplit("/", 2)[0] + "/999999999/1",))
+    opened.db.execute("update session set holder = ?", (holder.this_process().rsplit("/", 2)[0] + "/999999999/1",))
     closing.sweep(opened.db, opened.time)
     assert sessions.get(opened.db, session, "person").closed_at is not None
     assert opened.db.rows("select kind from job where kind = 'summary'") == []

@@ -40,7 +40,7 @@ def app(tmp_path):
 def ask(app, *replies, words=QUESTION):
     """A turn in a new session: its model, its events and where it happened."""
     model = ScriptedModel([Reply(say=each) if isinstance(each, str) else each for each in replies or ["Friday."]])
-    db = app.db.again()  # as the thread of a turn does
+    db = app.db.another_connection()  # as the thread of a turn does
     here = app.here(db, sessions.start(app.db, app.scope, app.time()))
     agent = app.agent(model, lambda call: True)
     parts = [Part(words, "typed")]
@@ -68,7 +68,7 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
     ]
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
     assert [tool["name"] for tool in loop.offered(agent, here)] == ["jot", "calculate"]
-    assert (jobs.due(here.db, app.time()), content(app)) == (False, before)
+    assert (jobs.any_due(here.db, app.time()), content(app)) == (False, before)
 
 
 def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leaves_the_file_as_it_was(app):

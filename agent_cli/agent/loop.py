@@ -199,7 +199,7 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     kind = f"call {'allowed' if allowed else 'refused'}"
     if answer is None and decision.by == "rule":
         kind += " by rule"
-    events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, of=str(call.arguments))
+    events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, content=str(call.arguments))
     if allowed:
         return tool
     if decision.ruling == "ask" and answer is None:

@@ -211,7 +211,7 @@ class App:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
         if self.keeps or not self.reads or not self.path.exists():
             return None
-        return file.open_to_read(self.path)
+        return file.open_read_only(self.path)
 
     def ready_to_search(self, db: Database) -> recall.Meaning | None:
         """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
@@ -256,7 +256,7 @@ class App:
 
     def finish_forgetting(self, db: Database, patience: float = 0.1) -> bool:
         """Let what was erased leave the journal, where another process held it up; whether something had waited."""
-        if not jobs.waits(db, tombstones.JOB):
+        if not jobs.is_pending(db, tombstones.JOB):
             return False
         from agent_cli.memory.forgetting import forget  # 6 ms, and hardly ever does something wait
 
@@ -370,7 +370,7 @@ def open_app(
 
 def background(app: App) -> None:
     """Leave a process behind that runs what is queued and due, like `git gc --auto`; -P: no module of this folder."""
-    if not app.keeps or not app.config.background_jobs or not jobs.due(app.db, app.time()):
+    if not app.keeps or not app.config.background_jobs or not jobs.any_due(app.db, app.time()):
         return
     import subprocess  # only where something is queued
 

@@ -57,7 +57,7 @@ def rebuild(
 def _count(db: Database, among: vectors.Set | None) -> int | None:
     """How many vectors a set has; None when it is damaged."""
     try:
-        with db.derived():
+        with db.index_access():
             return vectors.count(db, among) if among else 0
     except IndexDamaged:
         return None

@@ -94,11 +94,11 @@ def _miss(run: Run, app_: App, wanted: list[str]) -> None:
 
 def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
     number = ids.number("event", after) if after else None
-    first = events.before(app_.db, since) if since else None
+    first = events.last_before(app_.db, since) if since else None
     return _Log(
         lambda past, most: events.listing(app_.db, most, kinds, since, past),
         lambda row: ids.number("event", row["id"]), _event_line, number,
-        max((each for each in (number, first) if each is not None), default=None), lambda: events.latest(app_.db),
+        max((each for each in (number, first) if each is not None), default=None), lambda: events.latest_number(app_.db),
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _follow(app_: App, told: _Log, last: int, *, as_json: bool) -> NoReturn:
     try:
         while True:
             sys.stdout.flush()
-            if seen != (seen := app_.db.version()):
+            if seen != (seen := app_.db.change_counter()):
                 while rows := told.look(last, _PAGE):
                     for row in rows:
                         _put(told, row, as_json=as_json)

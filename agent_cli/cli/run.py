@@ -86,7 +86,7 @@ class Run:
         if self._app is not None and self._app.keeps:
             from agent_cli.memory.search import index  # an app has loaded it
 
-            self._app.db.patience = 0.1
+            self._app.db.busy_timeout = 0.1
             with suppress(StoreError):  # the next question does it, or says what is wrong
                 index.refresh(self._app.db)
 

@@ -108,7 +108,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
     """One call with its own connection, in the audit log; whatever is wrong with it is said in words."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    with closing(app.db.again()) as db:
+    with closing(app.db.another_connection()) as db:
         try:
             told = work(db)
             events.append(db, app.time, "call allowed", name, actor="mcp")

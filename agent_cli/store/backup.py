@@ -48,7 +48,7 @@ def make(
     _refuse_place(Path(db.path), path, force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with _fresh(part):
-        source = db.again()
+        source = db.another_connection()
         try:
             rows = _copy(source, part, progress)
         finally:
@@ -115,7 +115,7 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
     copy = Database(part, "delete")
     try:
         if wal:
-            with source.reading():
+            with source.snapshot():
                 rows = counts(source)
                 for left in source.copy_into(copy, _PAGES):
                     progress(left)
@@ -134,7 +134,7 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
 
 def _staged(path: Path, part: Path) -> dict[str, int]:
     """Copy a backup to where it can be looked at without touching it; gives its rows."""
-    source, copy = Database(path, patience=_PATIENCE), Database(part, "delete")
+    source, copy = Database(path, busy_timeout=_PATIENCE), Database(part, "delete")
     try:
         schema.check(source)
         for _ in source.copy_into(copy):
@@ -150,7 +150,7 @@ def _staged(path: Path, part: Path) -> dict[str, int]:
 def _verify(copy: Database, pragma: str, of: Path | None = None) -> None:
     """Raises StoreError when the copy is not a whole file of this program."""
     name = of or copy.path
-    if copy.value("pragma application_id") != schema.APPLICATION:
+    if copy.value("pragma application_id") != schema.APPLICATION_ID:
         raise StoreError(f"{name}: this is no database of agent; name a file that `agent db backup` wrote")
     found = copy.value(f"pragma {pragma}(1)")
     if found != "ok":
@@ -174,7 +174,7 @@ def _alone(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     Raises StoreBusy when another has it open: leaving the WAL needs the file for oneself alone. A file so damaged that
     SQLite cannot open it has no other user either.
     """
-    db = Database(path, patience=_PATIENCE)
+    db = Database(path, busy_timeout=_PATIENCE)
     try:
         known: list[str] = []
         forgotten: set[str] = set()
@@ -199,7 +199,7 @@ def _refuse_holders(db: Database) -> None:
     if not db.value("select 1 from sqlite_schema where name = 'session'"):
         return
     for (held_by,) in db.rows("select distinct holder from session where holder is not null"):
-        if held_by != holder.me() and holder.lives(held_by):
+        if held_by != holder.this_process() and holder.is_alive(held_by):
             raise _busy(Path(db.path), f" (process {held_by.split('/')[1]})")
 
 

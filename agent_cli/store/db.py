@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
-from agent_cli.store.read_worker import Aside
+from agent_cli.store.read_worker import ReadWorker
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -51,20 +51,20 @@ class Database:
         self,
         path: Path | str = ":memory:",
         journal: str = "wal",
-        patience: float = PATIENCE,
+        busy_timeout: float = PATIENCE,
         *,
         read_only: bool = False,
     ):
-        refuse_old(apsw.sqlite_lib_version())
+        refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
-        self.patience = patience  # seconds to wait while another process writes
+        self.busy_timeout = busy_timeout  # seconds to wait while another process writes
         self.read_only = read_only
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED)
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
-        self._aside: Aside[Database] | None = None
-        with self._sentences():
+        self._read_worker: ReadWorker[Database] | None = None
+        with self._translate_errors():
             self._connection = apsw.Connection(self.path, self._flags())
             self._connection.set_busy_handler(self._wait)
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
@@ -83,35 +83,35 @@ class Database:
         self._pragma("foreign_keys", 1)
         self._pragma("recursive_triggers", 1)
 
-    def again(self) -> "Database":
+    def another_connection(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        return self._another()()
+        return self._opener()()
 
-    def _another(self) -> Callable[[], "Database"]:
-        return partial(_again, self.path, self.journal, self.patience, self.read_only)
+    def _opener(self) -> Callable[[], "Database"]:
+        return partial(_open, self.path, self.journal, self.busy_timeout, self.read_only)
 
-    def aside(self, work: Callable[["Database"], T]) -> Callable[[], T]:
+    def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; what is returned waits for its result.
 
         It is done here, when it is waited for, where another connection would not see the same: in memory, or while
         something is being written.
         """
         if self.in_memory or self._connection.in_transaction:
-            return lambda: work(self)
-        if self._aside is None:
-            self._aside = Aside(self._another())
-            weakref.finalize(self, self._aside.close)  # also at the end of the process
-        return self._aside.ask(work)
+            return lambda: read(self)
+        if self._read_worker is None:
+            self._read_worker = ReadWorker(self._opener())
+            weakref.finalize(self, self._read_worker.close)  # also at the end of the process
+        return self._read_worker.ask(read)
 
     def copy_into(self, other: "Database", pages: int = -1) -> Iterator[int]:
         """Copy the whole file into another, so many pages at a time; gives how many are left."""
-        with self._sentences(), other._connection.backup("main", self._connection, "main") as copying:
+        with self._translate_errors(), other._connection.backup("main", self._connection, "main") as copying:
             while not copying.done:
                 copying.step(pages)
                 yield copying.remaining
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[None]:
         """All reads within see the same moment; others may write meanwhile (with a WAL)."""
         self.execute("begin")
         try:
@@ -121,29 +121,29 @@ class Database:
             self.execute("rollback")
 
     def close(self) -> None:
-        if self._aside:
-            self._aside.close()
-        with self._sentences():
+        if self._read_worker:
+            self._read_worker.close()
+        with self._translate_errors():
             self._connection.close()
 
     def execute(self, sql: str, values: Any = ()) -> int:
         """Run one statement and return how many rows it changed."""
-        with self._sentences():
+        with self._translate_errors():
             self._connection.execute(sql, values).fetchall()
             return self._connection.changes()
 
-    def many(self, sql: str, rows: Iterable[Any]) -> None:
+    def execute_many(self, sql: str, rows: Iterable[Any]) -> None:
         """Run one statement for each row of values."""
-        with self._sentences():
+        with self._translate_errors():
             self._connection.executemany(sql, rows).fetchall()
 
     def script(self, sql: str) -> None:
         """Run several statements to the end; apsw runs them only as far as rows are read."""
-        with self._sentences():
+        with self._translate_errors():
             self._connection.execute(sql).fetchall()
 
     def rows(self, sql: str, values: Any = ()) -> list[Row]:
-        with self._sentences():
+        with self._translate_errors():
             return self._connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Any = ()) -> Row | None:
@@ -157,12 +157,12 @@ class Database:
 
     def insert(self, sql: str, values: Any = ()) -> int:
         """Run an insert and return the id of the new row."""
-        with self._sentences():
+        with self._translate_errors():
             self._connection.execute(sql, values).fetchall()
             return self._connection.last_insert_rowid()
 
     @contextmanager
-    def derived(self) -> Iterator[None]:
+    def index_access(self) -> Iterator[None]:
         """Statements on an index: what goes wrong within is raised as IndexDamaged.
 
         FTS5 and sqlite-vec tell of damage as SQLError with texts of their own as well as CorruptError; FTS5 also runs
@@ -205,7 +205,7 @@ class Database:
             self.execute("savepoint step" if nested else "begin immediate")
             try:
                 yield
-                if not self.writing:
+                if not self.in_transaction:
                     raise TransactionLost(
                         f"{self.path}: an index is damaged; nothing of this step was written, try again"
                     )
@@ -215,7 +215,7 @@ class Database:
                     self.script("rollback to step; release step" if nested else "rollback")
                 raise
 
-    def truncate_journal(self, patience: float = 2.0) -> bool:
+    def truncate_journal(self, busy_timeout: float = 2.0) -> bool:
         """Move all that the journal holds into the file and leave it empty; False when another process holds it up.
 
         A reader that began before the last commit does. Raises StoreError inside a transaction.
@@ -224,7 +224,7 @@ class Database:
             return True
         if self._connection.in_transaction:
             raise StoreError(f"{self.path}: the journal cannot be emptied in the middle of a transaction")
-        before, self.patience = self.patience, patience
+        previous, self.busy_timeout = self.busy_timeout, busy_timeout
         try:
             with self._lock:
                 busy = self.value("pragma wal_checkpoint(truncate)")
@@ -232,14 +232,14 @@ class Database:
         except StoreBusy:
             return False
         finally:
-            self.patience = before
+            self.busy_timeout = previous
 
-    def version(self) -> tuple[int, int]:
+    def change_counter(self) -> tuple[int, int]:
         """Another one after each write, by this connection or by another."""
         return int(self.value("pragma data_version")), self._connection.total_changes()
 
     @property
-    def writing(self) -> bool:
+    def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
@@ -257,12 +257,12 @@ class Database:
                 return self._pragma("journal_mode", mode)
             except StoreError as error:
                 busy = isinstance(error.__cause__, apsw.BusyError)
-                if not busy or time.monotonic() - since > self.patience:
+                if not busy or time.monotonic() - since > self.busy_timeout:
                     raise
             time.sleep(random.uniform(0.001, 0.02))
 
     def _pragma(self, name: str, wanted: str | int) -> None:
-        with self._sentences():
+        with self._translate_errors():
             got = self._connection.pragma(name, wanted)
             if got is None:
                 got = self._connection.pragma(name)
@@ -273,37 +273,37 @@ class Database:
         if attempts == 0:
             self._waiting_since = time.monotonic()
         time.sleep(random.uniform(0.001, 0.02))
-        return time.monotonic() - self._waiting_since < self.patience
+        return time.monotonic() - self._waiting_since < self.busy_timeout
 
     def _load_vectors(self) -> None:
         # Importing sqlite_vec imports NumPy when that is there: 80 ms for the path of one file.
         spec = find_spec("sqlite_vec")
         if spec is None or spec.origin is None:
             raise StoreError("the package sqlite-vec is missing: install agent-cli again")
-        with self._sentences():
+        with self._translate_errors():
             self._connection.enable_load_extension(True)
             self._connection.load_extension(str(Path(spec.origin).with_name("vec0")))
             self._connection.enable_load_extension(False)
 
     @contextmanager
-    def _sentences(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except apsw.Error as error:
-            sentence = _sentence(error)
+            sentence = _error_message(error)
             if sentence is None:
                 raise
             kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
             raise kind(f"{self.path}: {sentence}") from error
 
 
-def shared() -> Database:
+def open_shared_memory() -> Database:
     """A new one in memory that `again` gives to other threads; it goes with its last connection."""
     return Database(f"{_SHARED}{next(_numbers)}?vfs=memdb")
 
 
-def _again(path: str, journal: str, patience: float, read_only: bool) -> Database:
-    other = Database(path, journal, patience, read_only=read_only)
+def _open(path: str, journal: str, busy_timeout: float, read_only: bool) -> Database:
+    other = Database(path, journal, busy_timeout, read_only=read_only)
     other.prepare()
     return other
 
@@ -313,7 +313,7 @@ def _fold(*words: Any) -> str:
     return str(words[0]).casefold()
 
 
-def _sentence(error: apsw.Error) -> str | None:
+def _error_message(error: apsw.Error) -> str | None:
     """What a failure of the file means for the person; None for a bug of ours."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -336,7 +336,7 @@ def _sentence(error: apsw.Error) -> str | None:
             return None
 
 
-def refuse_old(version: str) -> None:
+def refuse_old_sqlite(version: str) -> None:
     """Raises StoreError when this version of SQLite must not write."""
     if tuple(int(part) for part in version.split(".")) < SQLITE_NEEDED:
         raise StoreError(f"SQLite {version} can lose a commit; update the package apsw to 3.51.3 or newer")

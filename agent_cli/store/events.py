@@ -8,11 +8,18 @@ from agent_cli import clock
 from agent_cli.store import ids, keyed_hash
 from agent_cli.store.db import Database
 
-_LAST = "\U0010ffff"  # sorts behind every letter
+_HIGHEST = "\U0010ffff"  # sorts behind every letter
 
 
 def append(
-    db: Database, time: clock.Clock, kind: str, subject: str, *, actor: str, session: int | None = None, of: str = ""
+    db: Database,
+    time: clock.Clock,
+    kind: str,
+    subject: str,
+    *,
+    actor: str,
+    session: int | None = None,
+    content: str = "",
 ) -> None:
     """Record that something of this kind happened to a subject (a handle or a tool's name).
 
@@ -20,7 +27,7 @@ def append(
     """
     now = time()
     with db.write():
-        hash = keyed_hash.digest(db, of) if of else ""
+        hash = keyed_hash.digest(db, content) if content else ""
         db.execute(
             """insert into event (uid, kind, actor, session_id, subject, hash, at, utc_offset)
                values (?, ?, ?, ?, ?, ?, ?, ?)""",
@@ -41,11 +48,11 @@ def listing(
     Of a million events none takes longer than 0.1 s: they are read by number, and a kind has no index of its own,
     which would cost each writer more than it saves the few who ask.
     """
-    first = max(after or 0, before(db, since) if since else 0)
-    begin = [f"kind >= ?{n} and kind < ?{n} || '{_LAST}'" for n in range(3, 3 + len(kinds))]
+    first = max(after or 0, last_before(db, since) if since else 0)
+    conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
     rows = db.rows(
         f"""select id, kind, actor, session_id, subject, hash, at, utc_offset from event
-            where id > ?1 and ({" or ".join(begin) or "true"})
+            where id > ?1 and ({" or ".join(conditions) or "true"})
             order by id {"desc" if after is None else "asc"} limit ?2""",
         (first, limit, *kinds),
     )
@@ -59,10 +66,10 @@ def kinds(db: Database) -> list[str]:
     return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]
 
 
-def before(db: Database, since: datetime) -> int:
+def last_before(db: Database, moment: datetime) -> int:
     """The number before the first event since then: identifiers sort by time, and have an index."""
-    found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.earliest(since),))
-    return latest(db) if found is None else int(found) - 1
+    found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.lowest(moment),))
+    return latest_number(db) if found is None else int(found) - 1
 
 
 def count(db: Database, kind: str) -> int:
@@ -70,6 +77,6 @@ def count(db: Database, kind: str) -> int:
     return int(db.value("select count(*) from event where kind = ?", (kind,)))
 
 
-def latest(db: Database) -> int:
+def latest_number(db: Database) -> int:
     """The number of the newest one."""
     return int(db.value("select max(id) from event") or 0)

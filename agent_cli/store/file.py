@@ -23,12 +23,12 @@ def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: 
     is refused untouched (StoreError). WAL needs memory that all readers share, which a network file system has not:
     there the journal is a plain one, and `notice` says so.
     """
-    _make(path)
+    _create(path)
     network = network_file_system(path, mounts)
     db = Database(path, "delete" if network else "wal")
     try:
         schema.check(db)
-        _keep_private(path)
+        _make_private(path)
         if network:
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
@@ -41,13 +41,13 @@ def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: 
 
 def open_in_memory(now: datetime) -> Database:
     """A new database of which nothing ever stands in a file; other threads get theirs by `again`."""
-    db = database.shared()
+    db = database.open_shared_memory()
     db.prepare()
     schema.reconcile(db, now)
     return db
 
 
-def open_to_read(path: Path) -> Database:
+def open_read_only(path: Path) -> Database:
     """Open the file as it is, and write nothing. Raises StoreError, also of a file that is not up to date."""
     db = Database(path, read_only=True)
     try:
@@ -77,7 +77,7 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
     return found if _NETWORK.fullmatch(found) else ""
 
 
-def _make(path: Path) -> None:
+def _create(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -88,7 +88,7 @@ def _make(path: Path) -> None:
         raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
 
 
-def _keep_private(path: Path) -> None:
+def _make_private(path: Path) -> None:
     """Let nobody else read it; SQLite gives the files beside it the same mode."""
     with suppress(OSError):  # another's file, or a file system without modes
         if path.stat().st_mode & 0o077:

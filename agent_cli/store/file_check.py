@@ -10,34 +10,34 @@ from agent_cli.store import backup
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
-_SHOWN = 5  # problems of a kind
+_MAX_PROBLEMS = 5  # problems of a kind
 
 
 @frozen
-class Soundness:
+class CheckResult:
     """What is wrong with what cannot be made anew, and with what can."""
 
     kept: tuple[str, ...]
     derived: tuple[str, ...]
 
 
-def check(db: Database) -> Soundness:
+def check(db: Database) -> CheckResult:
     """Read everything: pages, references between rows, and the indexes of words against what they index."""
-    found = [str(row[0]) for row in db.rows(f"pragma integrity_check({_SHOWN})")]
+    found = [str(row[0]) for row in db.rows(f"pragma integrity_check({_MAX_PROBLEMS})")]
     words = [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
     derived = [each for each in found if "FTS5" in each or "fts5" in each]
-    kept = [text.one_line(each, 200) for each in found if each != "ok" and each not in derived]
-    kept += [
+    canonical = [text.one_line(each, 200) for each in found if each != "ok" and each not in derived]
+    canonical += [
         f"{table} {row} names a {parent} that is not there"
-        for table, row, parent, _ in db.rows("pragma foreign_key_check")[:_SHOWN]
+        for table, row, parent, _ in db.rows("pragma foreign_key_check")[:_MAX_PROBLEMS]
     ]
-    derived += [f"the index {name} does not fit its texts" for name in words if not _fits(db, name)]
-    return Soundness(tuple(kept), tuple(derived))
+    derived += [f"the index {name} does not fit its texts" for name in words if not _matches_texts(db, name)]
+    return CheckResult(tuple(canonical), tuple(derived))
 
 
-def _fits(db: Database, name: str) -> bool:
+def _matches_texts(db: Database, name: str) -> bool:
     try:
-        with db.derived(), db.write():
+        with db.index_access(), db.write():
             db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
     except IndexDamaged:
         return False
@@ -62,7 +62,7 @@ def status(db: Database) -> dict[str, Any]:
     }
 
 
-def compact(db: Database, patience: float = 2.0) -> tuple[int, int]:
+def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
     """Write the file anew without its free pages; gives its bytes before and after.
 
     While another process reads what was there before, the file keeps its size, and the new one stands in the journal.
@@ -77,7 +77,7 @@ def compact(db: Database, patience: float = 2.0) -> tuple[int, int]:
         raise StoreError(
             f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
         )
-    db.truncate_journal(patience)
+    db.truncate_journal(busy_timeout)
     db.execute("vacuum")
-    db.truncate_journal(patience)
+    db.truncate_journal(busy_timeout)
     return before, path.stat().st_size

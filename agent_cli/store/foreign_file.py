@@ -10,14 +10,14 @@ import apsw
 from agent_cli.errors import StoreError
 
 
-class Reading:
+class ForeignFile:
     """A connection that can only read. Raises StoreError when it is no SQLite file."""
 
     def __init__(self, file: Path):
         self._file = file
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         try:
-            how = "mode=ro&immutable=1" if _at_rest(file) else "mode=ro"
+            how = "mode=ro&immutable=1" if _is_closed_wal(file) else "mode=ro"
             self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
             self.tables = {
                 name: {column[1] for column in self._connection.execute("select * from pragma_table_info(?)", (name,))}
@@ -39,7 +39,7 @@ class Reading:
         self._connection.close()
 
 
-def _at_rest(file: Path) -> bool:
+def _is_closed_wal(file: Path) -> bool:
     """Whether it has a journal for writing ahead (bytes 18 and 19) that nobody has open.
 
     SQLite would make that journal to read by, and leave it behind.

@@ -11,16 +11,16 @@ from pathlib import Path
 
 
 @cache
-def _of(pid: int) -> str:
-    return f"{socket.gethostname()}/{pid}/{_started(pid)}"
+def _identity(pid: int) -> str:
+    return f"{socket.gethostname()}/{pid}/{_start_time(pid)}"
 
 
-def me() -> str:
+def this_process() -> str:
     """This process, as `host/pid/start`."""
-    return _of(os.getpid())
+    return _identity(os.getpid())
 
 
-def lives(holder: str) -> bool:
+def is_alive(holder: str) -> bool:
     """Whether the process may still run; one of another host is taken to."""
     host, pid, started = holder.rsplit("/", 2)
     if host != socket.gethostname():
@@ -31,10 +31,10 @@ def lives(holder: str) -> bool:
         return False
     except PermissionError:
         pass
-    return not started or started == _started(int(pid))
+    return not started or started == _start_time(int(pid))
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """Clock ticks after boot at which the process began, where /proc tells; a zombie has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -43,7 +43,7 @@ def new(moment: datetime) -> str:
     return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
 
 
-def earliest(moment: datetime) -> str:
+def lowest(moment: datetime) -> str:
     """What sorts before every identifier made from this moment on."""
     value = int(moment.timestamp() * 1000) << 80
     return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
@@ -54,10 +54,10 @@ def handle(kind: str, number: int) -> str:
     return next(letter for letter, name in KINDS.items() if name == kind) + str(number)
 
 
-def number(kind: str, told: str) -> int:
+def number(kind: str, text: str) -> int:
     """The number in a handle of this kind; the letter may be left out. Raises UsageError."""
     letter = handle(kind, 0)[0]
-    match = re.fullmatch(rf"{letter}?(\d{{1,18}})", told.strip().lower())
+    match = re.fullmatch(rf"{letter}?(\d{{1,18}})", text.strip().lower())
     if match is None:
-        raise UsageError(f"{told!r} is no handle of a {kind}: write it like {letter}4")
+        raise UsageError(f"{text!r} is no handle of a {kind}: write it like {letter}4")
     return int(match[1])

@@ -18,8 +18,8 @@ from agent_cli.values import frozen
 
 LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
 ATTEMPTS = 5
-_REST = timedelta(days=1)
-_KEPT = timedelta(days=31)  # of a job that is done
+_PARKED_PAUSE = timedelta(days=1)
+_DONE_RETENTION = timedelta(days=31)  # of a job that is done
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
@@ -58,14 +58,14 @@ def claim(db: Database, now: datetime) -> Job | None:
                where (state = 'ready' and due_at <= ?1) or state = 'running' order by due_at, id""",
             (clock.utc(now),),
         ):
-            if state == "running" and not _free(held_by, lease, now):
+            if state == "running" and not _may_take_over(held_by, lease, now):
                 continue
             if attempts >= ATTEMPTS:
                 _park(db, id, "the process that ran it died, five times")
                 continue
             db.execute(
                 "update job set state = 'running', attempts = ?, holder = ?, lease_until = ? where id = ?",
-                (attempts + 1, holder.me(), clock.utc(now + LEASE), id),
+                (attempts + 1, holder.this_process(), clock.utc(now + LEASE), id),
             )
             return Job(id, kind, subject, attempts + 1)
     return None
@@ -82,7 +82,7 @@ def finish(db: Database, job: Job, now: datetime) -> None:
         raise LeaseLost
 
 
-def put_back(db: Database, job: Job) -> None:
+def release(db: Database, job: Job) -> None:
     """Give the job back untried: the person came first."""
     with db.write():
         db.execute(
@@ -113,7 +113,7 @@ def park(db: Database, job: Job, error: str) -> None:
     )
 
 
-def revive(db: Database, kind: str, error: str, now: datetime) -> None:
+def unpark(db: Database, kind: str, error: str, now: datetime) -> None:
     """Let jobs of a kind that were given up for this reason run again: it holds no more."""
     with db.write():
         db.execute(
@@ -123,7 +123,7 @@ def revive(db: Database, kind: str, error: str, now: datetime) -> None:
         )
 
 
-def waits(db: Database, kind: str, subject: str | None = None) -> bool:
+def is_pending(db: Database, kind: str, subject: str | None = None) -> bool:
     """Whether a job of this kind, about this or anything, is not done yet; parked ones count."""
     return bool(
         db.value(
@@ -133,25 +133,25 @@ def waits(db: Database, kind: str, subject: str | None = None) -> bool:
     )
 
 
-def rests(db: Database, kind: str, subject: str, now: datetime) -> bool:
+def parked_recently(db: Database, kind: str, subject: str, now: datetime) -> bool:
     """Whether it was given up less than a day ago: without a new reason it is not tried again so soon."""
     return bool(
         db.value(
             "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?",
-            (kind, subject, clock.utc(now - _REST)),
+            (kind, subject, clock.utc(now - _PARKED_PAUSE)),
         )
     )
 
 
 def prune(db: Database, now: datetime) -> None:
     """Delete what was done more than a month ago: each turn leaves some behind."""
-    old = (clock.utc(now - _KEPT),)
+    old = (clock.utc(now - _DONE_RETENTION),)
     if db.value("select 1 from job where state = 'done' and due_at < ?1 and finished_at < ?1 limit 1", old):
         with db.write():
             db.execute("delete from job where state = 'done' and due_at < ?1 and finished_at < ?1", old)
 
 
-def fresh(db: Database, kind: str, now: datetime) -> dict[str, bool]:
+def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
     """What the jobs of this kind are about that run (true) or are due and have not failed yet."""
     rows = db.rows(
         """select subject, state = 'running' from job where kind = ?
@@ -161,17 +161,17 @@ def fresh(db: Database, kind: str, now: datetime) -> dict[str, bool]:
     return {subject: bool(running) for subject, running in rows}
 
 
-def parked(db: Database) -> int:
+def count_parked(db: Database) -> int:
     """How many were given up."""
     return int(db.value("select count(*) from job where state = 'parked'"))
 
 
-def states(db: Database) -> dict[str, int]:
+def count_by_state(db: Database) -> dict[str, int]:
     """How many there are in each state."""
     return dict(db.rows("select state, count(*) from job group by state order by state"))
 
 
-def settle(db: Database, kind: str, now: datetime) -> None:
+def finish_kind(db: Database, kind: str, now: datetime) -> None:
     """What the jobs of this kind were to do has been done without them."""
     with db.write():
         db.execute(
@@ -200,9 +200,9 @@ def blank_errors(db: Database, found: Iterable[int]) -> None:
     db.execute("update job set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
 
 
-def _free(held_by: str, lease: str, now: datetime) -> bool:
+def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
     """Whether a running job may be taken over."""
-    return lease <= clock.utc(now) or not holder.lives(held_by)
+    return lease <= clock.utc(now) or not holder.is_alive(held_by)
 
 
 def _park(db: Database, id: int, error: str) -> None:
@@ -211,13 +211,13 @@ def _park(db: Database, id: int, error: str) -> None:
     )
 
 
-def due(db: Database, now: datetime) -> bool:
+def any_due(db: Database, now: datetime) -> bool:
     """Whether something is waiting to be run now, or was begun by a process that has died."""
     rows = db.rows(
         "select state, holder, lease_until from job where (state = 'ready' and due_at <= ?) or state = 'running'",
         (clock.utc(now),),
     )
-    return any(state == "ready" or _free(held_by, lease, now) for state, held_by, lease in rows)
+    return any(state == "ready" or _may_take_over(held_by, lease, now) for state, held_by, lease in rows)
 
 
 def retry(db: Database, id: int, now: datetime) -> None:

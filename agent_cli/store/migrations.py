@@ -14,7 +14,7 @@ from agent_cli.store.db import Database
 Steps = Mapping[str, Callable[[Database], None]]
 
 
-def index_all(db: Database) -> None:
+def queue_indexing(db: Database) -> None:
     """Have everything indexed that was written before there was an index."""
     db.execute(
         """insert or ignore into stale select 'm', id from message
@@ -24,12 +24,12 @@ def index_all(db: Database) -> None:
     db.execute("insert or ignore into stale select 'y', id from summary")
 
 
-def trust_facts(db: Database) -> None:
+def set_fact_trust(db: Database) -> None:
     """A fact from before trust was told apart is as trusted as the way it came in."""
     db.execute("update fact set trust = origin where trust = ''")
 
 
-def index_secrets(db: Database) -> None:
+def requeue_secrets(db: Database) -> None:
     """Have what may hold a secret indexed anew, without it, and facts with the words that ask for them."""
     long = f"*{'[^ ]' * 16}*"
     for kind, table in (("m", "message"), ("n", "note"), ("y", "summary")):
@@ -57,7 +57,7 @@ def queue_days(db: Database) -> None:
         jobs.add(db, "grain", day, now, end)
 
 
-def end_future(db: Database) -> None:
+def clamp_future_sessions(db: Database) -> None:
     """A session that an import dated in the future was last spoken in as late as those that were there before it."""
     db.execute(
         """update session as s set last_at = coalesce((select max(b.last_at) from session b
@@ -67,15 +67,15 @@ def end_future(db: Database) -> None:
 
 
 STEPS: Steps = {
-    "index all": index_all,
-    "trust facts": trust_facts,
-    "without secrets": index_secrets,
+    "index all": queue_indexing,
+    "trust facts": set_fact_trust,
+    "without secrets": requeue_secrets,
     "queue days": queue_days,
-    "end future": end_future,
+    "end future": clamp_future_sessions,
 }
 
 
-def waiting(db: Database, steps: Steps) -> list[str]:
+def pending(db: Database, steps: Steps) -> list[str]:
     """The names of steps that this file has not had, in order."""
     done = {name for (name,) in db.rows("select name from migration")}
     return [name for name in steps if name not in done]
@@ -83,7 +83,7 @@ def waiting(db: Database, steps: Steps) -> list[str]:
 
 def run(db: Database, now: datetime, steps: Steps, *, fresh: bool) -> None:
     """Run what waits. Call it inside a transaction."""
-    for name in waiting(db, steps):
+    for name in pending(db, steps):
         if not fresh:
             steps[name](db)
         db.execute("insert into migration values (?, ?)", (name, clock.utc(now)))

@@ -11,49 +11,49 @@ from queue import SimpleQueue
 from typing import Generic, NoReturn, Protocol, TypeVar
 
 
-class Held(Protocol):
+class Closeable(Protocol):
     def close(self) -> None: ...
 
 
-H = TypeVar("H", bound=Held)
+C = TypeVar("H", bound=Closeable)
 T = TypeVar("T")
 
 
-class Aside(Generic[H]):
-    def __init__(self, hold: Callable[[], H]):
-        self._hold = hold
-        self._asked: SimpleQueue[Callable[[H | None], H | None] | None] = SimpleQueue()
+class ReadWorker(Generic[C]):
+    def __init__(self, open_resource: Callable[[], C]):
+        self._open_resource = open_resource
+        self._steps: SimpleQueue[Callable[[C | None], C | None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="aside", daemon=True)
         self._thread.start()
 
-    def ask(self, work: Callable[[H], T]) -> Callable[[], T]:
+    def ask(self, work: Callable[[C], T]) -> Callable[[], T]:
         """Begin some work; what is returned waits for its result, or raises what it raised."""
         told: SimpleQueue[Callable[[], T]] = SimpleQueue()
 
-        def step(held: H | None) -> H | None:
+        def step(held: C | None) -> C | None:
             try:
-                held = held or self._hold()
+                held = held or self._open_resource()
                 result = work(held)
                 told.put(lambda: result)
             except BaseException as error:
                 told.put(partial(_raise, error))
             return held
 
-        self._asked.put(step)
+        self._steps.put(step)
         return lambda: told.get()()
 
     def close(self) -> None:
         """Let go of what is held, once the work begun is done."""
-        self._asked.put(None)
+        self._steps.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        held: H | None = None
-        while step := self._asked.get():
-            held = step(held)
+        resource: C | None = None
+        while step := self._steps.get():
+            resource = step(resource)
             del step  # it refers to what was asked, which need not live until the next
-        if held:
-            held.close()
+        if resource:
+            resource.close()
 
 
 def _raise(error: BaseException) -> NoReturn:

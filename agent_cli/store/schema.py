@@ -12,11 +12,11 @@ from agent_cli.errors import StoreError
 from agent_cli.store import migrations
 from agent_cli.store.db import Database
 
-APPLICATION = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
+APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
 VERSION = 5  # raised with each change of schema.sql that an older program must not write to
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-_REMADE = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again
+_RECREATED = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again
 
 
 def check(db: Database) -> None:
@@ -25,7 +25,7 @@ def check(db: Database) -> None:
         """select user_version, application_id, exists (select 1 from sqlite_schema)
            from pragma_user_version, pragma_application_id"""
     )[0]
-    if application not in (0, APPLICATION) or (application == 0 and used):
+    if application not in (0, APPLICATION_ID) or (application == 0 and used):
         raise StoreError(f"{db.path}: this database belongs to another program; name another file with --db")
     if version > VERSION:
         raise StoreError(
@@ -42,7 +42,7 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
     wanted.script(schema)
     with db.write():
         fresh = not _names(db)
-        db.execute(f"pragma application_id = {APPLICATION}")
+        db.execute(f"pragma application_id = {APPLICATION_ID}")
         _create_tables(db, wanted)
         _create_columns(db, wanted)
         migrations.run(db, now, steps, fresh=fresh)
@@ -57,7 +57,7 @@ def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = mig
     if not db.value("select 1 from sqlite_schema where name = 'meta'"):
         return False
     same = db.value("select value from meta where key = 'schema'") == schema
-    return same and not migrations.waiting(db, steps)
+    return same and not migrations.pending(db, steps)
 
 
 def _names(db: Database) -> dict[tuple[str, str], str]:
@@ -69,9 +69,9 @@ def _names(db: Database) -> dict[tuple[str, str], str]:
 
 
 def _create_tables(db: Database, wanted: Database) -> None:
-    there = _names(db)
+    existing = _names(db)
     for (kind, name), sql in _names(wanted).items():
-        if kind == "table" and (kind, name) not in there:
+        if kind == "table" and (kind, name) not in existing:
             db.execute(sql)
 
 
@@ -79,10 +79,10 @@ def _create_columns(db: Database, wanted: Database) -> None:
     for kind, table in _names(wanted):
         if kind != "table":
             continue
-        there = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
+        existing = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
         targets = {row[3]: row for row in wanted.rows(f'pragma foreign_key_list("{table}")')}
         for _, column, type_, needed, default, *_ in wanted.rows(f'pragma table_xinfo("{table}")'):
-            if column in there:
+            if column in existing:
                 continue
             sql = f'alter table "{table}" add column "{column}" {type_}'
             sql += f" not null default {default}" if needed else f" default {default}" if default is not None else ""
@@ -92,10 +92,10 @@ def _create_columns(db: Database, wanted: Database) -> None:
 
 
 def _create_rest(db: Database, wanted: Database) -> None:
-    there = _names(db)
+    existing = _names(db)
     for (kind, name), sql in _names(wanted).items():
-        if kind not in _REMADE or there.get((kind, name)) == sql:
+        if kind not in _RECREATED or existing.get((kind, name)) == sql:
             continue
-        if (kind, name) in there:
+        if (kind, name) in existing:
             db.execute(f'drop {kind} "{name}"')
         db.execute(sql)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from agent_cli.errors import StoreError
 
-_READ = 1 << 20  # bytes; larger reads gain nothing
+_CHUNK = 1 << 20  # bytes; larger reads gain nothing
 
 
 def files(database: str, others: Iterable[str] = ()) -> list[Path]:
@@ -28,14 +28,14 @@ def replica(database: str) -> Path | None:
     return beside if beside.is_dir() else None
 
 
-def forms(text: str) -> frozenset[bytes]:
+def byte_forms(text: str) -> frozenset[bytes]:
     """How a text may stand in a file: in its cases, without accents (in an index), and escaped in JSON."""
     folded = text.casefold()
     plain = "".join(each for each in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(each))
     cases = {text, folded, text.upper(), text.capitalize(), text.title()}
     escaped = {json.dumps(each, ensure_ascii=way)[1:-1] for each in cases for way in (True, False)}
-    told = {*cases, *escaped, plain, unicodedata.normalize("NFC", plain)}
-    return frozenset(each.encode("utf-8", "surrogatepass").lower() for each in told if each)
+    variants = {*cases, *escaped, plain, unicodedata.normalize("NFC", plain)}
+    return frozenset(each.encode("utf-8", "surrogatepass").lower() for each in variants if each)
 
 
 def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[bytes, int]:
@@ -44,23 +44,23 @@ def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[by
     Raises StoreError when the file cannot be read.
     """
     found: dict[bytes, int] = {}
-    left = sorted({each.lower() for each in wanted})
-    overlap = max(map(len, left), default=1) - 1
+    remaining = sorted({each.lower() for each in wanted})
+    overlap = max(map(len, remaining), default=1) - 1
     for before, fresh in _windows(path, overlap):
-        if not left:
+        if not remaining:
             break
-        for piece in list(left):
+        for piece in list(remaining):
             across = len(piece) - 1
             seam = before[-across:] + fresh[:across] if across else b""
             if many := fresh.count(piece) + seam.count(piece):
                 found[piece] = found.get(piece, 0) + many
                 if once:
                     found[piece] = 1
-                    left.remove(piece)
+                    remaining.remove(piece)
     return found
 
 
-def telling(size: int) -> int:
+def distinctive_length(size: int) -> int:
     """The length from which a word in lower case hardly ever stands in so many bytes by chance.
 
     The lists in an index are nearly random bytes below 128: two of them are the same letter, so n letters come up in
@@ -75,7 +75,7 @@ def free_pages(path: Path) -> tuple[int, int]:
     The free list: trunk pages with the number of the next one, a count and that many numbers of further free pages
     (https://www.sqlite.org/fileformat2.html#the_freelist). Of a trunk page only what lies behind its list is looked at.
     """
-    free = unclean = 0
+    free = not_cleared = 0
     with path.open("rb") as file:
         head = file.read(100)
         if len(head) < 100:
@@ -88,10 +88,10 @@ def free_pages(path: Path) -> tuple[int, int]:
             page = _page(file, size, trunk)
             listed = min(int.from_bytes(page[4:8]), size // 4 - 2)
             leaves = [int.from_bytes(page[n : n + 4]) for n in range(8, 8 + 4 * listed, 4)]
-            unclean += sum(any(_page(file, size, leaf)) for leaf in leaves)
+            not_cleared += sum(any(_page(file, size, leaf)) for leaf in leaves)
             free += 1 + len(leaves)
             trunk = int.from_bytes(page[:4])
-    return free, unclean
+    return free, not_cleared
 
 
 def _page(file: BinaryIO, size: int, number: int) -> bytes:
@@ -104,7 +104,7 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
     before = b""
     try:
         with path.open("rb") as file:
-            while fresh := file.read(_READ).lower():
+            while fresh := file.read(_CHUNK).lower():
                 yield before, fresh
                 before = (before + fresh)[-overlap:] if overlap else b""
     except OSError as error:

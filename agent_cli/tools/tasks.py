@@ -26,7 +26,7 @@ def create_reminder(
     """Remind the person, when they ask for it."""
     now = context.time()
     try:
-        occasion = due_times.read(when, now, context.reach.zone or zones.here())
+        occasion = due_times.parse(when, now, context.reach.zone or zones.here())
         said = log.nth(context.db, context.session, "user", 1)
         task = tasks.add(
             context.db,

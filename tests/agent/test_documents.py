@@ -130,7 +130,7 @@ def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, fo
     assert worker.run_one(desk(db))
 
     assert [row for (row,) in db.rows("select text from section order by id")] == ["alpha", "bravo"]
-    assert jobs.waits(db, INDEX)
+    assert jobs.is_pending(db, INDEX)
     assert [row["state"] for row in jobs.listing(db, 9) if row["kind"] == "documents"] == ["done"]
 
 
@@ -143,7 +143,7 @@ def test_a_job_that_is_stopped_is_put_back(db, folder):  # noqa: F811
     cancel()
     with pytest.raises(Cancelled):
         worker.run_one(desk(db, cancel=cancel))
-    assert jobs.fresh(db, "documents", NOON) == {"all": False}
+    assert jobs.running_or_due(db, "documents", NOON) == {"all": False}
     assert worker.run_one(desk(db))
     assert db.rows("select text from section") == [("bravo!",)]
 

@@ -104,7 +104,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
     failed, ended = [], threading.Event()
 
     def search():
-        other = db.again()
+        other = db.another_connection()
         mine = ours(server.host)
         while not ended.is_set():
             found = recall.find(other, "boat called Anna", Filter("person"), NOON, meaning=mine.question(other))
@@ -149,7 +149,7 @@ def test_two_that_choose_at_once_choose_one(db):
 
 
 def _fill_beside(db):
-    other = db.again()
+    other = db.another_connection()
     filled(ours(), other)
     other.close()
 

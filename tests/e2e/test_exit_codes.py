@@ -44,7 +44,7 @@ def test_how_a_command_ends_is_told_by_its_code(program, server, case):
 def test_traces_that_are_left_have_a_code_of_their_own(program):
     program("notes", "add", "the secret garden")
     other = Database(program.db)
-    with other.reading():  # what was there before
+    with other.snapshot():  # what was there before
         assert program("forget", "n1", "--yes").code == 8
     other.close()
 

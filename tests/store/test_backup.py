@@ -101,7 +101,7 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
         restored = tmp_path / f"restored {number}.db"
         backup.restore(restored, copied.path, NOON, print)
         other = file.open_file(restored, NOON, print)
-        assert file_check.check(other) == file_check.Soundness((), ())
+        assert file_check.check(other) == file_check.CheckResult((), ())
         assert backup.counts(other) == copied.rows
         assert 50 <= copied.rows["message"] <= now
         assert copied.rows["note"] == 300
@@ -298,7 +298,7 @@ def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
 
     assert (after < before, len(nearest)) == (True, 20)
     assert vectors.nearest(opened, among, unit("b77 b78"), 20) == nearest
-    assert file_check.check(opened) == file_check.Soundness((), ())
+    assert file_check.check(opened) == file_check.CheckResult((), ())
     assert opened.value("pragma journal_mode") == "wal"
 
 

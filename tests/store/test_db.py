@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import StoreError
 from agent_cli.store import db as store
-from agent_cli.store.db import Database, TransactionLost, shared
+from agent_cli.store.db import Database, TransactionLost, open_shared_memory
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def file(path):
-    database = Database(path, patience=0.1)
+    database = Database(path, busy_timeout=0.1)
     database.prepare()
     database.execute("create table word (text text not null unique)")
     yield database
@@ -28,7 +28,7 @@ def words(database):
 
 
 def test_every_pragma_is_really_set_on_every_connection(file):
-    other = file.again()
+    other = file.another_connection()
 
     names = ("journal_mode", "synchronous", "fullfsync", "secure_delete", "foreign_keys", "recursive_triggers")
     for database in (file, other):
@@ -41,7 +41,9 @@ def test_a_plain_journal_is_kept_where_it_is_asked_for(path):
     database = Database(path, "delete")
     database.prepare()
 
-    assert (database.value("pragma journal_mode"), database.again().value("pragma journal_mode")) == ("delete",) * 2
+    assert (database.value("pragma journal_mode"), database.another_connection().value("pragma journal_mode")) == (
+        "delete",
+    ) * 2
 
 
 def test_a_pragma_that_is_not_taken_is_told(path):
@@ -89,7 +91,7 @@ def test_a_failed_write_leaves_nothing_not_even_of_its_nested_ones(file):
 
 def test_two_threads_write_into_one_file(file):
     def write(name):
-        mine = file.again()
+        mine = file.another_connection()
         for number in range(50):
             with mine.write():
                 mine.execute("insert into word values (?)", (f"{name}{number}",))
@@ -172,7 +174,7 @@ def test_a_file_that_is_no_database_is_a_sentence(path):
 
 def test_a_damaged_file_is_a_sentence(file, path):
     with file.write():
-        file.many("insert into word values (?)", [(str(number) * 50,) for number in range(1000)])
+        file.execute_many("insert into word values (?)", [(str(number) * 50,) for number in range(1000)])
     file.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
@@ -196,12 +198,12 @@ def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
 @pytest.mark.parametrize("version", ["3.51.2", "3.50.99", "2.8.17"])
 def test_a_sqlite_that_can_lose_a_commit_is_refused(version):
     with pytest.raises(StoreError, match=f"SQLite {version} can lose a commit; update the package apsw"):
-        store.refuse_old(version)
+        store.refuse_old_sqlite(version)
 
 
 @pytest.mark.parametrize("version", ["3.51.3", "3.53.0", "3.100.1", "4.0.0"])
 def test_a_later_sqlite_is_taken(version):
-    store.refuse_old(version)
+    store.refuse_old_sqlite(version)
 
 
 def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
@@ -222,13 +224,13 @@ def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
 
 
 def test_a_database_in_memory_is_seen_by_every_thread_and_by_no_other(tmp_path):
-    first, other = shared(), shared()
+    first, other = open_shared_memory(), open_shared_memory()
     first.prepare()
     other.prepare()
     first.script("create table word (text text)")
 
     def write():
-        again = first.again()
+        again = first.another_connection()
         for _ in range(50):
             with again.write():
                 again.execute("insert into word values ('hello')")
@@ -249,8 +251,12 @@ def test_a_file_that_is_opened_to_be_read_is_written_by_none_of_its_threads(file
     file.execute("insert into word values ('hello')")
     reader = Database(path, read_only=True)
     reader.prepare()
-    for each in (reader, reader.again()):
-        assert (words(each), each.value("pragma temp_store"), each.aside(words)()) == (["hello"], 2, ["hello"])
+    for each in (reader, reader.another_connection()):
+        assert (words(each), each.value("pragma temp_store"), each.read_in_background(words)()) == (
+            ["hello"],
+            2,
+            ["hello"],
+        )
         with pytest.raises(StoreError, match="cannot be written"), each.write():
             each.execute("insert into word values ('more')")
         each.close()

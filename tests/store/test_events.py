@@ -11,7 +11,7 @@ from tests.conftest import HERE, NOON, noon
 
 
 def test_an_event_tells_who_did_what_to_what(db, session):
-    events.append(db, noon, "note written", "n4", actor="model", session=session, of="Buy milk")
+    events.append(db, noon, "note written", "n4", actor="model", session=session, content="Buy milk")
     events.append(db, noon, "session closed", "s1", actor="person")
 
     newest, oldest = events.recent(db)
@@ -52,7 +52,7 @@ def test_no_column_of_an_event_holds_the_words(db, session):
 def test_equal_words_have_equal_hashes_in_one_file_and_others_in_another(db):
     def hashes(database):
         for words in ("yes", "yes", "no"):
-            events.append(database, noon, "note written", "n1", actor="person", of=words)
+            events.append(database, noon, "note written", "n1", actor="person", content=words)
         return [event["hash"] for event in events.recent(database)][::-1]
 
     other = Database()
@@ -80,7 +80,7 @@ def test_an_event_is_never_changed(db):
 
 def test_an_event_goes_with_the_write_it_tells_of(db):
     with suppress(ZeroDivisionError), db.write():
-        events.append(db, noon, "note written", "n4", actor="model", of="words")
+        events.append(db, noon, "note written", "n4", actor="model", content="words")
         raise ZeroDivisionError
 
     assert events.recent(db) == []

@@ -90,7 +90,7 @@ def test_a_file_that_is_there_is_opened_again_with_its_rows(path):
 def test_a_refused_file_keeps_its_bytes_its_mode_and_its_time(path, sql):
     path.parent.mkdir(parents=True)
     other = Database(path)
-    other.execute(f"pragma application_id = {schema.APPLICATION if 'user' in sql else 0}")
+    other.execute(f"pragma application_id = {schema.APPLICATION_ID if 'user' in sql else 0}")
     other.execute(sql)
     other.close()
     path.chmod(0o644)
@@ -143,7 +143,9 @@ def test_on_a_network_the_journal_is_a_plain_one_and_told_once(path, tmp_path):
     database, notices = opened(path, mounts=mounts)
 
     assert notices == [f"{path} is on a network file system (nfs4): journal mode DELETE, one writer at a time"]
-    assert [database.value("pragma journal_mode"), database.again().value("pragma journal_mode")] == ["delete"] * 2
+    assert [database.value("pragma journal_mode"), database.another_connection().value("pragma journal_mode")] == [
+        "delete"
+    ] * 2
     assert os.listdir(path.parent) == ["memory.db"]
     database.close()
 

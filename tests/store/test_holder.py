@@ -13,33 +13,33 @@ def started():
 
 
 def test_this_process_lives():
-    host, pid, _ = holder.me().rsplit("/", 2)
+    host, pid, _ = holder.this_process().rsplit("/", 2)
 
     assert (host, int(pid)) == (socket.gethostname(), os.getpid())
-    assert holder.lives(holder.me())
+    assert holder.is_alive(holder.this_process())
 
 
 def test_a_process_lives_until_it_is_killed_and_a_zombie_does_not():
     process = started()
     name = process.stdout.readline().strip()
-    assert holder.lives(name)
+    assert holder.is_alive(name)
 
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has fetched it
-    assert not holder.lives(name)
+    assert not holder.is_alive(name)
 
     process.communicate()
-    assert not holder.lives(name)
+    assert not holder.is_alive(name)
 
 
 def test_another_process_with_the_same_number_is_not_the_holder():
-    host, pid, ticks = holder.me().rsplit("/", 2)
+    host, pid, ticks = holder.this_process().rsplit("/", 2)
 
-    assert not holder.lives(f"{host}/{pid}/{int(ticks) - 1}")
+    assert not holder.is_alive(f"{host}/{pid}/{int(ticks) - 1}")
 
 
 def test_a_process_of_another_machine_is_taken_to_live():
-    assert holder.lives("elsewhere/1/2")
+    assert holder.is_alive("elsewhere/1/2")
 
 
 def test_a_child_is_not_taken_for_its_parent():

@@ -56,8 +56,8 @@ def test_the_job_that_waited_longest_comes_first_and_each_is_had_once(db):
 def test_a_job_that_is_not_due_waits(db):
     jobs.add(db, "summary", "s1", NOON + MINUTE)
 
-    assert (jobs.due(db, NOON), jobs.claim(db, NOON)) == (False, None)
-    assert jobs.due(db, NOON + MINUTE)
+    assert (jobs.any_due(db, NOON), jobs.claim(db, NOON)) == (False, None)
+    assert jobs.any_due(db, NOON + MINUTE)
     assert jobs.claim(db, NOON + MINUTE) == Job(1, "summary", "s1", 1)
 
 
@@ -141,7 +141,7 @@ def test_somebody_who_fails_late_changes_nothing(db):
     jobs.claim(db, NOON + jobs.LEASE)
 
     jobs.fail(db, late, "too late", NOON + jobs.LEASE)
-    jobs.put_back(db, late)
+    jobs.release(db, late)
 
     assert states(db) == [("j1", "running", 2, "")]
 
@@ -153,13 +153,13 @@ def test_each_failure_doubles_the_pause_and_the_fifth_parks_it_with_the_error(db
         job = jobs.claim(db, now)
         jobs.fail(db, job, f"failure {number}", now)
         began = now
-        while number < 5 and not jobs.due(db, now):
+        while number < 5 and not jobs.any_due(db, now):
             now += timedelta(seconds=10)
         pauses.append((now - began).total_seconds())
 
     assert pauses == [30, 60, 120, 240, 0]
     assert states(db) == [("j1", "parked", 5, "failure 5")]
-    assert (jobs.due(db, NOON + 100 * HOUR), jobs.claim(db, NOON + 100 * HOUR)) == (False, None)
+    assert (jobs.any_due(db, NOON + 100 * HOUR), jobs.claim(db, NOON + 100 * HOUR)) == (False, None)
 
 
 def test_a_job_whose_process_died_five_times_is_parked(db):
@@ -174,7 +174,7 @@ def test_a_job_whose_process_died_five_times_is_parked(db):
 def test_a_job_that_is_put_back_has_lost_no_attempt(db):
     jobs.add(db, "summary", "s1", NOON)
     for _ in range(9):
-        jobs.put_back(db, jobs.claim(db, NOON))
+        jobs.release(db, jobs.claim(db, NOON))
 
     assert states(db) == [("j1", "ready", 0, "")]
 
@@ -234,9 +234,9 @@ def test_the_list_has_what_is_not_done_first(db):
 def test_work_of_a_process_that_died_counts_as_due(db):
     jobs.add(db, "summary", "s1", NOON)
     jobs.claim(db, NOON)
-    assert not jobs.due(db, NOON)
+    assert not jobs.any_due(db, NOON)
     db.execute("update job set holder = ?", (f"{socket.gethostname()}/999999999/1",))
-    assert jobs.due(db, NOON)
+    assert jobs.any_due(db, NOON)
 
 
 def test_what_was_done_long_ago_is_not_kept(db):

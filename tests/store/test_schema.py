@@ -129,7 +129,7 @@ def test_a_new_file_gets_the_whole_schema(db):
     wanted.script(schema.SCHEMA)
 
     assert schema._names(db) == schema._names(wanted)
-    assert db.value("pragma application_id") == schema.APPLICATION
+    assert db.value("pragma application_id") == schema.APPLICATION_ID
     assert db.value("pragma user_version") == schema.VERSION
 
 
@@ -156,7 +156,7 @@ def test_what_was_written_before_there_was_an_index_is_found(path):
            values (4, 'U1', 'person', '/p', ?1, 60, ?1)""",
         (at,),
     )
-    first.many(
+    first.execute_many(
         """insert into message (id, uid, session_id, owner, place, role, text, at, utc_offset, finish)
            values (?, ?, 4, 'person', '/p', ?, ?, ?, 60, ?)""",
         [

@@ -31,7 +31,7 @@ def test_pieces_are_counted_once_each_in_any_case(tmp_path):
 @pytest.mark.parametrize("stored", ["Ärger", "ärger", "ÄRGER", "arger", json.dumps("Ärger"), json.dumps("ärger")])
 def test_a_word_is_found_in_every_form_it_may_be_stored_in(tmp_path, stored):
     path = file_of(tmp_path, b"\x00\x81" + stored.encode() + b"\xff")
-    assert sum(traces.count(path, traces.forms("ärger")).values()) >= 1
+    assert sum(traces.count(path, traces.byte_forms("ärger")).values()) >= 1
 
 
 def test_the_journal_that_a_copy_was_kept_aside_with_is_read_too(tmp_path):
@@ -55,7 +55,7 @@ def test_files_that_are_not_there_are_left_out(tmp_path):
 
 @pytest.mark.parametrize(("size", "letters"), [(0, 4), (100_000, 4), (10_000_000, 5), (6_000_000_000, 6)])
 def test_the_larger_a_file_the_longer_a_word_must_be_to_tell_something(size, letters):
-    assert traces.telling(size) == letters
+    assert traces.distinctive_length(size) == letters
 
 
 @pytest.mark.parametrize(("secure", "unclean"), [(1, False), (0, True)])
@@ -79,7 +79,7 @@ def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_
     db = Database(tmp_path / "memory.db")
     db.prepare()
     db.execute("create table t (x)")
-    other = db.again()
+    other = db.another_connection()
     other.script("begin; select * from t")
     db.execute("insert into t values (1)")
 

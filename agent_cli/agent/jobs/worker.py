@@ -51,7 +51,7 @@ def run_one(desk: Desk) -> bool:
         if late.is_set():
             jobs.fail(desk.db, job, f"not done within {LONGEST // 60} minutes", desk.time())
         else:
-            jobs.put_back(desk.db, job)
+            jobs.release(desk.db, job)
         raise
     except AgentError as error:
         jobs.fail(desk.db, job, str(error), desk.time())
@@ -70,8 +70,8 @@ def look_around(desk: Desk) -> None:
     if desk.model() is not None:
         session_summary.queue_extracted(desk.db, desk.time())
         period_summaries.queue_extracted(desk.db, desk.time())
-        jobs.revive(desk.db, LEARN, learner.NO_MODEL, desk.time())
-        jobs.revive(desk.db, REFLECT, reflector.NO_MODEL, desk.time())
+        jobs.unpark(desk.db, LEARN, learner.NO_MODEL, desk.time())
+        jobs.unpark(desk.db, REFLECT, reflector.NO_MODEL, desk.time())
     if desk.retention:
         retention.queue(desk.db, desk.time())
     document_sync.queue(desk.db, desk.time())

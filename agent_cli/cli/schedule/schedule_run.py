@@ -103,7 +103,7 @@ def _end(run: Run, went_well: list[bool]) -> None:
 def _stay(app: App, run: Run, stop: Cancel) -> None:
     """Look again and again until it is stopped."""
     run.note("running schedules as they fall due; Ctrl-C ends it")
-    jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), _REST)
+    jobs = IdleWorker(lambda cancel: app.desk(app.db.another_connection(), cancel), _REST)
     try:
         while True:
             due = schedules.next_due(app.db, app.scope.owner)

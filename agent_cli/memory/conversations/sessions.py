@@ -46,7 +46,7 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
         return db.insert(
             """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder)
                values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), moment, holder.me()),
+            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), moment, holder.this_process()),
         )
 
 
@@ -97,7 +97,7 @@ def touch(db: Database, id: int, at: datetime) -> None:
 def open_by_other(db: Database, id: int) -> bool:
     """Whether another process that still runs has it open."""
     held_by = db.value("select holder from session where id = ?", (id,))
-    return bool(held_by) and held_by != holder.me() and holder.lives(held_by)
+    return bool(held_by) and held_by != holder.this_process() and holder.is_alive(held_by)
 
 
 def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
@@ -108,7 +108,7 @@ def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
             raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
         db.execute(
             "update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat' where id = ?",
-            (holder.me(), clock.utc(now), id),
+            (holder.this_process(), clock.utc(now), id),
         )
     return get(db, id, owner)
 
@@ -116,7 +116,7 @@ def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
 def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
     """Number, kind and scope of each session that a process had open and did not live to close."""
     rows = db.rows("select id, kind, owner, place, holder from session where holder is not null")
-    return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.lives(held)]
+    return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.is_alive(held)]
 
 
 def silent(db: Database, since: datetime) -> list[int]:
@@ -128,13 +128,13 @@ def silent(db: Database, since: datetime) -> list[int]:
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
         (clock.utc(since),),
     )
-    return [id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.lives(held_by)]
+    return [id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)]
 
 
 def release(db: Database, id: int) -> None:
     """Let another process take it up."""
     with db.write():
-        db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.me()))
+        db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.this_process()))
 
 
 def mark_closed(db: Database, id: int, now: datetime) -> None:
@@ -209,7 +209,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
     """
     for id in found:
         held_by = db.value("select holder from session where id = ?", (id,))
-        if held_by and holder.lives(held_by):
+        if held_by and holder.is_alive(held_by):
             blank_titles(db, [id])
             db.execute("update session set opening = null, source = null, external_id = null where id = ?", (id,))
         else:

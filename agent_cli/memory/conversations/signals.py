@@ -117,7 +117,7 @@ def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
            from event e join session s on s.id = e.session_id
            where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
            group by e.subject order by allowed desc, e.subject""",
-        (ids.earliest(since), owner),
+        (ids.lowest(since), owner),
     )
     return tuple(Calls(*row) for row in rows)
 
@@ -125,7 +125,7 @@ def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
 def _within(day: date) -> tuple[str, str, str]:
     """Between which identifiers all of a day lies, wherever it was, and the day itself."""
     begins = datetime.combine(day, time(), UTC)
-    return ids.earliest(begins - _FURTHEST), ids.earliest(begins + timedelta(days=1) + _FURTHEST), day.isoformat()
+    return ids.lowest(begins - _FURTHEST), ids.lowest(begins + timedelta(days=1) + _FURTHEST), day.isoformat()
 
 
 def _in_a_row(on: Callable[[date], bool], today: date) -> int:

@@ -24,7 +24,7 @@ def listing(
             from tool_call c join message m on m.id = c.message_id
             where m.owner = ?1 and c.uid >= ?2 and ?3 >= 0 {"" if after is None else ended}
             order by c.id {"desc" if after is None else "asc"} limit ?4""",
-        (owner, ids.earliest(since) if since else "", after or 0, limit),
+        (owner, ids.lowest(since) if since else "", after or 0, limit),
     )
     found = [_told(db, *row) for row in rows]
     return found[::-1] if after is None else found

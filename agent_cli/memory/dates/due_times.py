@@ -40,7 +40,7 @@ class Occasion:
     """The first moment, in its zone; of what repeats the rule, and its first time by the clocks of the zone."""
 
     due: datetime
-    told: str  # the words for it
+    words: str  # the words for it
     zone: str
     repeats: str = ""
     starts: str = ""

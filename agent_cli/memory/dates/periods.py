@@ -63,7 +63,7 @@ def of(day: date, grain: str) -> Period:
     raise ValueError(grain)
 
 
-def parse(told: str) -> Period:
+def parse(words: str) -> Period:
     """The period of a key. Raises UsageError."""
     key = told.strip().upper()
     for grain, pattern in _KEYS.items():

@@ -106,7 +106,7 @@ def sync(db: Database, owner: str, time: clock.Clock, tally: Tally, only: Sequen
 def queue(db: Database, now: datetime) -> None:
     """Have the job run where a collection was not looked at for an hour."""
     sql = "select 1 from collection where synced_at is null or synced_at < ? limit 1"
-    if db.value(sql, (clock.utc(now - EVERY),)) and not jobs.rests(db, JOB, "all", now):
+    if db.value(sql, (clock.utc(now - EVERY),)) and not jobs.parked_recently(db, JOB, "all", now):
         jobs.add(db, JOB, "all", now)
 
 

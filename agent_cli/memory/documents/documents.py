@@ -101,9 +101,9 @@ def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collecti
                 "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
                 (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
             )
-            events.append(db, time, "documents added", str(found), actor="person", of=pattern)
+            events.append(db, time, "documents added", str(found), actor="person", content=pattern)
         back = [id for id, path in _taken_out(db, scope.owner) if covered(path)]
-        db.many("delete from document where id = ?", [(id,) for id in back])
+        db.execute_many("delete from document where id = ?", [(id,) for id in back])
     return next(each for each in collections(db, scope.owner) if each.id == found)
 
 
@@ -196,9 +196,9 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
         many = len(going) >= _MANY
         erase(db, going, soon=many)
         db.execute("delete from document where collection_id in (select value from json_each(?))", (json.dumps(whole),))
-        db.many("delete from collection where id = ?", [(id,) for id in whole])
-        db.many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
-        events.append(db, time, "documents removed", "", actor="person", of=pattern)
+        db.execute_many("delete from collection where id = ?", [(id,) for id in whole])
+        db.execute_many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
+        events.append(db, time, "documents removed", "", actor="person", content=pattern)
     return len(inside) + len(named), many
 
 

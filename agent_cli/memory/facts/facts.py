@@ -151,7 +151,7 @@ def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
     """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
     where = """uid < ? and id in (
         select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)"""
-    return _read(db, where, (ids.earliest(moment), owner))
+    return _read(db, where, (ids.lowest(moment), owner))
 
 
 def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
@@ -367,12 +367,12 @@ def _record(
            values (?, ?, ?, ?, ?, ?, ?, ?)""",
         (fact.id, change, was, batch, actor, undone, clock.utc(now), clock.offset(now)),
     )
-    events.append(db, time, f"fact {change}", fact.handle, actor=actor, of=fact.statement)
+    events.append(db, time, f"fact {change}", fact.handle, actor=actor, content=fact.statement)
 
 
 def _mark(db: Database, id: int, statement: str) -> None:
     db.execute("delete from fact_mark where fact_id = ?", (id,))
-    db.many("insert into fact_mark values (?, ?)", [(hash, id) for hash in _marks(statement)])
+    db.execute_many("insert into fact_mark values (?, ?)", [(hash, id) for hash in _marks(statement)])
 
 
 def _marks(statement: str) -> list[int]:

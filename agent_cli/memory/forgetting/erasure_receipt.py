@@ -88,7 +88,7 @@ def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: 
     own, copies = traces.files(db.path), traces.files("", backup.made(db))
     size = traces.size(own)
     pieces = _chosen(wanted, size + traces.size(copies))
-    forms = {form: piece for piece in pieces for form in traces.forms(piece) if len(form) >= 4}
+    forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
     found = _found(own, forms)
     innocent = verbatim_copies.stand(db, {forms[form] for form in found}) if found else set[str]()
     left = {form: many for form, many in found.items() if forms[form] not in innocent}
@@ -131,7 +131,7 @@ def _chosen(wanted: Wanted, size: int) -> list[str]:
 
     A line with such a word is found by the word. The longest are looked for first, as many as a few seconds allow.
     """
-    least = traces.telling(size)
+    least = traces.distinctive_length(size)
     words = [word for word in wanted.words if len(word) >= least]
     single = set(words)
     lines = [

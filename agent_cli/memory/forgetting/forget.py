@@ -83,7 +83,7 @@ class Plan:
 def planned(db: Database, names: Named, topic: str = "") -> Plan:
     """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
     index.refresh_all(db)
-    version = db.version()
+    version = db.change_counter()
     walk = provenance.walk(db, names)
     _refuse_unfinished(db, walk)
     copies, alone = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, names.owner)
@@ -120,15 +120,15 @@ def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
     """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
     version, copies = plan.version, plan.verbatim_copies
-    if db.version() != version:  # looked for outside of the transaction: where there is much to read it takes seconds
-        version = db.version()
+    if db.change_counter() != version:  # outside of the transaction: where there is much to read it takes seconds
+        version = db.change_counter()
         copies = _copies(db, plan)
     with db.write():
         walk = provenance.walk(db, plan.names)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
-        if db.version() != version:
+        if db.change_counter() != version:
             copies = _copies(db, plan)  # with what came meanwhile
         _delete(db, walk, copies, time)
         index.tidy(db)
@@ -150,17 +150,17 @@ def _copies(db: Database, plan: Plan) -> Copies:
 
 def waits(db: Database) -> bool:
     """Whether the journal still has to be emptied of what was erased."""
-    return jobs.waits(db, tombstones.JOB)
+    return jobs.is_pending(db, tombstones.JOB)
 
 
 def finish(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
     """Empty the journal; False while another process reads what stood there before."""
-    if jobs.waits(db, tombstones.JOB, tombstones.PAGES):
+    if jobs.is_pending(db, tombstones.JOB, tombstones.PAGES):
         index.rewrite(db)
     if not db.truncate_journal(patience):
         return False
     if waits(db):
-        jobs.settle(db, tombstones.JOB, time())
+        jobs.finish_kind(db, tombstones.JOB, time())
         db.truncate_journal(patience)  # of that itself: an empty journal is easier to believe
     return True
 

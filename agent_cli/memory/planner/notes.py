@@ -61,7 +61,7 @@ def add(
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
         )
-        events.append(db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, of=body)
+        events.append(db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body)
     return get(db, id, scope.owner)
 
 
@@ -111,7 +111,7 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
     with db.write():
         index.erase(db, "n", note.id)  # before its words change
         db.execute("update note set text = ?, title = ?, changed_at = ? where id = ?", (body, title, now, note.id))
-        events.append(db, time, "note changed", note.handle, actor="person", of=body)
+        events.append(db, time, "note changed", note.handle, actor="person", content=body)
     return replace(note, title=title, text=body, changed_at=now)
 
 

@@ -71,7 +71,7 @@ class Schedule:
 
     @property
     def running(self) -> bool:
-        return bool(self.holder and holder.lives(self.holder))
+        return bool(self.holder and holder.is_alive(self.holder))
 
     def described(self) -> dict[str, Any]:
         session = ids.handle("session", self.last_session) if self.last_session else None
@@ -167,7 +167,7 @@ def add(
                 next_at, clock.utc(now), clock.offset(now),
             ),
         )  # fmt: skip
-        events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", of=prompt or skill)
+        events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", content=prompt or skill)
     return get(db, id, scope.owner)
 
 
@@ -244,7 +244,7 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
                 continue
             db.execute(
                 "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
-                (moment, holder.me(), found.id),
+                (moment, holder.this_process(), found.id),
             )
             events.append(db, lambda: now, _BEGUN, found.handle, actor="program")
             return get(db, found.id, owner)

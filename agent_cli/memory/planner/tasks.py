@@ -95,7 +95,7 @@ def add(
              clock.offset(now), moment),
         )  # fmt: skip
         actor = "model" if origin == "model" else "person"
-        events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, of=words)
+        events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, content=words)
     return get(db, id, scope.owner)
 
 
@@ -207,7 +207,7 @@ def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
         db.execute(
             "update task set text = :text, changed_at = :now where id = :id", {**_at(time(), task), "text": words}
         )
-        events.append(db, time, "task changed", task.handle, actor="person", of=words)
+        events.append(db, time, "task changed", task.handle, actor="person", content=words)
     return _again(db, task)
 
 
@@ -297,7 +297,7 @@ def _stored(occasion: Occasion | None) -> tuple[str, str | None, str, str, str]:
     """told, due_at, zone, repeats, starts."""
     if occasion is None:
         return "", None, "", "", ""
-    return occasion.told, clock.utc(occasion.due), occasion.zone, occasion.repeats, occasion.starts
+    return occasion.words, clock.utc(occasion.due), occasion.zone, occasion.repeats, occasion.starts
 
 
 def _at(now: datetime, task: Task) -> dict[str, Any]:

@@ -17,14 +17,14 @@ def survived(db: Database, index: str) -> Iterator[None]:
 
     Raises TransactionLost when SQLite has undone that transaction too: it can be begun anew, without this index.
     """
-    within = db.writing
+    within = db.in_transaction
     try:
-        with db.derived(), db.write():
+        with db.index_access(), db.write():
             yield
             with db.write():
                 pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
     except IndexDamaged as error:
-        lost = within and not db.writing
+        lost = within and not db.in_transaction
         note(db, index)
         if lost:
             raise TransactionLost(f"{db.path}: an index is damaged; nothing was written, try again") from error

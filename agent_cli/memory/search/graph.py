@@ -154,7 +154,7 @@ def _entity(db: Database, owner: str, name: str) -> int:
         return int(known[0])
     id = db.insert("insert into entity (owner, name) values (?, ?)", (owner, name))
     if name != PERSON:
-        db.many("insert into alias values (?, ?, ?)", [(owner, alias, id) for alias in _aliases(name)])
+        db.execute_many("insert into alias values (?, ?, ?)", [(owner, alias, id) for alias in _aliases(name)])
     return id
 
 

@@ -93,7 +93,7 @@ def beside(db: Database, search: Callable[[Database], T]) -> Callable[[], T]:
     """Begin a search on another thread where there is so much to search that it pays; gives what waits for it."""
     if (db.value("select max(id) from passage") or 0) < _MANY:
         return lambda: search(db)
-    return db.aside(search)
+    return db.read_in_background(search)
 
 
 def refresh(db: Database, limit: int = _BATCH) -> int:
@@ -109,7 +109,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
                 rows = json.dumps([row for kind, row in stale if kind == letter])
                 _remove(db, names, letter, rows)
                 _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
-            db.many("delete from stale where kind = ? and row = ?", stale)
+            db.execute_many("delete from stale where kind = ? and row = ?", stale)
     except TransactionLost:
         if damaged_indexes.noted(db) == damaged:
             raise
@@ -147,7 +147,7 @@ def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
 def again(db: Database, kind: str, rows: Sequence[int]) -> None:
     """Take rows out of everything that finds them, and have them indexed anew. Runs in the caller's transaction."""
     erase_many(db, kind, rows)
-    db.many("insert into stale values (?, ?) on conflict do nothing", [(kind, row) for row in rows])
+    db.execute_many("insert into stale values (?, ?) on conflict do nothing", [(kind, row) for row in rows])
 
 
 def tidy(db: Database) -> None:
@@ -191,7 +191,7 @@ def mend(db: Database, index: str) -> None:
     """Make a damaged index whole: rebuilt in place, else dropped and made again, else made under another name."""
     name = table(db, index)
     try:
-        with db.derived(), db.write():
+        with db.index_access(), db.write():
             db.execute(f"insert into {name} ({name}) values ('rebuild')")
             damaged_indexes.clear(db, index)
         return
@@ -265,7 +265,7 @@ def _left(db: Database, index: str) -> str:
     """Drop an index; gives a name for the next: another one where the pages of the old are beyond reach."""
     name = table(db, index)
     try:
-        with db.derived(), db.write():
+        with db.index_access(), db.write():
             db.execute(f"drop table if exists {name}")
         return name
     except IndexDamaged:
@@ -319,11 +319,11 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
             )
     if not made:
         return
-    db.many(
+    db.execute_many(
         "insert into day values (?, ?) on conflict do nothing", [(day, _day_words(day)) for day in {m[9] for m in made}]
     )
-    db.many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
-    db.many(
+    db.execute_many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
+    db.execute_many(
         """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         made,

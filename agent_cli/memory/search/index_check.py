@@ -40,7 +40,7 @@ def check(db: Database, now: datetime) -> list[str]:
     for name, whole in _CHECKS.items():
         tables = _tables(db)
         try:
-            with db.derived():
+            with db.index_access():
                 sound = whole(db, sample)
         except IndexDamaged:
             sound = False

@@ -152,7 +152,7 @@ def _scored(
 
     def leg(name: str, search: Callable[[], T], otherwise: T) -> T:
         try:
-            with db.derived():
+            with db.index_access():
                 return search()
         except IndexDamaged:
             damaged.append(name)

@@ -28,7 +28,7 @@ class Recollection:
 def keep(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
     """Record what goes to the model with a message: each hit, and its words as shown."""
     with db.write():
-        db.many(
+        db.execute_many(
             "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)",
             [
                 (message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, clock.utc(now))

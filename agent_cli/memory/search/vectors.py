@@ -262,10 +262,10 @@ def _mark(db: Database, among: Set) -> int | None:
 
 def _drop(db: Database, old: Set) -> None:
     made = [old, old.files] if _there(db, old.files) else [old]
-    db.many("delete from meta where key = ?", [(_key(each),) for each in made])
+    db.execute_many("delete from meta where key = ?", [(_key(each),) for each in made])
     for table in (table for each in made for table in (each.bits, each.table)):
         try:
-            with db.derived(), db.write():
+            with db.index_access(), db.write():
                 db.execute(f"drop table if exists {table}")
         except IndexDamaged:
             pass  # its pages are beyond reach, and nothing reads them again

@@ -132,7 +132,7 @@ def go_back(db: Database, skill: int, row: int, time: clock.Clock) -> None:
         (was["owner"], was["name"], skill),
     )
     skills.put(db, skill, **told, changed_at=now, **({"hidden_at": now} if taken else {}))
-    events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", of=was["text"])
+    events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
 
 
 def _proposals(db: Database, sessions: Iterable[int]) -> list[int]:

@@ -138,7 +138,7 @@ def _near(db: Database, skills: Sequence[int], vector: Sequence[float] | None) -
         )
     )
     try:
-        with db.derived():
+        with db.index_access():
             cosines = vectors.cosines(db, among, vector, list(passages))
     except IndexDamaged:
         return {}

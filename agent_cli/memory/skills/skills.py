@@ -264,7 +264,7 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[S
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
     """Let go of proposals that nobody looked at for 30 days; returns how many."""
-    oldest = ids.earliest(time() - WAIT)
+    oldest = ids.lowest(time() - WAIT)
     rows = db.rows("select id from skill where owner = ? and state = 'pending' and uid < ?", (owner, oldest))
     if rows:
         with db.write():
@@ -400,4 +400,4 @@ def _record(
            values (?, ?, ?, ?, ?, ?, ?, ?)""",
         (skill.id, change, was, batch or ids.new(now), actor, undone, clock.utc(now), clock.offset(now)),
     )
-    events.append(db, time, f"skill {change}", skill.handle, actor=actor, of=skill.text)
+    events.append(db, time, f"skill {change}", skill.handle, actor=actor, content=skill.text)

@@ -156,7 +156,7 @@ def _summary(summary: summaries.Summary, title: str, last_at: str) -> Item:
 def _between(first: date, end: date) -> tuple[str, str]:
     """The identifiers of what was made on these days, wherever on earth: they sort by time."""
     early = max(first, date(1970, 1, 3)) - _DAY
-    return ids.earliest(_midnight(early)), ids.earliest(_midnight(max(end, early) + _DAY))
+    return ids.lowest(_midnight(early)), ids.lowest(_midnight(max(end, early) + _DAY))
 
 
 def _midnight(day: date) -> datetime:

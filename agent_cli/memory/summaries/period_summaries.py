@@ -95,7 +95,7 @@ def too_early(db: Database, owner: str, period: Period, now: datetime) -> timede
             if (owner, period.first) in period_sources.days_of(db, ids.number("session", subject))
         ]
     else:
-        others = {told(subject): running for subject, running in jobs.fresh(db, JOB, now).items()}
+        others = {told(subject): running for subject, running in jobs.running_or_due(db, JOB, now).items()}
         before = [
             running
             for (whose, other), running in others.items()

@@ -97,5 +97,5 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again."""
     for _, _, session in summaries.extracted(db):
-        if session is not None and not jobs.rests(db, JOB, ids.handle("session", session), now):
+        if session is not None and not jobs.parked_recently(db, JOB, ids.handle("session", session), now):
             jobs.add(db, JOB, ids.handle("session", session), now)

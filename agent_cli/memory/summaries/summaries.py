@@ -129,7 +129,7 @@ def _keep(db: Database, earlier: int | None, made: Made, time: clock.Clock, abou
 def _set_sources(db: Database, id: int, made: Made) -> None:
     db.execute("delete from summary_source where summary_id = ?", (id,))
     numbered = [(n, each) for n, found in enumerate([made.whole, *made.sources]) for each in found]
-    db.many(
+    db.execute_many(
         "insert into summary_source values (?, ?, ?, ?) on conflict do nothing",
         [(id, sentence, each.kind, each.row) for sentence, each in numbered],
     )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import Entry
-from agent_cli.store.foreign_file import Reading
+from agent_cli.store.foreign_file import ForeignFile
 from agent_cli.text import one_line, without_surrogates
 
 
@@ -40,7 +40,7 @@ def entries(file: Path) -> Iterator[Entry]:
     """Raises UsageError when the file is no log of llm, StoreError when it cannot be read."""
     if not file.is_file():
         raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
-    log = Reading(file)
+    log = ForeignFile(file)
     try:
         if not {"responses", "turns"} & log.tables.keys():
             raise UsageError(f"{file} is no log of llm 0.4 or newer: `llm logs path` names the file")
@@ -78,7 +78,7 @@ def row(turns: list[_Turn]) -> dict[str, Any] | None:
     return {"id": turns[0].conversation, "title": title, "started_at": "", "messages": messages}
 
 
-def _responses(log: Reading) -> Iterator[_Turn]:
+def _responses(log: ForeignFile) -> Iterator[_Turn]:
     """The older shape; a column that a version did not have is empty."""
     has = log.tables.get("responses", set())
     if not has:
@@ -113,7 +113,7 @@ def _text(told: Any, errors: str = "strict") -> str:
     return told.decode(errors=errors) if isinstance(told, bytes) else str(told or "")
 
 
-def _named(log: Reading, has: set[str]) -> bool:
+def _named(log: ForeignFile, has: set[str]) -> bool:
     return "conversation_id" in has and {"id", "name"} <= log.tables.get("conversations", set())
 
 
@@ -135,7 +135,7 @@ def _count(told: Any) -> int:
     return told if isinstance(told, int) else 0
 
 
-def _left_out(log: Reading) -> Any:
+def _left_out(log: ForeignFile) -> Any:
     """Gives the marks of what came with a prompt and is not taken over: fragments and attachments."""
     known = []
     if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
@@ -161,7 +161,7 @@ def _left_out(log: Reading) -> Any:
     return left_out
 
 
-def _turns(log: Reading) -> Iterator[_Turn]:
+def _turns(log: ForeignFile) -> Iterator[_Turn]:
     """The newer shape: a turn ends at `tip_message_hash`; its prompt is what was said before it by the person."""
     if not {"turns", "threads", "messages", "parts"} <= log.tables.keys():
         return
@@ -185,7 +185,7 @@ def _joined(texts: Iterable[bytes]) -> bytes:
     return b"\n\n".join(filter(None, texts))
 
 
-def _asked(log: Reading, parent: str | None) -> list[bytes]:
+def _asked(log: ForeignFile, parent: str | None) -> list[bytes]:
     """What the person said last, up to the answer before it."""
     asked: list[bytes] = []
     for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
@@ -193,7 +193,7 @@ def _asked(log: Reading, parent: str | None) -> list[bytes]:
     return asked
 
 
-def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
+def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
     """The role, words and thinking of the messages that lead to `tip`, behind `end` or the last of a role, in order."""
     way: list[tuple[str, str]] = []
     seen = {end}
@@ -209,7 +209,7 @@ def _chain(log: Reading, tip: str | None, end: str | None, until: str = "") -> I
         yield role, words, thinking
 
 
-def _parts(log: Reading, hash: str) -> tuple[bytes, bytes]:
+def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
     """What is said and what is thought in a message, as it stands there."""
     said: list[bytes] = []
     thought: list[bytes] = []

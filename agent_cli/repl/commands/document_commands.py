@@ -61,7 +61,7 @@ def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
     app = conversation.app
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        db, tally = app.db.again(), document_sync.Tally()
+        db, tally = app.db.another_connection(), document_sync.Tally()
         try:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()

@@ -107,7 +107,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        with closing(conversation.app.db.again()) as db:
+        with closing(conversation.app.db.another_connection()) as db:
             for line in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
                 cancel.check()
                 yield Noticed(line)

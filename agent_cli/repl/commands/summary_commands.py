@@ -24,7 +24,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
     period, owner = periods.named(argument or "today", app.time()), app.scope.owner
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        db = app.db.again()
+        db = app.db.another_connection()
         try:
             desk = app.desk(db, cancel)
             *parts, _ = period_summaries.parts(db, owner, period)

@@ -67,8 +67,8 @@ class PromptHistory(History):
 
     @contextmanager
     def _short_timeout(self) -> Iterator[None]:
-        before, self._app.db.patience = self._app.db.patience, _TIMEOUT
+        before, self._app.db.busy_timeout = self._app.db.busy_timeout, _TIMEOUT
         try:
             yield
         finally:
-            self._app.db.patience = before
+            self._app.db.busy_timeout = before

@@ -96,7 +96,7 @@ def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[
 
     def suggest(app: App, typed: str) -> Iterator[Suggestion]:
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
-        with closing(app.db.again()) as db:
+        with closing(app.db.another_connection()) as db:
             for handle, description in handle_completion.handles(db, app.scope.owner, kinds, prefix):
                 yield Suggestion(handle, description, len(prefix))
 
@@ -125,7 +125,7 @@ def _paths(typed: str, quoted: bool = False) -> Iterator[Suggestion]:
 
 def _names(app: App, before: str) -> Iterator[Suggestion]:
     """People, places and things that accepted facts mention."""
-    with closing(app.db.again()) as db:
+    with closing(app.db.another_connection()) as db:
         for name, replaces in handle_completion.names(db, app.scope.owner, before):
             if len(name) <= _MAX_NAME and name == " ".join(visible(name).split()):
                 yield Suggestion(name, "", replaces)
@@ -165,7 +165,7 @@ def _periods(app: App, typed: str) -> Iterator[Suggestion]:
     for name in ("today", "yesterday", *periods.GRAINS[1:]):
         if name.startswith(typed):
             yield Suggestion(name, "", len(typed))
-    with closing(app.db.again()) as db:
+    with closing(app.db.another_connection()) as db:
         for key in handle_completion.periods(db, app.scope.owner, typed.upper()):
             yield Suggestion(key, "", len(typed))
 

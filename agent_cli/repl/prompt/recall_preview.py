@@ -115,7 +115,7 @@ class RecallPreview:
         found: tuple[PreviewItem, ...] = ()
         try:
             # StoreError: the next command reports what is wrong with the file.
-            with _short_switch_interval(), suppress(StoreError), closing(self._app.db.again()) as db:
+            with _short_switch_interval(), suppress(StoreError), closing(self._app.db.another_connection()) as db:
                 found = items(self._app, db, self._session(), draft)
         finally:
             self._busy = False

@@ -95,7 +95,7 @@ class Conversation:
         self.waiting = "looking into memory"
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            db = self.app.db.again()
+            db = self.app.db.another_connection()
             try:
                 if ended:
                     yield Noticed(
@@ -206,7 +206,7 @@ class Conversation:
         """Write the summary as it comes, then close. Cancelled, the session stays as it was."""
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            db = self.app.db.again()
+            db = self.app.db.another_connection()
             try:
                 rounds = tombstones.rounds(db)
                 desk = self.app.desk(db, cancel)

@@ -25,7 +25,7 @@ class Notices:
         if version == self._version:
             return []
         self._version = version
-        waiting, given_up = frozenset(review.waiting(reviewer)), jobs.parked(reviewer.db)
+        waiting, given_up = frozenset(review.waiting(reviewer)), jobs.count_parked(reviewer.db)
         before, self._waiting = self._waiting, waiting
         failed, self._given_up = given_up - self._given_up, given_up
         if before is None:

@@ -137,11 +137,11 @@ def _again(app: App) -> timedelta:
 
 @contextmanager
 def _impatient(db: Database) -> Iterator[None]:
-    patience, db.patience = db.patience, min(db.patience, _PATIENCE)
+    patience, db.busy_timeout = db.busy_timeout, min(db.busy_timeout, _PATIENCE)
     try:
         yield
     finally:
-        db.patience = patience
+        db.busy_timeout = patience
 
 
 def _clock(stored: str, zone: str, now: datetime) -> str:

@@ -70,7 +70,7 @@ def _answered(
     app = conversation.app
     if not reads:
         app = replace(app, reads=False, learns=False)
-    db = app.db.again()
+    db = app.db.another_connection()
     session = sessions.start(db, app.scope, app.time(), "ask" if counts else "trial")
     try:
         here = app.here(db, session)

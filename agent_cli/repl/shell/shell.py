@@ -64,7 +64,7 @@ class Shell:
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
-        self._jobs = IdleWorker(lambda cancel: app.desk(app.db.again(), cancel), app.config.idle_seconds)
+        self._jobs = IdleWorker(lambda cancel: app.desk(app.db.another_connection(), cancel), app.config.idle_seconds)
         self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._conversation.reviewer)
         self._reminders = Reminders(app)
@@ -278,7 +278,7 @@ class Shell:
     def _leave(self) -> None:
         """Close the session and say how to resume it, within two seconds."""
         self._jobs.end(_LEAVE_TIMEOUT / 2)
-        self._app.db.patience = _LEAVE_TIMEOUT / 2
+        self._app.db.busy_timeout = _LEAVE_TIMEOUT / 2
         try:
             session = self._conversation.leave()
         except StoreBusy:

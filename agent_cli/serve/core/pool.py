@@ -19,11 +19,11 @@ class Pool:
         try:
             db = self._free.get_nowait()
         except Empty:
-            db = self._db.again()
+            db = self._db.another_connection()
         try:
             yield db
         finally:
-            if self._free.qsize() < _KEPT and not db.writing:
+            if self._free.qsize() < _KEPT and not db.in_transaction:
                 self._free.put(db)
             else:
                 db.close()

@@ -147,7 +147,7 @@ class House:
             self._worker.touch(busy=busy)
 
     def _desk(self, cancel: Cancel) -> Desk:
-        return self.app.desk(self.app.db.again(), cancel)
+        return self.app.desk(self.app.db.another_connection(), cancel)
 
 
 def _owned(app: App, caller: Caller) -> App:

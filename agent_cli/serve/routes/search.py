@@ -84,7 +84,7 @@ def router(house: House) -> APIRouter:
     def metrics(request: Request) -> Response:
         caller: Caller = request.state.caller
         with house.pool.lent() as db:
-            states = jobs.states(db) if caller.mine else {}
+            states = jobs.count_by_state(db) if caller.mine else {}
         gauges = {"agent_turns_running": house.turns.running, "agent_turns_waiting": house.turns.waiting}
         told = house.metrics.told(caller, gauges, states)
         return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -169,7 +169,7 @@ def until(true, seconds=20.0):
 
 
 def test_jobs_run_when_nobody_types(file):
-    idle = IdleWorker(lambda cancel: desk(file.again(), model("One.", "Two."), cancel), 0.1)
+    idle = IdleWorker(lambda cancel: desk(file.another_connection(), model("One.", "Two."), cancel), 0.1)
 
     assert until(lambda: [state for _, state, *_ in states(file)] == ["done", "done"])
     idle.end(5)
@@ -181,7 +181,7 @@ def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
 
     def open_desk(cancel):
         begun.set()
-        return desk(file.again(), answers, cancel)
+        return desk(file.another_connection(), answers, cancel)
 
     idle = IdleWorker(open_desk, 0.1)
     assert begun.wait(5)
@@ -199,7 +199,7 @@ def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
 
 def test_it_ends_at_once(file):
     for _ in range(20):
-        idle = IdleWorker(lambda cancel: desk(file.again(), None, cancel), 30)
+        idle = IdleWorker(lambda cancel: desk(file.another_connection(), None, cancel), 30)
         began = time.monotonic()
         idle.end(20)
         assert time.monotonic() - began < 5
@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_opened_is_tried_again(file):
         tries.append(1)
         if len(tries) == 1:
             raise StoreError("busy")
-        return desk(file.again(), model("One.", Reply(fail="broken")), cancel)
+        return desk(file.another_connection(), model("One.", Reply(fail="broken")), cancel)
 
     idle = IdleWorker(open_desk, 0.1)
 
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_opened_is_tried_again(file):
 
 def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(tmp_path):
     database = empty(tmp_path / "memory.db")
-    reader = database.again()
+    reader = database.another_connection()
     reader.script("begin; select * from note")
     jobs.add(database, tombstones.JOB, "all", NOON)
 

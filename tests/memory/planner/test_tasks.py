@@ -139,7 +139,7 @@ def test_with_two_programs_open_each_reminder_comes_up_in_one_of_them(tmp_path):
     seen, barrier = [], threading.Barrier(2)
 
     def look():
-        other = db.again()
+        other = db.another_connection()
         barrier.wait()
         seen.append([handle for handle, *_ in come_up(other, time)])
         other.close()

@@ -260,7 +260,7 @@ class Full:
     def damage(self, sql):
         """Write garbage, and open the file anew: a connection remembers some of what it has read."""
         self.db.execute(sql)
-        other = self.db.again()
+        other = self.db.another_connection()
         self.db.close()
         self.db = other
 
@@ -378,7 +378,7 @@ def test_what_cannot_be_rebuilt_is_dropped_and_made_again(full):
 def test_what_cannot_be_dropped_is_left_for_another_name(full):
     full.damage("update words_1_config set v = 99 where k = 'version'")
     db = full.db
-    with pytest.raises(IndexDamaged), db.derived():
+    with pytest.raises(IndexDamaged), db.index_access():
         db.execute("drop table words_1")
     index.mend(db, "words")
 
@@ -498,7 +498,7 @@ def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, s
         index.erase(db, "m", 1)
         db.execute("insert into stale values ('m', 1)")
     catch_up(db)
-    migrations.index_secrets(db)
+    migrations.requeue_secrets(db)
 
     assert db.rows("select kind, row from stale") == [("m", 1)]
     catch_up(db)

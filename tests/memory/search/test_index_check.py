@@ -164,7 +164,7 @@ def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
 
 def _dead_holder():
     """As a process of this machine that was killed."""
-    return "/".join([*holder.me().split("/")[:2], "0"])
+    return "/".join([*holder.this_process().split("/")[:2], "0"])
 
 
 def test_a_damaged_index_is_not_looked_for_before_its_time(file):

@@ -516,7 +516,7 @@ def test_how_long_passages_are_is_read_off_the_newest_of_them_and_no_others(db, 
     with db.write():
         db.execute("insert into area values (1, 'person', '/')")
         db.execute("insert into day values (1, '')")
-        db.many(
+        db.execute_many(
             "insert into passage (id, kind, row, length, area, at, day) values (?, 'n', ?, 7, 1, 0, 1)",
             [(sign * number, number) for number in range(1, 20_001)],
         )

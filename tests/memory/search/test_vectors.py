@@ -151,7 +151,7 @@ def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):
         return embed(texts)
 
     def fill(way):
-        other = db.again()
+        other = db.another_connection()
         looked_at.append(vectors.fill(other, made, way))
         other.close()
 

@@ -167,7 +167,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
     )  # fmt: skip
     id = keep_period(db, "week", "They own a piano. They sold something.", "")
     with db.write():
-        db.many("insert into summary_source values (?, ?, 'summary', ?)", [(id, 1, day), (id, 2, next_day)])
+        db.execute_many("insert into summary_source values (?, ?, 'summary', ?)", [(id, 1, day), (id, 2, next_day)])
     take(db, summary(day), summary(next_day))
 
     erase(db, gone)
@@ -231,7 +231,7 @@ def test_what_retention_took_of_a_session_that_still_stands_stays_too(db, sessio
     id = keep_period(db, "day", "They sold a boat. They own a piano.", "")
     rows = [(id, 0, old), (id, 0, session), (id, 1, old), (id, 2, session)]
     with db.write():
-        db.many("insert into summary_source values (?, ?, 'session', ?)", rows)
+        db.execute_many("insert into summary_source values (?, ?, 'session', ?)", rows)
     take(db, message(said))
 
     erase(db, gone)

@@ -149,7 +149,7 @@ def test_over_a_turn_of_the_year_each_grain_is_made_once_of_the_finer_one_below_
     asked = [each for each in model.summarised if each != "this"]
     assert sorted(asked) == keys(db)  # and nothing twice
     assert "300 g" in kept(db, "2026").details
-    assert jobs.fresh(db, period_summaries.JOB, clock()) == {}
+    assert jobs.running_or_due(db, period_summaries.JOB, clock()) == {}
 
 
 def test_a_source_that_changes_makes_the_chain_anew_and_nothing_else_is_asked_again(db, clock):
@@ -253,7 +253,7 @@ def test_without_a_model_days_are_extracted_and_the_chain_is_made_again_when_one
     assert [kept(db, key).text for key in ("2026-11-20", "2026-W47", "2026-11")] == ["My cat Mia weighs 4 kg."] * 3
     assert model.summarised == ["this", "2026-11-20", "2026-W47", "2026-11"]
     worker.look_around(desk(db, clock, model))
-    assert jobs.fresh(db, period_summaries.JOB, clock()) == {}
+    assert jobs.running_or_due(db, period_summaries.JOB, clock()) == {}
 
 
 def test_what_retention_took_lives_on_in_the_summaries_made_from_it(db, clock):
@@ -303,7 +303,7 @@ def test_two_workers_make_each_once(tmp_path, clock):
         talk(db, clock, "Mia sleeps.")
         clock.now += timedelta(days=1)
     clock.to(2027, 1, 2)
-    other, model = db.again(), Echo()
+    other, model = db.another_connection(), Echo()
     more = True
     while more:  # in turns, each beginning what the other may have left
         more = worker.run_one(desk(db, clock, model)) | worker.run_one(desk(other, clock, model))
@@ -402,7 +402,7 @@ def test_a_week_waits_while_another_process_makes_one_of_its_days(db, clock):
     work(db, clock, model)
     assert db.value("select count(*) from job where subject = '2026-W47' and state = 'ready'") == 1
 
-    jobs.put_back(db, held)
+    jobs.release(db, held)
     clock.now += timedelta(minutes=1)
     work(db, clock, model)
-    assert (model.asked, jobs.due(db, clock())) == ([], False)
+    assert (model.asked, jobs.any_due(db, clock())) == ([], False)

@@ -7,7 +7,7 @@ from tests.conftest import HERE, NOON, empty, noon
 
 def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path):
     here = empty(tmp_path / "memory.db")
-    other = here.again()
+    other = here.another_connection()
     facts.propose(here, "I live in Graz")
     notices = Notices(lambda: Reviewer(here, HERE, noon))
     assert notices.look() == []

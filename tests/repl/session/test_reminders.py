@@ -68,7 +68,7 @@ def test_a_reminder_comes_up_once_and_says_what_to_do_with_it(app):
 
 def test_one_made_in_another_program_comes_up_too_and_in_one_of_two(app):
     one, two = Reminders(app), Reminders(app)
-    other = app.db.again()
+    other = app.db.another_connection()
     assert (one.look(), two.look()) == ([], [])
     keep(app, "call the dentist", "in 5 minutes", other)
     other.close()

@@ -210,8 +210,8 @@ def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, termina
 def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    app.db.patience = 0.1
-    other = app.db.again()
+    app.db.busy_timeout = 0.1
+    other = app.db.another_connection()
 
     async def until(true):
         for _ in range(500):
