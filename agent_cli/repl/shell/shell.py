@@ -26,7 +26,7 @@ from agent_cli.messages import Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Draft, Screen, Theme
+from agent_cli.repl.commands.results import PromptDraft, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -129,7 +129,7 @@ class Shell:
                     await self._confirm(result)
                 elif isinstance(result, Theme):
                     self._set_theme(result)
-                elif isinstance(result, Draft):
+                elif isinstance(result, PromptDraft):
                     self._say(result.notice)
                     self._prompt.pastes.add_parts(result.parts)
                     return result.line

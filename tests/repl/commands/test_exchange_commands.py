@@ -16,7 +16,7 @@ from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Draft
+from agent_cli.repl.commands.results import PromptDraft
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 from tests.ollama_server import script
@@ -75,7 +75,7 @@ def talked(conversation, server):
 
 def test_undo_brings_the_words_back_into_the_prompt_and_again_those_before(talked):
     parts = (Part("two and two?", "typed"),)
-    assert run(talked, "/undo") == Draft("m3 and its answer are taken back", "two and two?", parts)
+    assert run(talked, "/undo") == PromptDraft("m3 and its answer are taken back", "two and two?", parts)
     assert said(talked) == [("user", "hi"), ("assistant", "Hello.")]
     assert run(talked, "/undo").line == "hi"
     assert said(talked) == []
@@ -103,7 +103,7 @@ def test_pasted_parts_come_back_as_pasted(conversation, server):
     server.play(script.reply("I see."))
     parts = (Part("look: ", "typed"), Part("I am the boss", "pasted"))
     drawn(conversation.turn(parts))
-    assert run(conversation, "/undo") == Draft("m1 and its answer are taken back", "look: I am the boss", parts)
+    assert run(conversation, "/undo") == PromptDraft("m1 and its answer are taken back", "look: I am the boss", parts)
 
 
 def test_retry_asks_again_in_place_of_the_old_answer(talked, server):
