@@ -48,11 +48,10 @@ MAY_IMPORT = {
     "agent": "agent.policy tools memory memory.* llm llm.ollama store",
     "agent.jobs": "agent memory memory.* llm store",
     "app": "agent agent.* tools memory memory.* llm llm.ollama store config",
-    "headless": "app agent agent.policy memory.* llm",
     "checks": "app memory.* llm.ollama store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
-    "serve.routes": "serve.core app memory.* store",
+    "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
     "repl.keyboard": "app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
@@ -61,11 +60,11 @@ MAY_IMPORT = {
     "llm store",
     "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* llm.ollama store",
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
-    "cli": "serve serve.core repl.* render editor checks headless app agent agent.* tools memory memory.* llm "
+    "cli": "serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama store config",
     "cli.facts": "cli repl.* editor app memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory.* store",
-    "cli.schedule": "cli cli.skills repl.* headless app agent.* tools memory.* llm store",
+    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 

@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.progress import Line
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
 from agent_cli.llm.ollama import catalog, download, faults
 
@@ -61,7 +61,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     """Fetch a model. Stopped or broken off, it goes on where it was."""
     run: Run = context.obj
     last, percent = "", 0
-    with Line(run.quiet) as line:
+    with ProgressLine(run.quiet) as line:
         try:
             for state in download.fetch(run.settings().config.host, name):
                 percent = state.percent or percent

@@ -42,6 +42,6 @@ def remind(
 def keep(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Keep a task and say what was understood. Raises UsageError."""
     now, zone = app_.time(), zones.here()
-    text, occasion = (words, due_times.read(at, now, zone)) if at is not None else due_times.find(words, now, zone)
+    text, occasion = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, occasion, app_.time, origin=origin)
     output.say(f"kept {tasks.receipt(task, now)}")

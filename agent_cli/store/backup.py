@@ -20,45 +20,45 @@ from agent_cli.store import holder, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COUNTED = ("session", "message", "note", "fact", "summary", "skill", "event")
-_PAGES = 1000  # copied in a step
+COUNTED_TABLES = ("session", "message", "note", "fact", "summary", "skill", "event")
+_PAGES_PER_STEP = 1000  # copied in a step
 _KEY = "backups"
-_PATIENCE = 1.0  # seconds to wait for others to let go of the file
+_BUSY_TIMEOUT = 1.0  # seconds to wait for others to let go of the file
 
 
 @frozen
-class Copied:
+class Backup:
     path: Path
     size: int
     rows: dict[str, int]
 
 
 @frozen
-class Restored:
-    aside: Path | None  # where the former file is; None: there was none
+class RestoreResult:
+    former: Path | None  # the former database; None: there was none
     rows: dict[str, int]
-    forgot: bool  # whether something was forgotten that may be back with the copy
+    revives_erased: bool  # whether the copy may hold something that was erased since
 
 
-def make(
+def create(
     db: Database, path: Path, *, force: bool = False, progress: Callable[[int], None] = lambda left: None
-) -> Copied:
+) -> Backup:
     """Copy the database to a file. Raises UsageError when that is there, StoreError when the copy is not whole."""
     path = path.expanduser().absolute()
-    _refuse_place(Path(db.path), path, force)
+    _refuse_target(Path(db.path), path, force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with _fresh(part):
+    with _temporary_file(part):
         source = db.another_connection()
         try:
             rows = _copy(source, part, progress)
         finally:
             source.close()
-        _settle(part, path)
-    note(db, path)
-    return Copied(path, path.stat().st_size, rows)
+        _move_into_place(part, path)
+    record_copy(db, path)
+    return Backup(path, path.stat().st_size, rows)
 
 
-def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> Restored:
+def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> RestoreResult:
     """Put a copy in the place of the database, which is kept aside under a dated name.
 
     Raises UsageError when there is no such copy, StoreError when it cannot be used or another process has the database
@@ -71,42 +71,42 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         raise UsageError(f"{path} is the database itself; name a copy of it")
     current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = current.with_name(f".{current.name}.{os.getpid()}.part")
-    with _fresh(part):
-        rows = _staged(path, part)
+    with _temporary_file(part):
+        rows = _stage(path, part)
         if not current.exists():
-            _prepare(part, [str(path)], now, notice)
-            _settle(part, current)
-            return Restored(None, rows, False)
-        aside = _unused(current, now)
-        with _alone(current) as (known, forgotten):
-            _prepare(part, [*known, str(path), str(aside)], now, notice)
-            forgot = bool(forgotten - _forgotten(part))
-            _keep(current, aside)
-            _settle(part, current)
-    return Restored(aside, rows, forgot)
+            _migrate(part, [str(path)], now, notice)
+            _move_into_place(part, current)
+            return RestoreResult(None, rows, False)
+        former = _unused_path(current, now)
+        with _exclusive(current) as (known, erased):
+            _migrate(part, [*known, str(path), str(former)], now, notice)
+            revives_erased = bool(erased - _erased_hashes_in(part))
+            _set_aside(current, former)
+            _move_into_place(part, current)
+    return RestoreResult(former, rows, revives_erased)
 
 
-def note(db: Database, path: Path) -> None:
+def record_copy(db: Database, path: Path) -> None:
     """Keep in mind that a copy of this file is there."""
     with db.write():
-        known = made(db)
-        told = text.without_surrogates(str(path))
-        if told not in known:
+        known = known_copies(db)
+        copy = text.without_surrogates(str(path))
+        if copy not in known:
             db.execute(
                 "insert into meta values (?, ?) on conflict do update set value = excluded.value",
-                (_KEY, json.dumps([*known, told])),
+                (_KEY, json.dumps([*known, copy])),
             )
 
 
-def made(db: Database) -> list[str]:
+def known_copies(db: Database) -> list[str]:
     """Where copies were written to, or kept aside, as far as this file knows."""
     return [str(each) for each in json.loads(db.value("select value from meta where key = ?", (_KEY,)) or "[]")]
 
 
 def counts(db: Database) -> dict[str, int]:
     """How many rows there are of each kind that is kept."""
-    there = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
-    return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED if table in there}
+    tables = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
+    return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED_TABLES if table in tables}
 
 
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
@@ -117,7 +117,7 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
         if wal:
             with source.snapshot():
                 rows = counts(source)
-                for left in source.copy_into(copy, _PAGES):
+                for left in source.copy_into(copy, _PAGES_PER_STEP):
                     progress(left)
         else:  # a writer in between would make it begin again, and a transaction would keep writers out: in one go
             for left in source.copy_into(copy):
@@ -132,9 +132,9 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
     return rows
 
 
-def _staged(path: Path, part: Path) -> dict[str, int]:
+def _stage(path: Path, part: Path) -> dict[str, int]:
     """Copy a backup to where it can be looked at without touching it; gives its rows."""
-    source, copy = Database(path, busy_timeout=_PATIENCE), Database(part, "delete")
+    source, copy = Database(path, busy_timeout=_BUSY_TIMEOUT), Database(part, "delete")
     try:
         schema.check(source)
         for _ in source.copy_into(copy):
@@ -147,54 +147,54 @@ def _staged(path: Path, part: Path) -> dict[str, int]:
         copy.close()
 
 
-def _verify(copy: Database, pragma: str, of: Path | None = None) -> None:
+def _verify(copy: Database, pragma: str, source: Path | None = None) -> None:
     """Raises StoreError when the copy is not a whole file of this program."""
-    name = of or copy.path
+    name = source or copy.path
     if copy.value("pragma application_id") != schema.APPLICATION_ID:
         raise StoreError(f"{name}: this is no database of agent; name a file that `agent db backup` wrote")
-    found = copy.value(f"pragma {pragma}(1)")
-    if found != "ok":
-        raise StoreError(f"{name}: the copy is damaged ({text.one_line(str(found))}); use another one")
+    result = copy.value(f"pragma {pragma}(1)")
+    if result != "ok":
+        raise StoreError(f"{name}: the copy is damaged ({text.one_line(str(result))}); use another one")
 
 
-def _prepare(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
+def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
     """Bring the copy up to this program's format, and tell it where other copies are."""
     db = files.open_file(part, now, notice)
     try:
         for each in known:
-            note(db, Path(each))
+            record_copy(db, Path(each))
     finally:
         db.close()
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[tuple[list[str], set[str]]]:
+def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     """Keep every other process out of the file; gives the copies it knows of and the hashes of what was forgotten.
 
     Raises StoreBusy when another has it open: leaving the WAL needs the file for oneself alone. A file so damaged that
     SQLite cannot open it has no other user either.
     """
-    db = Database(path, busy_timeout=_PATIENCE)
+    db = Database(path, busy_timeout=_BUSY_TIMEOUT)
     try:
         known: list[str] = []
-        forgotten: set[str] = set()
+        erased: set[str] = set()
         try:
-            _refuse_holders(db)
+            _refuse_if_open(db)
             if db.value("pragma journal_mode = delete") != "delete":
                 raise _busy(path)
             db.execute("begin exclusive")
-            known = made(db)
-            forgotten = _hashes(db)
+            known = known_copies(db)
+            erased = _erased_hashes(db)
         except StoreBusy as error:
             raise error if error.__cause__ is None else _busy(path) from error
         except (StoreError, ValueError):
             pass
-        yield known, forgotten
+        yield known, erased
     finally:
         db.close()
 
 
-def _refuse_holders(db: Database) -> None:
+def _refuse_if_open(db: Database) -> None:
     """Where the journal is a plain one, an idle process holds no lock: but its session says that it is there."""
     if not db.value("select 1 from sqlite_schema where name = 'session'"):
         return
@@ -210,41 +210,41 @@ def _busy(path: Path, who: str = "") -> StoreBusy:
     )
 
 
-def _forgotten(path: Path) -> set[str]:
+def _erased_hashes_in(path: Path) -> set[str]:
     db = Database(path)
     try:
-        return _hashes(db)
+        return _erased_hashes(db)
     finally:
         db.close()
 
 
-def _hashes(db: Database) -> set[str]:
+def _erased_hashes(db: Database) -> set[str]:
     if not db.value("select 1 from sqlite_schema where name = 'forgotten'"):
         return set()
     return {hash for (hash,) in db.rows("select hash from forgotten")}
 
 
-def _keep(current: Path, aside: Path) -> None:
+def _set_aside(current: Path, former: Path) -> None:
     """Give the file a second name before another takes its first: at no moment is there none."""
     try:
-        os.link(current, aside)
+        os.link(current, former)
     except OSError:  # a file system without links
-        shutil.copyfile(current, aside)
-        aside.chmod(0o600)
+        shutil.copyfile(current, former)
+        former.chmod(0o600)
     wal = current.with_name(f"{current.name}-wal")
     if wal.exists():  # of a damaged file: it must not be read into the new one
-        os.replace(wal, aside.with_name(f"{aside.name}-wal"))
+        os.replace(wal, former.with_name(f"{former.name}-wal"))
     current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
 
 
-def _unused(current: Path, now: datetime) -> Path:
+def _unused_path(current: Path, now: datetime) -> Path:
     """A dated name beside the database that no file has."""
     stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
     names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
     return next(path for name in names if not (path := current.with_name(name)).exists())
 
 
-def _refuse_place(db: Path, path: Path, force: bool) -> None:
+def _refuse_target(db: Path, path: Path, force: bool) -> None:
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, as in {path / 'memory-backup.db'}")
     if path.resolve() in {db.resolve().with_name(db.name + end) for end in ("", "-wal", "-shm", "-journal")}:
@@ -254,7 +254,7 @@ def _refuse_place(db: Path, path: Path, force: bool) -> None:
 
 
 @contextmanager
-def _fresh(part: Path) -> Iterator[None]:
+def _temporary_file(part: Path) -> Iterator[None]:
     """An empty file of the owner's alone, and nothing left of it in the end."""
     try:
         part.unlink(missing_ok=True)
@@ -268,15 +268,15 @@ def _fresh(part: Path) -> Iterator[None]:
             part.with_name(part.name + end).unlink(missing_ok=True)
 
 
-def _settle(part: Path, path: Path) -> None:
+def _move_into_place(part: Path, path: Path) -> None:
     """Give the finished file its name, on the disk too."""
-    _sync(part)
+    _fsync(part)
     os.replace(part, path)
     with suppress(OSError):  # not every file system lets a folder be synced
-        _sync(path.parent)
+        _fsync(path.parent)
 
 
-def _sync(path: Path) -> None:
+def _fsync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

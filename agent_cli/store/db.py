@@ -101,7 +101,7 @@ class Database:
         if self._read_worker is None:
             self._read_worker = ReadWorker(self._opener())
             weakref.finalize(self, self._read_worker.close)  # also at the end of the process
-        return self._read_worker.ask(read)
+        return self._read_worker.submit(read)
 
     def copy_into(self, other: "Database", pages: int = -1) -> Iterator[int]:
         """Copy the whole file into another, so many pages at a time; gives how many are left."""

@@ -17,7 +17,7 @@ _MAX_PROBLEMS = 5  # problems of a kind
 class CheckResult:
     """What is wrong with what cannot be made anew, and with what can."""
 
-    kept: tuple[str, ...]
+    canonical: tuple[str, ...]
     derived: tuple[str, ...]
 
 
@@ -58,7 +58,7 @@ def status(db: Database) -> dict[str, Any]:
         "journal": db.value("pragma journal_mode"),
         "sqlite": db.value("select sqlite_version()"),
         "rows": backup.counts(db),
-        "backups": backup.made(db),
+        "backups": backup.known_copies(db),
     }
 
 

@@ -15,7 +15,7 @@ class Closeable(Protocol):
     def close(self) -> None: ...
 
 
-C = TypeVar("H", bound=Closeable)
+C = TypeVar("C", bound=Closeable)
 T = TypeVar("T")
 
 
@@ -26,7 +26,7 @@ class ReadWorker(Generic[C]):
         self._thread = threading.Thread(target=self._run, name="aside", daemon=True)
         self._thread.start()
 
-    def ask(self, work: Callable[[C], T]) -> Callable[[], T]:
+    def submit(self, work: Callable[[C], T]) -> Callable[[], T]:
         """Begin some work; what is returned waits for its result, or raises what it raised."""
         told: SimpleQueue[Callable[[], T]] = SimpleQueue()
 

@@ -22,7 +22,7 @@ def files(database: str, others: Iterable[str] = ()) -> list[Path]:
     return [path for path in dict.fromkeys(known) if path.is_file()]
 
 
-def replica(database: str) -> Path | None:
+def litestream_folder(database: str) -> Path | None:
     """Where Litestream keeps what it copies, compressed, so that no reading finds a word in it; None: it does not."""
     beside = Path(database).with_name(f".{Path(database).name}-litestream")
     return beside if beside.is_dir() else None
@@ -111,6 +111,6 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
         raise StoreError(f"{path} cannot be read ({error.strerror}), so nobody can say what it holds") from error
 
 
-def size(paths: Sequence[Path]) -> int:
+def total_size(paths: Sequence[Path]) -> int:
     """Bytes of all of them."""
     return sum(path.stat().st_size for path in paths if path.exists())

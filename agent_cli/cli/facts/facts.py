@@ -11,7 +11,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
 from agent_cli.cli.facts.fact_format import became, day, found, note_masked, place, receipt, short, table
-from agent_cli.cli.options import AsJson, Limit, moment
+from agent_cli.cli.options import AsJson, Limit, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
@@ -62,7 +62,7 @@ def list_(
     states = tuple(State) if every or (hidden and not state) else (state or State.accepted,)
     rows = facts.listing(
         app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if here else None,
-        as_of=moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
+        as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
     )  # fmt: skip
     table(rows, as_json, marks=not as_of)
 
@@ -124,8 +124,8 @@ def add(
     told: dict[str, Any] = {
         "place": app_.scope.place if here else "",
         "session": sessions.resolve(app_.db, session, owner).id if session else None,
-        "valid_from": moment(since, now) if since else None,
-        "expires": moment(until, now, timedelta(milliseconds=1)) if until else None,
+        "valid_from": parse_moment(since, now) if since else None,
+        "expires": parse_moment(until, now, timedelta(milliseconds=1)) if until else None,
     }
     if since and until and told["expires"] < told["valid_from"]:
         raise UsageError("it ends before it begins: --until is before --since")

@@ -25,8 +25,8 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 JOB = "retain"
-LIMITS = (WORKING, *periods.GRAINS)  # what has a limit of its own: a session's summary has that of a day
-GRAINS = (WORKING, SESSION, *periods.GRAINS)
+LIMITS = (WORKING, *periods.UNITS)  # what has a limit of its own: a session's summary has that of a day
+GRAINS = (WORKING, SESSION, *periods.UNITS)
 PRESETS = {
     "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
     "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
@@ -60,7 +60,7 @@ class Limit:
         if month // 12 < never.year:
             return never
         first = now.replace(year=month // 12, month=month % 12 + 1, day=1)
-        last = periods.of(first.date(), "month").end - timedelta(days=1)
+        last = periods.containing(first.date(), "month").end - timedelta(days=1)
         return first.replace(day=min(now.day, last.day))
 
 

@@ -101,7 +101,7 @@ def of_sessions(
     )
     found = []
     for id, session, last_at, offset, stands, kept in rows:
-        day = periods.of(periods.day_of(last_at, offset), "day")
+        day = periods.containing(periods.day_of(last_at, offset), "day")
         if day.ends_at(now) <= before:
             held = working and stands and (WORKING, session) not in gone
             found.append(Item(SESSION, id, ids.handle("summary", id), day.key, 1, kept or (HELD if held else "")))
@@ -132,7 +132,7 @@ def _kept(
     db: Database, owner: str, period: Period, id: int, at: str, now: datetime, finer: str, gone: Gone
 ) -> str:  # fmt: skip
     if _waits(db, owner, period) or not all(
-        each.over(now) and _took_in(db, owner, each, id, at) for each in periods.coarser(period)
+        each.has_ended(now) and _took_in(db, owner, each, id, at) for each in periods.enclosing(period)
     ):
         return WAITS
     return HELD if any(each not in gone for each in _standing(db, id, finer)) else ""

@@ -198,7 +198,7 @@ def _scored(
 
 def _then(query: str, allowed: Filter, now: datetime) -> Filter | None:
     """The filter narrowed to the time that the question names."""
-    named = time_range.span(query, now)
+    named = time_range.find(query, now)
     if named is None:
         return None
     since, until = (moment.timestamp() if moment else None for moment in (named.since, named.until))

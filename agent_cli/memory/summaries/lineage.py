@@ -136,7 +136,7 @@ def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
            where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
         (json.dumps(messages),),
     )
-    keys = {periods.of(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.GRAINS}
+    keys = {periods.containing(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.UNITS}
     rows = db.rows(
         "select id from summary where owner = ? and period in (select value from json_each(?))",
         (owner, json.dumps(sorted(keys))),
@@ -151,7 +151,7 @@ def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
         (json.dumps(sorted(found)),),
     )
     told = [periods.parse(key) for (key,) in rows]
-    return tuple(each.key for each in sorted(told, key=lambda each: (periods.GRAINS.index(each.grain), each.first)))
+    return tuple(each.key for each in sorted(told, key=lambda each: (periods.UNITS.index(each.unit), each.first)))
 
 
 def kept(

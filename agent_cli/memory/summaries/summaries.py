@@ -101,7 +101,7 @@ def keep_period(db: Database, owner: str, period: Period, made: Made, last_at: s
     `last_at`: the last moment it tells of.
     """
     earlier = db.value("select id from summary where owner = ? and period = ?", (owner, period.key))
-    return _keep(db, earlier, made, time, (owner, "", None, period.grain, period.key, last_at))
+    return _keep(db, earlier, made, time, (owner, "", None, period.unit, period.key, last_at))
 
 
 def _keep(db: Database, earlier: int | None, made: Made, time: clock.Clock, about: Row) -> int:
