@@ -103,7 +103,7 @@ def _named(app_: App, name: str | None) -> list[str]:
 
 def _reached(told: Mapping[str, Any]) -> str:
     """Without what may be secret: the environment, headers, what stands behind a question mark."""
-    return shown(str(told["url"])) if "url" in told else shlex.join([told["command"], *told.get("args", [])])
+    return shown(str(server["url"])) if "url" in server else shlex.join([server["command"], *server.get("args", [])])
 
 
 def _described(app_: App, tool: Tool) -> dict[str, Any]:

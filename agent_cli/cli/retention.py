@@ -151,7 +151,7 @@ def _counted(counts: Counter[str]) -> str:
         for grain, name in _NAMES.items()
         if counts[grain]
     ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(parts) or "nothing"
 
 
 def _rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:

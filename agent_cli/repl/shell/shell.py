@@ -118,7 +118,7 @@ class Shell:
             raise results.Leave
         try:
             # A pasted slash is text: nothing pasted can be a command.
-            found = commands.find(said) if parts and parts[0].origin == "typed" else None
+            found = commands.find(text) if parts and parts[0].origin == "typed" else None
             if found:
                 result = commands.run(self._conversation, *found)
                 if isinstance(result, str):
@@ -137,7 +137,7 @@ class Shell:
                     await self._work(result)
             elif self._conversation.origin == "typed" and (download := self._model_offer.accept(said)):
                 await self._work(download)
-            elif said.strip():
+            elif text.strip():
                 # What came faster than anyone types may be a paste, so none of it counts as typed.
                 parts = [Part(said, "pasted")] if at_once else parts
                 try:
