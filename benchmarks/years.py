@@ -108,8 +108,8 @@ def _grains(program: Program) -> Iterator[tuple[str, Any, str, bool]]:
     )
     days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
     yield "sessions", held["session"], f"= {len(days)}", held["session"] == len(days)
-    for grain in periods.GRAINS:
-        over = {period for day in days if (period := periods.of(day, grain)).end <= LAST + timedelta(days=1)}
+    for grain in periods.UNITS:
+        over = {period for day in days if (period := periods.containing(day, grain)).end <= LAST + timedelta(days=1)}
         yield f"{grain}s", held[grain], f"= {len(over)}", held[grain] == len(over)
 
 
@@ -180,7 +180,7 @@ def _old(key: Key, limits: retention.Policy, now: datetime) -> bool:
         return said < limit and said.date() < LAST + timedelta(days=1)
     period = periods.parse(name)
     return datetime.combine(period.end, datetime.min.time()) <= limit and all(
-        coarser.over(now) for coarser in periods.coarser(period)
+        coarser.has_ended(now) for coarser in periods.enclosing(period)
     )
 
 

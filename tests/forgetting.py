@@ -35,7 +35,7 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
     """A summary of the period of a grain, each sentence of it from these sources; gives its number."""
     made = Made(words, details, "model", "m", tuple(sources for _ in text.sentences(words)), sources)
     with db.write():
-        return summaries.keep_period(db, owner, periods.of(at.date(), grain), made, clock.utc(at), noon)
+        return summaries.keep_period(db, owner, periods.containing(at.date(), grain), made, clock.utc(at), noon)
 
 
 def learn(db, session, name, body, yes=True, about=""):
@@ -80,7 +80,7 @@ def sync(db):
 def set_for_later(db, session, asked, secret):
     """Tasks and schedules, by hand and by a model; and the key of a caller's request."""
     tasks.add(db, HERE, f"open the safe with {secret}", None, noon, session=session)
-    due = due_times.read("tomorrow 9:00", NOON, "Europe/Vienna")
+    due = due_times.parse("tomorrow 9:00", NOON, "Europe/Vienna")
     tasks.add(db, HERE, "call the smith", due, noon, origin="model", session=session, message=asked)
     with db.write():
         db.execute("update task set told = ? where id = 2", (f"when {secret} is due",))
@@ -125,7 +125,7 @@ def spread(db, secret, embed=False, files=None):
     with db.write():
         db.execute("update rolling set text = text || ?1, details = ?1", (f" I keep {secret}.",))
     told = Source("summary", summarise(db, session, f"They told the code {secret}."))
-    for grain in periods.GRAINS:
+    for grain in periods.UNITS:
         told = Source("summary", keep_period(db, grain, f"In this {grain} the code was {secret}.", secret, told))
     teach(db, session, secret)
     jobs.add(db, "summary", f"s{session}", NOON)

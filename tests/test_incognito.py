@@ -6,9 +6,9 @@ from hashlib import sha256
 import pytest
 
 from agent_cli.agent import loop
+from agent_cli.app import turns
 from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.llm.model import Cancel
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
@@ -44,7 +44,8 @@ def ask(app, *replies, words=QUESTION):
     here = app.here(db, sessions.start(app.db, app.scope, app.time()))
     agent = app.agent(model, lambda call: True)
     parts = [Part(words, "typed")]
-    events = list(app.listen(loop.run_turn(lambda: agent, here, parts, Cancel()), here, parts, at_keyboard=True))
+    turn = turns.run(app, here, parts, choose=lambda: (model, ""), approve=lambda call: True, at_keyboard=True)
+    events = list(turn)
     app.after_turn(db)
     return agent, here, events
 

@@ -58,10 +58,10 @@ def _said(db, day, words, hour, kind):
 def dream(db, midnight, told, made):
     """Make what is over at a midnight: the day with these sessions, and what is coarser."""
     last = midnight - timedelta(days=1)
-    for grain in periods.GRAINS:
-        period = periods.of(last, grain)
+    for grain in periods.UNITS:
+        period = periods.containing(last, grain)
         if period.end == midnight:
-            finer = [made[each.key] for each in periods.finer(period) if each.key in made]
+            finer = [made[each.key] for each in periods.parts(period) if each.key in made]
             whole = (
                 [Source("session", id) for id in told] if grain == "day" else [Source("summary", id) for id in finer]
             )

@@ -68,8 +68,6 @@ class TurnEnded:
     reply: Message
     finish: str = "stop"
     model: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
     stopped_by: str = ""  # the guard's reason, or empty
 
 

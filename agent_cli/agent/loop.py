@@ -118,7 +118,8 @@ def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event,
     if reply.text.strip() or reply.calls:
         return reply, done
     yield Noticed("the model answered nothing; asked again without thinking")
-    reply, done = yield from _reply(agent, here, cancel, False, Message("user", after=prompt.EMPTY))
+    unlogged = None if reply.text or reply.thinking else done
+    reply, done = yield from _reply(agent, here, cancel, False, Message("user", after=prompt.EMPTY), unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
     why = "it used up its tokens thinking" if done.finish == "length" else "even when asked again"
@@ -128,9 +129,14 @@ def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event,
 
 
 def _reply(
-    agent: Agent, here: ToolContext, cancel: Cancel, think: bool | str | None, extra: Message | None = None
+    agent: Agent,
+    here: ToolContext,
+    cancel: Cancel,
+    think: bool | str | None,
+    extra: Message | None = None,
+    unlogged: Done | None = None,
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log."""
+    """Stream one reply into the log. `unlogged`: the end of a request before it that left no reply; its tokens count."""
     shown = request(agent, here, extra)
     schemas = offered(agent, here)
     draft, done = Draft(here, agent.model.name), Done("interrupted")
@@ -161,7 +167,7 @@ def _reply(
         if isinstance(error, AgentError):
             yield from draft.flush()  # it is on disk: show what the error cut off
         raise
-    reply = draft.close(done.finish, _usage(agent, done))
+    reply = draft.close(done.finish, _usage(agent, done, unlogged))
     estimate.learn(here.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return reply, done
 
@@ -223,10 +229,12 @@ def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> I
 
 
 def _ended(reply: Message, done: Done, stop: str = "") -> TurnEnded:
-    return TurnEnded(reply, done.finish, done.model, done.tokens_in, done.tokens_out, stop)
+    return TurnEnded(reply, done.finish, done.model, stop)
 
 
-def _usage(agent: Agent, done: Done) -> log.Usage:
+def _usage(agent: Agent, done: Done, unlogged: Done | None = None) -> log.Usage:
+    """What a reply took, with what the request before it took where that left nothing in the log."""
     price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
-    cost = (done.tokens_in * price_in + done.tokens_out * price_out) / 1e6
-    return log.Usage(done.model, done.tokens_in, done.tokens_out, cost)
+    tokens_in = done.tokens_in + (unlogged.tokens_in if unlogged else 0)
+    tokens_out = done.tokens_out + (unlogged.tokens_out if unlogged else 0)
+    return log.Usage(done.model, tokens_in, tokens_out, (tokens_in * price_in + tokens_out * price_out) / 1e6)

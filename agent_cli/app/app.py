@@ -7,7 +7,7 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_cli import CHILD, clock
-from agent_cli.agent import context, listener, prompt_recall
+from agent_cli.agent import context, listener, prompt, prompt_recall
 from agent_cli.agent.embedder_selection import Meaning
-from agent_cli.agent.events import Event
 from agent_cli.agent.jobs.job_context import INDEX, MEND, Desk
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.policy import rules
@@ -39,7 +38,6 @@ from agent_cli.memory.language import predicates
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.memory.search import index, index_check, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.messages import Part
 from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
@@ -232,13 +230,9 @@ class App:
         elif self.meaning.question(db):
             jobs.add(db, INDEX, "all", self.time())
 
-    def listen(
-        self, turn: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], *, at_keyboard: bool
-    ) -> Generator[Event, None, None]:
-        """A turn with what the program itself hears in it. `at_keyboard`: the words came from the person's own keys."""
-        learns = self._may_learn
-        ear = listener.Ear(at_keyboard and not self.child, learns, self.single, self.keeps)
-        return listener.listen(turn, here, parts, ear)
+    def ear(self, *, at_keyboard: bool) -> listener.Ear:
+        """What the program notices in a turn. `at_keyboard`: the words came from the person's own keys."""
+        return listener.Ear(at_keyboard and not self.child, self._may_learn, self.single, self.keeps)
 
     def after_turn(self, db: Database) -> None:
         """Index what was said; what takes longer is left to a job, when there is any."""
@@ -296,8 +290,13 @@ class App:
     def window(self) -> context.Window:
         return context.Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
-    def agent(self, model: ChatModel, approve: Approve, beside: context.Thread | None = None) -> Agent:
-        """What runs a turn. `beside`: the conversation that stands before a question on the side."""
+    def agent(
+        self, model: ChatModel, approve: Approve, beside: context.Thread | None = None, instructions: str = ""
+    ) -> Agent:  # fmt: skip
+        """What runs a turn. `beside`: the conversation that stands before a question on the side.
+
+        `instructions`: further ones for the model.
+        """
         settings = self.config
         think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
         return Agent(
@@ -307,6 +306,7 @@ class App:
             window=self.window,
             recollect=partial(self._recollect, beside) if self.reads else None,
             beside=beside,
+            instructions=f"{prompt.SYSTEM}\n\n{instructions}" if instructions else prompt.SYSTEM,
         )  # fmt: skip
 
     def _tools(self) -> Mapping[str, Tool]:

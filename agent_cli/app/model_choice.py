@@ -7,7 +7,7 @@ from typing import Any
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel, Chunk, Notice
-from agent_cli.llm.offline import SearchMemories, OfflineModel
+from agent_cli.llm.offline import OfflineModel, SearchMemories
 from agent_cli.llm.ollama import address, faults
 from agent_cli.llm.ollama import tags as tagged
 from agent_cli.llm.ollama.chat import BUSY_TIMEOUT, OllamaModel

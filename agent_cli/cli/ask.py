@@ -6,26 +6,29 @@ The answer alone goes to standard output and ends with exactly one newline; the 
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing as closed_after
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from agent_cli import headless
 from agent_cli.agent import loop
+from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.policy import policy
+from agent_cli.agent.transcript import Transcript
+from agent_cli.app import turns
 from agent_cli.app.app import App, background
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
 from agent_cli.cli.question import Form, Question
 from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
-from agent_cli.llm.model import Cancel
+from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Message, Part
 
@@ -108,21 +111,25 @@ def answer(run: Run, asked: Question) -> None:
         _show_request(app, run, asked, parts)
         return
     chosen = run.chosen()
-    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id if chosen else None
-    session = session or sessions.start(app.db, app.scope, app.time(), "ask")
-    try:
-        heard = _turn(app, run, asked, parts, session)
-    finally:
-        if chosen is None:
-            closing.end_one_shot(app.db, session, app.time)
-        elif chosen.closed_at:
-            closing.close(app.db, session, app.time)
-        sessions.release(app.db, session)
+    with _resumed(app, chosen) if chosen else agent_turns.one_shot(app.db, app.scope, app.time, "ask") as session:
+        transcript = _turn(app, run, asked, parts, session)
     app.after_turn(app.db)
     background(app)
     _remind(app, run, asked)
     if asked.form == "code":
-        answers.put_code(heard)
+        answers.put_code(transcript)
+
+
+@contextmanager
+def _resumed(app: App, chosen: Session) -> Iterator[int]:
+    """The number of a session that is taken up for one question, and then left as it was."""
+    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id
+    try:
+        yield session
+    finally:
+        if chosen.closed_at:
+            closing.close(app.db, session, app.time)
+        sessions.release(app.db, session)
 
 
 def _remind(app: App, run: Run, asked: Question) -> None:
@@ -150,7 +157,7 @@ def _converse(run: Run, asked: Question) -> None:
     shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.display())
 
 
-def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> headless.Heard:
+def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> Transcript:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
@@ -165,8 +172,10 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
     try:
         here = app.here(app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
-        turn = loop.run_turn(lambda: _agent(app, run, asked), here, parts, cancel)
-        with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
+        turn = turns.run(
+            app, here, parts, choose=lambda: (_model(app, run), ""), instructions=asked.system, cancel=cancel
+        )
+        with closed_after(turn) as events:
             return answers.tell(events, run, asked, here)
     except Cancelled:
         if late.is_set():
@@ -176,8 +185,12 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
         timer.cancel()
 
 
-def _agent(app: App, run: Run, asked: Question) -> loop.Agent:
-    return headless.hire(app, policy.nobody, run.note, asked.system, every=run.verbose)
+def _model(app: App, run: Run) -> ChatModel:
+    """The model that answers, named where a person wants to know it."""
+    model, notice = app.chat_model(app.db)
+    if notice and (model.name == "offline" or run.verbose):
+        run.note(notice)
+    return model
 
 
 def _stop_on_interrupt(cancel: Cancel) -> None:
@@ -198,7 +211,7 @@ class _Undo(Exception):
 def _show_request(app: App, run: Run, asked: Question, parts: Sequence[Part]) -> None:
     """Build the request in a transaction that is taken back."""
     chosen = run.chosen()
-    agent = _agent(app, run, asked)
+    agent = app.agent(_model(app, run), policy.nobody, instructions=asked.system)
     try:
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")

@@ -39,11 +39,11 @@ def path(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Say how large it is, and what is in it."""
-    told = file_check.status(context.obj.app().db)
+    found = file_check.status(context.obj.app().db)
     if as_json:
-        output.put(told)
+        output.put(found)
         return
-    for name, value in _lines(told):
+    for name, value in _status_rows(found):
         output.say(f"{name:<12} {value}")
 
 
@@ -54,7 +54,7 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
-    copied = backups.make(context.obj.app().db, file, force=force)
+    copied = backups.create(context.obj.app().db, file, force=force)
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
 
 
@@ -79,9 +79,9 @@ def restore(
     place = _path(run)
     restored = backups.restore(place, file, clock.now(), run.note)  # unopened: it may be damaged
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
-    if restored.aside:
-        output.say(f"the former database is kept in {restored.aside}")
-    if restored.forgot:
+    if restored.former:
+        output.say(f"the former database is kept in {restored.former}")
+    if restored.revives_erased:
         output.note("something was forgotten after this copy was made, and is back with it: forget it again")
 
 
@@ -91,12 +91,12 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     app_: App = context.obj.app()
     found = file_check.check(app_.db)
     if as_json:
-        output.put({"ok": not (found.kept or found.derived), "damaged": found.kept, "indexes": found.derived})
-    for each in (*found.kept, *found.derived) if not as_json else ():
+        output.put({"ok": not (found.canonical or found.derived), "damaged": found.canonical, "indexes": found.derived})
+    for each in (*found.canonical, *found.derived) if not as_json else ():
         output.say(each)
-    if (found.kept or found.derived) and as_json:
+    if (found.canonical or found.derived) and as_json:
         raise typer.Exit(StoreError.exit_code)
-    if found.kept:
+    if found.canonical:
         raise StoreError(f"{app_.db.path}: the database is damaged; `agent db restore FILE` brings a backup back")
     if found.derived:
         raise StoreError(
@@ -124,11 +124,11 @@ def _refuse_child(run: Run) -> None:
         raise UsageError("the assistant started this process, and this is for you alone: run it at your own prompt")
 
 
-def _lines(told: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [(name, _size(told[name])) for name in ("size", "wal", "free")]
-    plain = [(name, str(told[name])) for name in ("format", "journal", "sqlite")]
-    copies = [("copy", each) for each in told["backups"]]
-    return [("path", told["path"]), *rows, *plain, ("holds", _rows(told["rows"])), *copies]
+def _status_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [(name, _size(found[name])) for name in ("size", "wal", "free")]
+    plain = [(name, str(found[name])) for name in ("format", "journal", "sqlite")]
+    copies = [("copy", each) for each in found["backups"]]
+    return [("path", found["path"]), *rows, *plain, ("holds", _rows(found["rows"])), *copies]
 
 
 def _size(count: int) -> str:

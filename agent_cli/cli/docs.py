@@ -11,7 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.progress import Line
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_files, document_sync, documents
@@ -25,7 +25,7 @@ app = typer.Typer(
     help="Have files read, so that what stands in them can be found: text, Markdown, HTML, PDF, source code.",
 )  # fmt: skip
 
-_BESIDE = 300  # characters that are shown of the sections beside one
+_EXCERPT = 300  # characters that are shown of the sections beside one
 
 Paths = Annotated[
     list[str], typer.Argument(metavar="PATH|GLOB…", help="Files, folders, or globs such as 'notes/**/*.md'.")
@@ -44,7 +44,7 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     """
     app_ = context.obj.app()
     app_.refuse_child()
-    patterns = [_there(told) for told in paths]
+    patterns = [_existing_pattern(path) for path in paths]
     for pattern in patterns:
         documents.add(app_.db, app_.scope, pattern, app_.time)
     _sync(context.obj, app_, patterns, as_json)
@@ -70,16 +70,16 @@ def list_(
     owner = app_.scope.owner
     if files or failed:
         rows = documents.files(app_.db, owner, failed=failed)
-        told = [{**row, "path": short(row["path"])} for row in rows]
+        shown = [{**row, "path": short(row["path"])} for row in rows]
         columns = ("path", "error") if failed else ("first", "sections", "path", "error")
     else:
         rows = documents.listing(app_.db, owner)
-        told = [_collection(row) for row in rows]
+        shown = [_collection_row(row) for row in rows]
         columns = ("pattern", "told")
     if as_json:
         output.put(rows)
         return
-    output.listing(told, columns, as_json=False)
+    output.listing(shown, columns, as_json=False)
     if not rows:
         output.note("every file could be read" if failed else "no documents were added yet: agent docs add PATH")
 
@@ -97,7 +97,7 @@ def show(
         return
     output.say(f"{section.handle}  {section.where}{f'  {section.heading}' if section.heading else ''}")
     for each in around:
-        output.say(f"\n{each.text}" if each.id == section.id else f"\n{_beside(each, section)}")
+        output.say(f"\n{each.text}" if each.id == section.id else f"\n{_excerpt(each, section)}")
 
 
 @app.command()
@@ -115,26 +115,26 @@ def rm(context: typer.Context, paths: Paths) -> None:
         output.say(f"{short(pattern)}: {files} out of memory; on the disk nothing changed")
 
 
-def _there(told: str) -> str:
+def _existing_pattern(path: str) -> str:
     """As it is kept. Raises UsageError where there is no such file, and nothing a glob could be of."""
-    pattern = document_files.absolute(told, os.getcwd())
-    if not told.strip() or not Path(document_files.base(pattern)).exists():
-        raise UsageError(f"there is no file or folder {told!r}")
+    pattern = document_files.absolute(path, os.getcwd())
+    if not path.strip() or not Path(document_files.base(pattern)).exists():
+        raise UsageError(f"there is no file or folder {path!r}")
     return pattern
 
 
 def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
     tally = document_sync.Tally()
     try:
-        with Line(run.quiet) as line:
+        with ProgressLine(run.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
             for done, total in app_.catching_up(app_.db) if tally.anything else ():
                 line.show(f"meaning: {done} of {total} sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
-    for kept in tally.kept:
-        output.note(kept)
+    for notice in tally.kept:
+        output.note(notice)
     if tally.anything:
         jobs.add(app_.db, INDEX, "all", app_.time())  # which merges what came in
     if as_json:
@@ -143,22 +143,22 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
         output.say(tally.sentence())
 
 
-def _collection(row: dict[str, Any]) -> dict[str, Any]:
-    told = [f"{row['files']} files", f"{row['sections']} sections"]
-    told += [f"{row['failed']} not readable"] if row["failed"] else []
-    told += [f"{row['left_out']} taken out"] if row["left_out"] else []
-    told.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
-    return {"pattern": short(row["pattern"]), "told": ", ".join(told)}
+def _collection_row(row: dict[str, Any]) -> dict[str, Any]:
+    parts = [f"{row['files']} files", f"{row['sections']} sections"]
+    parts += [f"{row['failed']} not readable"] if row["failed"] else []
+    parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
+    parts.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
+    return {"pattern": short(row["pattern"]), "told": ", ".join(parts)}
 
 
 def _when(stored: str) -> str:
     return f"{datetime.fromisoformat(stored).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _beside(each: Section, shown: Section) -> str:
+def _excerpt(section: Section, shown: Section) -> str:
     """The end of what stands before, the beginning of what stands after."""
-    if len(each.text) <= _BESIDE:
-        cut = each.text
+    if len(section.text) <= _EXCERPT:
+        cut = section.text
     else:
-        cut = f"… {each.text[-_BESIDE:]}" if each.position < shown.position else f"{each.text[:_BESIDE]} …"
-    return f"({each.handle}, line {each.line}) {cut}"
+        cut = f"… {section.text[-_EXCERPT:]}" if section.position < shown.position else f"{section.text[:_EXCERPT]} …"
+    return f"({section.handle}, line {section.line}) {cut}"

@@ -48,7 +48,7 @@ def command(
         _resume(app_, "", as_json)
         return
     try:
-        plan = _planned(app_, [*(handles or ()), *_sessions(app_, session)], about or "", *span)
+        plan = _plan(app_, [*(handles or ()), *_session_handles(app_, session)], about or "", *span)
     except UsageError:
         if app_.finished or forget.waits(app_.db):  # the same was said again, to finish it
             _resume(app_, about or "", as_json)
@@ -57,11 +57,11 @@ def command(
     if dry_run:
         _show(plan, as_json)
         return
-    _ask(plan, yes, as_json)
-    _tell(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
+    _confirm(plan, yes, as_json)
+    _report(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
 
 
-def _planned(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> Plan:
+def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> Plan:
     db, owner = app_.db, app_.scope.owner
     if handles and (about or since or until):
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
@@ -71,8 +71,8 @@ def _planned(app_: App, handles: list[str], about: str, since: str | None, until
     return forget.planned(db, names, about.strip())
 
 
-def _sessions(app_: App, told: list[str] | None) -> list[str]:
-    return [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in told or ()]
+def _session_handles(app_: App, names: list[str] | None) -> list[str]:
+    return [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in names or ()]
 
 
 def _show(plan: Plan, as_json: bool) -> None:
@@ -83,7 +83,7 @@ def _show(plan: Plan, as_json: bool) -> None:
             output.say(line)
 
 
-def _ask(plan: Plan, yes: bool, as_json: bool) -> None:
+def _confirm(plan: Plan, yes: bool, as_json: bool) -> None:
     """Show what will go, and go on only with a yes. Raises AgentError."""
     if yes:
         return
@@ -96,14 +96,14 @@ def _ask(plan: Plan, yes: bool, as_json: bool) -> None:
         raise AgentError("nothing was erased")
 
 
-def _resume(app_: App, words: str, as_json: bool) -> None:
-    receipt = erasure_receipt.resume(app_.db, app_.time, words, finished=app_.finished)
+def _resume(app_: App, topic_words: str, as_json: bool) -> None:
+    receipt = erasure_receipt.resume(app_.db, app_.time, topic_words, finished=app_.finished)
     if receipt is None:
         raise UsageError("say what to erase: handles as in m9, --topic, --session, --since or --until")
-    _tell(receipt, as_json)
+    _report(receipt, as_json)
 
 
-def _tell(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
+def _report(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
     """Print the receipt. Raises TracesLeft, or ends with its exit code."""
     if as_json:
         files = list(plan.files) if plan else []
@@ -118,10 +118,10 @@ def _tell(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
     output.say(receipt.sentence())
 
 
-def _moment(told: str | None, app_: App, days: int = 0) -> str | None:
-    if told is None:
+def _moment(text: str | None, app_: App, days: int = 0) -> str | None:
+    if text is None:
         return None
     try:
-        return clock.utc(clock.parse(told, app_.time()) + timedelta(days=days if len(told) == 10 else 0))
+        return clock.utc(clock.parse(text, app_.time()) + timedelta(days=days if len(text) == 10 else 0))
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{told!r} is no day: write it like 2026-03-01") from error
+        raise UsageError(f"{text!r} is no day: write it like 2026-03-01") from error

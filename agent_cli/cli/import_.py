@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import output
-from agent_cli.cli.progress import Line
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
@@ -30,13 +30,13 @@ Export = Annotated[Path, typer.Argument(metavar="FILE", help="The .zip as it cam
 @app.command()
 def chatgpt(context: typer.Context, file: Export) -> None:
     """Take over the export of ChatGPT. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
-    _take_in(context.obj, from_chatgpt.entries, file, "chatgpt")
+    _import(context.obj, from_chatgpt.entries, file, "chatgpt")
 
 
 @app.command()
 def claude(context: typer.Context, file: Export) -> None:
     """Take over the export of Claude. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
-    _take_in(context.obj, from_claude.entries, file, "claude")
+    _import(context.obj, from_claude.entries, file, "claude")
 
 
 @app.command()
@@ -45,12 +45,12 @@ def llm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
 ) -> None:
     """Take over what llm has logged. The file is only read; a later import adds what is new."""
-    _take_in(context.obj, from_llm.entries, file, "llm")
+    _import(context.obj, from_llm.entries, file, "llm")
 
 
-def _take_in(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, source: str) -> None:
+def _import(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, source: str) -> None:
     app_ = run.app()
-    with Line(run.quiet) as line:
+    with ProgressLine(run.quiet) as line:
         done = transfer.take_in(
             app_.db, app_.scope, entries(file), source, app_.time, line.note,
             lambda seen, new: line.show(f"{seen:,} conversations read, {new:,} messages are new"),
@@ -59,5 +59,5 @@ def _take_in(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, s
         app_.catch_up(app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
-        told = counted(done.broken, "broken entry was", "broken entries were")
-        raise AgentError(f"{told} skipped; the others are imported")
+        skipped = counted(done.broken, "broken entry was", "broken entries were")
+        raise AgentError(f"{skipped} skipped; the others are imported")

@@ -19,14 +19,14 @@ app = typer.Typer(
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Say what is indexed."""
     app_ = context.obj.app()
-    among, filling = vectors.current(app_.db), vectors.filling(app_.db)
+    current, next_set = vectors.current(app_.db), vectors.filling(app_.db)
     row = {
         "passages": app_.db.value("select count(*) from passage"),
         "waiting": index.waiting(app_.db),
-        "embedder": among.identity if among else None,
-        "vectors": _count(app_.db, among),
-        "next embedder": filling.identity if filling else None,
-        "next vectors": _count(app_.db, filling),
+        "embedder": current.identity if current else None,
+        "vectors": _count(app_.db, current),
+        "next embedder": next_set.identity if next_set else None,
+        "next vectors": _count(app_.db, next_set),
     }
     if as_json:
         output.put(row)
@@ -54,11 +54,11 @@ def rebuild(
     output.say("the indexes are made anew")
 
 
-def _count(db: Database, among: vectors.Set | None) -> int | None:
+def _count(db: Database, vector_set: vectors.Set | None) -> int | None:
     """How many vectors a set has; None when it is damaged."""
     try:
         with db.index_access():
-            return vectors.count(db, among) if among else 0
+            return vectors.count(db, vector_set) if vector_set else 0
     except IndexDamaged:
         return None
 

@@ -17,7 +17,7 @@ from agent_cli.text import counted
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
 _PAUSE = 2.0  # seconds between looks at an empty queue
-_ROUND = 60.0  # seconds between looks for what nobody has queued: a session left alone, a server that has come back
+_SURVEY = 60.0  # seconds between looks for what nobody has queued: a session left alone, a server that has come back
 
 
 @app.command("list")
@@ -27,11 +27,11 @@ def list_(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) ->
     now = app_.time()
     rows = jobs.listing(app_.db, limit)
     if not as_json:
-        rows = [{**row, **_told(row, now)} for row in rows]
+        rows = [{**row, **_displayed(row, now)} for row in rows]
     output.listing(rows, ("id", "kind", "subject", "state", "attempts", "due_at", "error"), as_json=as_json)
 
 
-def _told(row: dict[str, Any], now: datetime) -> dict[str, str]:
+def _displayed(row: dict[str, Any], now: datetime) -> dict[str, str]:
     """The time of a job by the person's clock; what is not due yet is for later."""
     later = row["state"] == "ready" and row["due_at"] > clock.utc(now)
     due = clock.local(row["due_at"], clock.offset(now))
@@ -47,13 +47,13 @@ def run(
     run: Run = context.obj
     app_ = run.app()
     cancel = Cancel()
-    desk = app_.desk(app_.db, cancel)
+    job_context = app_.desk(app_.db, cancel)
     done, looked = 0, float("-inf")
     while True:
-        if time.monotonic() - looked >= _ROUND:
-            worker.look_around(desk)
+        if time.monotonic() - looked >= _SURVEY:
+            worker.look_around(job_context)
             looked = time.monotonic()
-        while worker.run_one(desk):
+        while worker.run_one(job_context):
             done += 1
         if until_idle:
             break

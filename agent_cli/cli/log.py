@@ -17,7 +17,7 @@ import typer
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import moment
+from agent_cli.cli.options import parse_moment
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import tool_calls as tool_calls
@@ -26,14 +26,14 @@ from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_USUAL = 50  # lines, where nothing says from when on
+_DEFAULT_LIMIT = 50  # lines, where nothing says from when on
 _ALL = 1 << 60
 _PAGE = 1000
 _PAUSE = 0.3  # seconds between looks for what is new
-_AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
+_AGE = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_ARGUMENTS = 100  # characters
-_STOPPED, _READER_GONE = 130, 141  # exit codes
+_ARGUMENTS_WIDTH = 100  # characters
+_STOPPED, _OUTPUT_CLOSED = 130, 141  # exit codes
 
 Row = dict[str, Any]
 
@@ -42,13 +42,13 @@ Row = dict[str, Any]
 class _Log:
     """One of the two logs. `look`: so many rows after a number, the first ones; without a number the newest."""
 
-    look: Callable[[int | None, int], list[Row]]
+    read: Callable[[int | None, int], list[Row]]
     number: Callable[[Row], int]  # after which the next one comes
-    line: Callable[[Row], str]
+    format: Callable[[Row], str]
     after: int | None  # the number behind which the first ones are wanted; None: the newest ones are
     start: int | None  # the number before the first one that may be wanted
     latest: Callable[[], int]
-    usual: int = _USUAL
+    default_limit: int = _DEFAULT_LIMIT
 
 
 @app.command()
@@ -73,23 +73,23 @@ def log(
         raise UsageError("--kind is about events, and --calls shows none: leave one of them out")
     app_: App = context.obj.app()
     start = _since(since, app_.time()) if since else None
-    told = _calls(app_, start, after) if calls else _events(app_, kind or [], start, after)
-    last = told.start
-    for row in _wanted(told, limit):
-        _put(told, row, as_json=as_json)
-        last = max(last or 0, told.number(row))
-    if kind and last == told.start and not follow:
-        _miss(context.obj, app_, kind)
+    source = _calls(app_, start, after) if calls else _events(app_, kind or [], start, after)
+    last = source.start
+    for row in _selected(source, limit):
+        _print(source, row, as_json=as_json)
+        last = max(last or 0, source.number(row))
+    if kind and last == source.start and not follow:
+        _note_unknown_kinds(context.obj, app_, kind)
     if follow:
-        _follow(app_, told, told.latest() if last is None else last, as_json=as_json)
+        _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
 
 
-def _miss(run: Run, app_: App, wanted: list[str]) -> None:
+def _note_unknown_kinds(run: Run, app_: App, wanted: list[str]) -> None:
     """Say of a kind that nothing was ever of, which there are."""
-    there = events.kinds(app_.db)
+    known = events.kinds(app_.db)
     for each in wanted:
-        if there and not any(kind.startswith(each) for kind in there):
-            run.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(there)}")
+        if known and not any(kind.startswith(each) for kind in known):
+            run.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
 
 
 def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
@@ -107,22 +107,22 @@ def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     return _Log(
         lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
         lambda row: ids.number("message", row["result"] or row["asked_in"]), _call_line, number,
-        number, lambda: tool_calls.latest(app_.db), _ALL if since else _USUAL,
+        number, lambda: tool_calls.latest(app_.db), _ALL if since else _DEFAULT_LIMIT,
     )  # fmt: skip
 
 
-def _wanted(told: _Log, limit: int | None) -> Iterator[Row]:
+def _selected(source: _Log, limit: int | None) -> Iterator[Row]:
     """The newest ones, or all from a time or a number on: a page at a time, so that ten years of them fit."""
-    if limit or told.start is None:
-        yield from told.look(told.after, limit or told.usual)
+    if limit or source.start is None:
+        yield from source.read(source.after, limit or source.default_limit)
         return
-    last = told.start
-    while rows := told.look(last, _PAGE):
+    last = source.start
+    while rows := source.read(last, _PAGE):
         yield from rows
-        last = max(map(told.number, rows))
+        last = max(map(source.number, rows))
 
 
-def _follow(app_: App, told: _Log, last: int, *, as_json: bool) -> NoReturn:
+def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
     """Print what this and other processes write, as it comes."""
     reader = select.poll()
     reader.register(sys.stdout, 0)  # tells of nothing but that the reader has gone
@@ -131,33 +131,33 @@ def _follow(app_: App, told: _Log, last: int, *, as_json: bool) -> NoReturn:
         while True:
             sys.stdout.flush()
             if seen != (seen := app_.db.change_counter()):
-                while rows := told.look(last, _PAGE):
+                while rows := source.read(last, _PAGE):
                     for row in rows:
-                        _put(told, row, as_json=as_json)
-                        last = max(last, told.number(row))
+                        _print(source, row, as_json=as_json)
+                        last = max(last, source.number(row))
                 continue
             if any(state & (select.POLLERR | select.POLLHUP) for _, state in reader.poll(0)):
-                sys.exit(_READER_GONE)
+                sys.exit(_OUTPUT_CLOSED)
             time.sleep(_PAUSE)
     except KeyboardInterrupt:
         sys.exit(_STOPPED)
 
 
-def _put(told: _Log, row: Row, *, as_json: bool) -> None:
+def _print(source: _Log, row: Row, *, as_json: bool) -> None:
     if not as_json:
-        output.say(told.line(row))
+        output.say(source.format(row))
         return
     shown = {name: value for name, value in row.items() if name != "utc_offset"}
     output.put_line({**shown, "session": _session(row) or None})
 
 
 def _event_line(row: Row) -> str:
-    told = f"{row['id']:>7}  {_when(row)}  {row['kind']:<21} {row['subject']:<14} {_session(row):<6} {row['actor']}"
-    return told.rstrip()
+    line = f"{row['id']:>7}  {_when(row)}  {row['kind']:<21} {row['subject']:<14} {_session(row):<6} {row['actor']}"
+    return line.rstrip()
 
 
 def _call_line(row: Row) -> str:
-    arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS)
+    arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS_WIDTH)
     head = f"{row['result'] or '-':>7}  {_when(row)}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
     return f"{head}{arguments}".rstrip()
 
@@ -170,14 +170,14 @@ def _session(row: Row) -> str:
     return ids.handle("session", row["session"]) if row["session"] else ""
 
 
-def _since(told: str, now: datetime) -> datetime:
-    ago = _AGO.fullmatch(told.strip())
-    if ago is None:
+def _since(typed: str, now: datetime) -> datetime:
+    age = _AGE.fullmatch(typed.strip())
+    if age is None:
         try:
-            return moment(told, now)
+            return parse_moment(typed, now)
         except UsageError as error:
-            raise UsageError(f"{told!r} is no time: write it like 2026-11-20, 2h or 3d") from error
+            raise UsageError(f"{typed!r} is no time: write it like 2026-11-20, 2h or 3d") from error
     try:
-        return max(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
+        return max(now - timedelta(**{_UNITS[age[2]]: int(age[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
     except OverflowError as error:
-        raise UsageError(f"{told!r} is longer ago than there is a calendar for") from error
+        raise UsageError(f"{typed!r} is longer ago than there is a calendar for") from error

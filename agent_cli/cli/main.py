@@ -23,11 +23,11 @@ from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import without_surrogates
 
-_CONVERSES = (None, "ask")  # commands that say something to a model
-_Misused = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
+_MODEL_COMMANDS = (None, "ask")  # commands that say something to a model
+_ClickUsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
 
 
-class Commands(TyperGroup):
+class LazyGroup(TyperGroup):
     """The commands of the table, imported on demand; the one place where errors become sentences."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -44,7 +44,7 @@ class Commands(TyperGroup):
         formatter.write(usage.help())
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _reader_may_go(), _read_by_programs():
+        with _exit_on_closed_output(), _usage_errors_as_json():
             return super().make_context(*args, **kwargs)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -53,15 +53,15 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with _reader_may_go(), _read_by_programs():
+        with _exit_on_closed_output(), _usage_errors_as_json():
             return self._invoke(ctx)
 
     def _invoke(self, ctx: Any) -> Any:
         try:
-            done = super().invoke(ctx)
+            result = super().invoke(ctx)
             if ctx.obj:
-                ctx.obj.settle()
-            return done
+                ctx.obj.update_index()
+            return result
         except AgentError as error:
             output.fail(error)
         except KeyboardInterrupt:
@@ -71,44 +71,44 @@ class Commands(TyperGroup):
 
 
 @contextmanager
-def _reader_may_go() -> Iterator[None]:
+def _exit_on_closed_output() -> Iterator[None]:
     """End with 141 when nobody reads what is printed, with a sentence when there is no room for it."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
-        _drop(sys.stdout)
+        _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
             output.fail(AgentError("the output cannot be written: no space is left where it goes"))
-        _drop(sys.stderr)  # the reader has gone: say nothing, to nobody
+        _discard_output(sys.stderr)  # the reader has gone: say nothing, to nobody
         sys.exit(141)
 
 
 @contextmanager
-def _read_by_programs() -> Iterator[None]:
+def _usage_errors_as_json() -> Iterator[None]:
     """What Typer finds wrong with the command line, in JSON where that is asked for."""
     try:
         yield
-    except _Misused as error:
+    except _ClickUsageError as error:
         if not output.as_json():
             raise
         output.fail(UsageError(error.format_message()))
 
 
-def _drop(stream: TextIO) -> None:
+def _discard_output(stream: TextIO) -> None:
     """Throw away what the stream still holds and will be given."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 app = typer.Typer(
-    cls=Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(usage.VERSION)
         raise typer.Exit
 
@@ -130,7 +130,7 @@ def start(
     screen_reader: Annotated[bool, typer.Option("--screen-reader")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
@@ -144,17 +144,17 @@ def start(
     run.child = CHILD in os.environ
     os.environ[CHILD] = "1"  # for every process that is started from here
     run.check()
-    if context.invoked_subcommand not in _CONVERSES and (told := run.only_conversing):
-        raise UsageError(f"{told} is for a conversation and for `agent ask`: other commands work on the file")
+    if context.invoked_subcommand not in _MODEL_COMMANDS and (option := run.model_only_option):
+        raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
     if resume is not None and not resume.strip() and not at_terminal:
-        raise _unnamed(run)
+        raise _missing_session(run)
     context.obj = run
     if context.invoked_subcommand is None:
-        _without_command(run)
+        _converse_or_ask(run)
 
 
-def _unnamed(run: Run) -> UsageError:
+def _missing_session(run: Run) -> UsageError:
     """What is said to -r alone: the sessions it could mean."""
     from agent_cli.memory.conversations import sessions  # opens the file, which is rarely needed here
 
@@ -165,7 +165,7 @@ def _unnamed(run: Run) -> UsageError:
     return UsageError(f"-r needs a session; name one by its handle:\n{lines}")
 
 
-def _without_command(run: Run) -> None:
+def _converse_or_ask(run: Run) -> None:
     """A conversation at a terminal; with words piped in, one question."""
     if run.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
@@ -190,12 +190,12 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
-    _open_streams()
+    _set_up_streams()
     sys.argv = [without_surrogates(word) for word in sys.argv]
     app(prog_name="agent")
 
 
-def _open_streams() -> None:
+def _set_up_streams() -> None:
     """Standard input, output and error in UTF-8; one that was closed, as by <&-, is nothing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

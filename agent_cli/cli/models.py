@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.progress import Line
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
 from agent_cli.llm.ollama import catalog, download, faults
 
@@ -41,7 +41,7 @@ def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -
         for each in found
     ]
     output.listing(
-        rows if as_json else map(_shown, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
+        rows if as_json else map(_displayed, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
     )
 
 
@@ -61,7 +61,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     """Fetch a model. Stopped or broken off, it goes on where it was."""
     run: Run = context.obj
     last, percent = "", 0
-    with Line(run.quiet) as line:
+    with ProgressLine(run.quiet) as line:
         try:
             for state in download.fetch(run.settings().config.host, name):
                 percent = state.percent or percent
@@ -76,7 +76,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _displayed(row: dict[str, Any]) -> dict[str, Any]:
     state = "cloud, not used" if row["cloud"] else "loaded" if row["loaded"] else "-"
     size, context = f"{row['size'] / 1e9:.1f} GB", f"{row['context']} tokens" if row["context"] else "-"
     return {**row, "size": size, "context": context, "state": state, "capabilities": ", ".join(row["capabilities"])}

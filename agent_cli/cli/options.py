@@ -13,16 +13,16 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
 
 
-def moment(told: str, now: datetime, before_midnight: timedelta | None = None) -> datetime:
+def parse_moment(text: str, now: datetime, before_day_end: timedelta | None = None) -> datetime:
     """A day or a time as typed; of a day its first moment, or one so long before its end. Raises UsageError."""
     try:
-        found = clock.parse(told, now)
-        return found + timedelta(days=1) - before_midnight if before_midnight and len(told) == 10 else found
+        found = clock.parse(text, now)
+        return found + timedelta(days=1) - before_day_end if before_day_end and len(text) == 10 else found
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
+        raise UsageError(f"{text!r} is no day: write it like 2026-11-20") from error
 
 
-class Grain(StrEnum):
+class PeriodUnit(StrEnum):
     """What a summary tells of."""
 
     session = "session"

@@ -66,13 +66,13 @@ class Run:
             self.memory = wanted
 
     @property
-    def only_conversing(self) -> str:
+    def model_only_option(self) -> str:
         """The option that means something only where a model is asked; empty where none was given."""
-        told = {
+        options = {
             "--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.memory is False,
             "--interactive": self.interactive,
         }  # fmt: skip
-        return next((name for name, given in told.items() if given), "")
+        return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:
         """Raises UsageError for options that exclude each other."""
@@ -81,7 +81,7 @@ class Run:
         if self.incognito and (self.latest or self.resume is not None):
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
 
-    def settle(self) -> None:
+    def update_index(self) -> None:
         """Index what a command wrote: who may only read the file later finds it too."""
         if self._app is not None and self._app.keeps:
             from agent_cli.memory.search import index  # an app has loaded it

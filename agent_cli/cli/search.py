@@ -12,7 +12,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Grain, Limit
+from agent_cli.cli.options import AsJson, PeriodUnit, Limit
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -42,7 +42,7 @@ def search(
     here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
     grain: Annotated[
-        Grain | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
+        PeriodUnit | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
     ] = None,
     batch: Annotated[Path | None, typer.Option("--batch", help="A file of questions; a JSON object a line.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,

@@ -10,7 +10,7 @@ from agent_cli import clock, text
 from agent_cli.agent.jobs import summariser
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Grain, Limit
+from agent_cli.cli.options import AsJson, PeriodUnit, Limit
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
@@ -40,7 +40,7 @@ _CLOSED = "the summary of a session is written when it is closed: `agent session
 @app.command("list")
 def list_(
     context: typer.Context,
-    grain: Annotated[Grain | None, typer.Option("--grain", help="Only those of this length.")] = None,
+    grain: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only those of this length.")] = None,
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -91,7 +91,7 @@ def rebuild(
         list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All that is over and has something to tell.")] = False,
-    grain: Annotated[Grain | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
+    grain: Annotated[PeriodUnit | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
 ) -> None:
     """Make summaries anew, now.
 
@@ -101,7 +101,7 @@ def rebuild(
     app_ = run.app()
     if bool(told) == every or (grain and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
-    if grain is Grain.session:
+    if grain is PeriodUnit.session:
         raise UsageError(_CLOSED)
     named = _all(app_, grain) if every else [_period(app_, each) for each in told or ()]
     desk = app_.desk(app_.db, Cancel())
@@ -151,7 +151,7 @@ def _found(app_: App, told: str) -> Summary:
         if summary and summaries.get(app_.db, summary.id, owner):
             return summary
         raise UsageError(f"{word} has no summary yet; `agent sessions close {word}` writes it")
-    period = periods.named(told, app_.time())
+    period = periods.from_words(told, app_.time())
     if summary := summaries.of_period(app_.db, owner, period.key):
         return summary
     if not period_sources.days(app_.db, owner, period.first, period.end):
@@ -162,7 +162,7 @@ def _found(app_: App, told: str) -> Summary:
 def _period(app_: App, told: str) -> Period:
     """The period that is named, or whose summary is named by its handle. Raises UsageError."""
     if not re.fullmatch(r"[ys]\d+", told.strip().lower()):
-        return periods.named(told, app_.time())
+        return periods.from_words(told, app_.time())
     if key := _found(app_, told).period:
         return periods.parse(key)
     raise UsageError(_CLOSED)
@@ -172,18 +172,18 @@ def _plan(app_: App, named: list[Period]) -> list[Period]:
     """These with what they are made of and what is made of them, as far as that is over or was made before."""
     owner, now = app_.scope.owner, app_.time()
     below = {each for period in named for each in period_summaries.parts(app_.db, owner, period)}
-    above = {each for period in named for each in periods.above(period)}
-    return periods.ordered(
-        below | {each for each in above if each.over(now) or summaries.of_period(app_.db, owner, each.key)}
+    above = {each for period in named for each in periods.all_enclosing(period)}
+    return periods.in_order(
+        below | {each for each in above if each.has_ended(now) or summaries.of_period(app_.db, owner, each.key)}
     )
 
 
-def _all(app_: App, grain: Grain | None) -> list[Period]:
+def _all(app_: App, grain: PeriodUnit | None) -> list[Period]:
     now = app_.time()
     days = period_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
-    found = {periods.of(day, "day") for day in days}
-    found |= {each for day in found for each in periods.above(day)}
-    return periods.ordered(each for each in found if each.over(now) and grain in (None, each.grain))
+    found = {periods.containing(day, "day") for day in days}
+    found |= {each for day in found for each in periods.all_enclosing(day)}
+    return periods.in_order(each for each in found if each.has_ended(now) and grain in (None, each.unit))
 
 
 def _of(summary: Summary) -> str:

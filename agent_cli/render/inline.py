@@ -12,7 +12,7 @@ themselves, and it is there when the answer is copied.
 import re
 from collections.abc import Iterator
 
-from agent_cli.render.layout import MAX_WORD, WIDE, Span, split_words
+from agent_cli.render.layout import MAX_WORD, WIDE, StyledText, split_words
 from agent_cli.text import Pattern
 
 BOLD, DIM, ITALIC, STRUCK, CODE = "1", "2", "3", "9", "36"
@@ -56,14 +56,14 @@ class InlineParser:
         self._previous = " "  # the character before the pending text
         self._unclosed: dict[str, int] = {}  # by delimiter: how far into the pending text none closes it
 
-    def feed(self, text: str) -> Iterator[Span]:
+    def feed(self, text: str) -> Iterator[StyledText]:
         self._pending += text
         return self._read(final=False)
 
-    def end(self) -> Iterator[Span]:
+    def end(self) -> Iterator[StyledText]:
         return self._read(final=True)
 
-    def _read(self, final: bool) -> Iterator[Span]:
+    def _read(self, final: bool) -> Iterator[StyledText]:
         text, at = self._pending, 0
         while at < len(text):
             match = _TOKEN.match(text, at)
@@ -78,13 +78,13 @@ class InlineParser:
             elif end == len(text) and end - at < MAX_WORD and not final:
                 break
             else:
-                yield Span(match.group(), self._style, str(match.lastgroup))
+                yield StyledText(match.group(), self._style, str(match.lastgroup))
             self._previous, at = text[end - 1], end
         self._pending = text[at:]
         if self._unclosed and at:
             self._unclosed = {delimiter: to - at for delimiter, to in self._unclosed.items() if to > at}
 
-    def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[Span]]:
+    def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
         """Where the construct that a delimiter opens ends, and its spans."""
         match text[at]:
             case "[" | "!":
@@ -116,7 +116,7 @@ class InlineParser:
         inside = self._previous.isalnum() and (self._previous.isascii() or delimiter[0] == "_")
         return not inside or delimiter in ("**", "~~")
 
-    def _link(self, text: str, at: int, final: bool) -> tuple[int, Iterator[Span]]:
+    def _link(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
         if match := _LINK.match(text, at):
             label, to = match["label"], match["to"]
             return match.end(), self._literal(to) if label == to else self._labelled(label, to)
@@ -124,7 +124,7 @@ class InlineParser:
             raise _Incomplete
         return at + 1, self._literal(text[at])
 
-    def _escape(self, text: str, at: int, final: bool) -> tuple[int, Iterator[Span]]:
+    def _escape(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
         if at + 1 == len(text) and not final:
             raise _Incomplete
         after = text[at + 1 : at + 2]
@@ -132,29 +132,29 @@ class InlineParser:
             return at + 2, self._literal(after)
         return at + 1, self._literal("\\")
 
-    def _styled(self, text: str, delimiter: str) -> Iterator[Span]:
+    def _styled(self, text: str, delimiter: str) -> Iterator[StyledText]:
         style = STRUCK if delimiter == "~~" else {1: ITALIC, 2: BOLD, 3: f"{BOLD};{ITALIC}"}[len(delimiter)]
         return InlineParser(_combined(self._style, style))._whole(text)
 
-    def _labelled(self, text: str, to: str) -> Iterator[Span]:
+    def _labelled(self, text: str, to: str) -> Iterator[StyledText]:
         yield from InlineParser(self._style)._whole(text)
-        yield Span(" ", self._style, "space")
-        yield Span(f"({to})", self._style)
+        yield StyledText(" ", self._style, "space")
+        yield StyledText(f"({to})", self._style)
 
-    def _code(self, text: str) -> Iterator[Span]:
+    def _code(self, text: str) -> Iterator[StyledText]:
         if text.startswith(" ") and text.endswith(" ") and text.strip():
             text = text[1:-1]
         return split_words(text, _combined(self._style, CODE))
 
-    def _literal(self, text: str) -> Iterator[Span]:
+    def _literal(self, text: str) -> Iterator[StyledText]:
         return split_words(text, self._style)
 
-    def _whole(self, text: str) -> Iterator[Span]:
+    def _whole(self, text: str) -> Iterator[StyledText]:
         yield from self.feed(text)
         yield from self.end()
 
 
-def parse(text: str, style: str = "") -> list[Span]:
+def parse(text: str, style: str = "") -> list[StyledText]:
     """The spans of a whole text."""
     return list(InlineParser(style)._whole(text))
 

@@ -23,7 +23,7 @@ _NOT_FIRST = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）�
 _NOT_LAST = frozenset("([{“‘«「『（【〈《")  # must not end one
 
 
-class Span(NamedTuple):  # made by the million: a dataclass takes three times as long
+class StyledText(NamedTuple):  # made by the million: a dataclass takes three times as long
     """Part of a word, or the blanks between two words. `style` is a list of SGR codes, as in "1;3"."""
 
     text: str
@@ -41,10 +41,10 @@ def cell_width(text: str) -> int:
     return wide if wide >= 0 else sum(max(0, wcwidth(character)) for character in text)
 
 
-def split_words(text: str, style: str = "") -> Iterator[Span]:
+def split_words(text: str, style: str = "") -> Iterator[StyledText]:
     """The spans of a text without Markdown. A line may break at each blank."""
     for token in _WORDS.finditer(text):
-        yield Span(token.group(), style, str(token.lastgroup))
+        yield StyledText(token.group(), style, str(token.lastgroup))
 
 
 class LineWrapper:
@@ -52,7 +52,7 @@ class LineWrapper:
 
     def __init__(self, write: Callable[[str], None], width: Callable[[], int], colour: bool):
         self._write, self._width, self._colour = write, width, colour
-        self._word: list[Span] = []
+        self._word: list[StyledText] = []
         self._space = ""
         self._length = 0  # characters of the current word, with those already written
         self._style = ""
@@ -66,7 +66,7 @@ class LineWrapper:
         self._write(lead)
         self._column = cell_width(lead)
 
-    def put(self, span: Span) -> None:
+    def put(self, span: StyledText) -> None:
         if span.kind == "space":
             self._flush()
             if len(self._space) < MAX_WORD:
@@ -86,7 +86,7 @@ class LineWrapper:
         self._write("\n")
         self._space, self._column = "", 0
 
-    def _can_break_before(self, span: Span) -> bool:
+    def _can_break_before(self, span: StyledText) -> bool:
         before = self._word[-1]
         if before.kind != "wide" and span.kind != "wide":
             return False

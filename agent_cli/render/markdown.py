@@ -17,7 +17,7 @@ from agent_cli.render import table
 from agent_cli.render.display import Display
 from agent_cli.render.highlight import Highlighter
 from agent_cli.render.inline import BOLD, DIM, InlineParser
-from agent_cli.render.layout import LineWrapper, Span
+from agent_cli.render.layout import LineWrapper, StyledText
 from agent_cli.render.plain_writer import StreamCleaner
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
@@ -256,7 +256,7 @@ class MarkdownWriter:
         for row in rows:
             self._write_unwrapped(row)
 
-    def _styled(self, line: list[Span]) -> str:
+    def _styled(self, line: list[StyledText]) -> str:
         text = ""
         for style, spans in groupby(line, lambda span: _join_styles(span.style, self._style)):
             words = "".join(span.text for span in spans)

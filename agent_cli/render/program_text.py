@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from agent_cli import kinds
 from agent_cli.render.display import Display
-from agent_cli.render.layout import LineWrapper, Span, cell_width, split_words
+from agent_cli.render.layout import LineWrapper, StyledText, cell_width, split_words
 from agent_cli.text import Pattern, clean
 
 _INDENT = 4  # blanks before the continuation of a line whose columns leave too little room
@@ -60,12 +60,12 @@ def _lead(line: str, most: int) -> tuple[str, int]:
     return indent, len(indent) + (_INDENT if columns else 0)
 
 
-def _spans(line: str, most: int) -> Iterator[Span]:
+def _spans(line: str, most: int) -> Iterator[StyledText]:
     """The words of a line; a command of at most `most` characters is one span."""
     done = 0
     for command in _COMMAND.finditer(line):
         if len(command[0]) <= most:
             yield from split_words(line[done : command.start()])
-            yield Span(command[0])
+            yield StyledText(command[0])
             done = command.end()
     yield from split_words(line[done:])

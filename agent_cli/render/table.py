@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 
 from agent_cli.render import inline
-from agent_cli.render.layout import Span, cell_width
+from agent_cli.render.layout import StyledText, cell_width
 
 _SEPARATOR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 _GAP = "  "
 
-Cell = list[Span]
+Cell = list[StyledText]
 
 
 def has_header(rows: Sequence[str]) -> bool:
@@ -22,7 +22,7 @@ def has_header(rows: Sequence[str]) -> bool:
     return len(rows) > 1 and all(_RULE.fullmatch(cell) for cell in _cells(rows[1]))
 
 
-def layout(rows: Sequence[str], width: int) -> list[list[Span]]:
+def layout(rows: Sequence[str], width: int) -> list[list[StyledText]]:
     """The lines of a table in Markdown `rows`; empty when it is wider than `width` cells."""
     alignments = _cells(rows[1])
     head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
@@ -36,7 +36,7 @@ def layout(rows: Sequence[str], width: int) -> list[list[Span]]:
         return []
     alignments = _padded(alignments, count)
     lines = [_line(row, widths, alignments) for row in table]
-    return [lines[0], [Span(_GAP.join("-" * each for each in widths))], *lines[1:]]
+    return [lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *lines[1:]]
 
 
 def _cells(row: str) -> list[str]:
@@ -53,11 +53,15 @@ def _width(cell: Cell) -> int:
     return sum(cell_width(span.text) for span in cell)
 
 
-def _line(row: list[Cell], widths: list[int], alignments: list[str]) -> list[Span]:
-    line: list[Span] = []
+def _line(row: list[Cell], widths: list[int], alignments: list[str]) -> list[StyledText]:
+    line: list[StyledText] = []
     for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
         left, right = _margins(width - _width(cell), alignment)
-        line += [Span((_GAP if n else "") + " " * left, kind="space"), *cell, Span(" " * right, kind="space")]
+        line += [
+            StyledText((_GAP if n else "") + " " * left, kind="space"),
+            *cell,
+            StyledText(" " * right, kind="space"),
+        ]
     while line and not line[-1].text.strip():
         line.pop()
     return line

@@ -34,7 +34,7 @@ def told(server):
 
 def test_stream_json_is_a_line_for_each_event(knowing, server):
     server.play(
-        script.reply("Let me see.", calls=[("search_notes", {"query": "router"})]),
+        script.reply("Let me see.", calls=[("search_notes", {"query": "router"})], prompt_tokens=8, tokens=2),
         script.reply("In the cellar.", thinking="hm", prompt_tokens=9, tokens=3),
     )
     ran = knowing("ask", "--stream-json", "where is the router?")
@@ -54,7 +54,7 @@ def test_stream_json_is_a_line_for_each_event(knowing, server):
     assert dict(merged)["delta"] == "Let me see.In the cellar."
     assert events[-1] == {
         "type": "end", "schema": 1, "answer": "Let me see.\n\nIn the cellar.", "model": "qwen3:8b", "session": "s1",
-        "turn": "m1", "used": [used], "usage": {"tokens_in": 9, "tokens_out": 3}, "finish": "stop",
+        "turn": "m1", "used": [used], "usage": {"tokens_in": 17, "tokens_out": 5}, "finish": "stop",
     }  # fmt: skip
 
 

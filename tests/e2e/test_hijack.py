@@ -35,7 +35,7 @@ def test_what_is_left_to_a_process_in_the_background_runs_nothing_of_the_folder(
     app = open_app({"db": str(tmp_path / "memory.db")}, lambda _: None, config_file=tmp_path / "config.toml")
     jobs.add(app.db, "index", "all", app.time())
     background(app)
-    assert waited_for(lambda: trap.exists() or not jobs.due(app.db, app.time()))
+    assert waited_for(lambda: trap.exists() or not jobs.any_due(app.db, app.time()))
     assert not trap.exists()
     app.db.close()
 

@@ -96,7 +96,7 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
     write(opened, *[f"note {number} " + "words " * 500 for number in range(300)])
     beside(WRITER)
     for number in range(3):
-        copied = backup.make(opened, tmp_path / f"copy {number}.db")
+        copied = backup.create(opened, tmp_path / f"copy {number}.db")
         now = opened.value("select count(*) from message")
         restored = tmp_path / f"restored {number}.db"
         backup.restore(restored, copied.path, NOON, print)
@@ -114,30 +114,30 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
 
 def test_a_copy_is_one_file_of_the_owners_alone_and_is_noted(opened, path, tmp_path):
     write(opened, "buy milk")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
 
     assert stat.S_IMODE(copied.path.stat().st_mode) == 0o600
     assert sorted(each.name for each in tmp_path.glob("*copy*")) == ["copy.db"]
     assert list(tmp_path.glob(".*")) == []
-    assert backup.made(opened) == [str(copied.path)]
+    assert backup.known_copies(opened) == [str(copied.path)]
     assert json.loads(opened.value("select value from meta where key = 'backups'")) == [str(copied.path)]
-    backup.make(opened, copied.path, force=True)
-    assert backup.made(opened) == [str(copied.path)]
+    backup.create(opened, copied.path, force=True)
+    assert backup.known_copies(opened) == [str(copied.path)]
 
 
 def test_a_file_that_is_there_is_not_written_over_unless_told(opened, path, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"mine.txt is there already; name another file, or say --force"):
-        backup.make(opened, tmp_path / "mine.txt")
+        backup.create(opened, tmp_path / "mine.txt")
     with pytest.raises(UsageError, match="is a folder; name a file in it"):
-        backup.make(opened, tmp_path)
+        backup.create(opened, tmp_path)
     for name in (path, path.with_name("memory.db-wal")):
         with pytest.raises(UsageError, match="is the database itself"):
-            backup.make(opened, name, force=True)
+            backup.create(opened, name, force=True)
     with pytest.raises(StoreError, match="no file can be written there"):
-        backup.make(opened, tmp_path / "nowhere" / "copy.db")
+        backup.create(opened, tmp_path / "nowhere" / "copy.db")
     assert (tmp_path / "mine.txt").read_text() == "mine"
-    assert backup.make(opened, tmp_path / "mine.txt", force=True).rows["note"] == 0
+    assert backup.create(opened, tmp_path / "mine.txt", force=True).rows["note"] == 0
 
 
 def test_a_file_with_a_plain_journal_is_copied_too(path, tmp_path):
@@ -145,32 +145,32 @@ def test_a_file_with_a_plain_journal_is_copied_too(path, tmp_path):
     db.prepare()
     schema.reconcile(db, NOON)
     write(db, "buy milk")
-    copied = backup.make(db, tmp_path / "copy.db")
+    copied = backup.create(db, tmp_path / "copy.db")
     db.close()
     assert texts(copied.path) == ["buy milk"]
 
 
 def test_the_former_file_is_kept_aside_when_a_copy_is_restored(opened, path, tmp_path):
     write(opened, "one")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     write(opened, "two")
     opened.close()
     restored = backup.restore(path, copied.path, NOON, print)
 
-    assert restored.aside == tmp_path / "memory-before-2026-01-02-120000.db"
-    assert (texts(path), texts(restored.aside), texts(copied.path)) == (["one"], ["one", "two"], ["one"])
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(restored.aside.stat().st_mode) == 0o600
+    assert restored.former == tmp_path / "memory-before-2026-01-02-120000.db"
+    assert (texts(path), texts(restored.former), texts(copied.path)) == (["one"], ["one", "two"], ["one"])
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(restored.former.stat().st_mode) == 0o600
     assert not list(tmp_path.glob("*-wal")) + list(tmp_path.glob(".*"))
     again = backup.restore(path, copied.path, NOON, print)
-    assert again.aside == tmp_path / "memory-before-2026-01-02-120000-1.db"
+    assert again.former == tmp_path / "memory-before-2026-01-02-120000-1.db"
     db = file.open_file(path, NOON, print)
-    assert backup.made(db) == [str(each) for each in (copied.path, restored.aside, again.aside)]
+    assert backup.known_copies(db) == [str(each) for each in (copied.path, restored.former, again.former)]
     db.close()
 
 
 def test_what_was_written_to_the_wal_alone_is_kept_aside_as_well(path, tmp_path):
     db = file.open_file(path, NOON, print)
-    copied = backup.make(db, tmp_path / "copy.db")
+    copied = backup.create(db, tmp_path / "copy.db")
     db.close()
     script = f"""
 import os
@@ -186,12 +186,12 @@ os._exit(9)
     subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], check=False)
     assert path.with_name("memory.db-wal").exists()
     restored = backup.restore(path, copied.path, NOON, print)
-    assert (texts(path), texts(restored.aside)) == ([], ["in the wal"])
+    assert (texts(path), texts(restored.former)) == ([], ["in the wal"])
 
 
 def test_nothing_is_restored_while_another_process_has_the_file_open(opened, path, tmp_path, beside):
     write(opened, "one")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     write(opened, "two")
     opened.close()
     process = beside(HOLDER)
@@ -200,11 +200,11 @@ def test_nothing_is_restored_while_another_process_has_the_file_open(opened, pat
     assert texts(path) == ["one", "two"]
     assert not list(tmp_path.glob("*before*")) + list(tmp_path.glob(".*"))
     process.communicate("\n")
-    assert texts(backup.restore(path, copied.path, NOON, print).aside) == ["one", "two"]
+    assert texts(backup.restore(path, copied.path, NOON, print).former) == ["one", "two"]
 
 
 def test_a_session_that_a_living_process_holds_is_named(opened, path, tmp_path, beside):
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     opened.execute("pragma journal_mode = delete")
     writer = beside(WRITER)
     with pytest.raises(StoreBusy, match=rf"another process has the database open \(process {writer.pid}\)"):
@@ -213,14 +213,14 @@ def test_a_session_that_a_living_process_holds_is_named(opened, path, tmp_path, 
 
 def test_a_damaged_database_is_replaced_and_kept(opened, path, tmp_path):
     write(opened, "one")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     opened.close()
     path.write_bytes(b"no database at all" * 1000)
     path.with_name("memory.db-wal").write_bytes(b"left")
     restored = backup.restore(path, copied.path, NOON, print)
     assert texts(path) == ["one"]
-    assert restored.aside.read_bytes() == b"no database at all" * 1000
-    assert restored.aside.with_name(restored.aside.name + "-wal").read_bytes() == b"left"
+    assert restored.former.read_bytes() == b"no database at all" * 1000
+    assert restored.former.with_name(restored.former.name + "-wal").read_bytes() == b"left"
 
 
 def damaged(copy):
@@ -255,7 +255,7 @@ def another(copy):
 )
 def test_a_copy_that_cannot_be_used_changes_nothing(opened, path, tmp_path, spoil, said):
     write(opened, "one")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     opened.close()
     spoil(copied.path)
     with pytest.raises((StoreError, UsageError), match=said):
@@ -266,14 +266,14 @@ def test_a_copy_that_cannot_be_used_changes_nothing(opened, path, tmp_path, spoi
 
 def test_a_restore_tells_when_forgotten_things_may_be_back(opened, path, tmp_path):
     write(opened, "one")
-    copied = backup.make(opened, tmp_path / "copy.db")
+    copied = backup.create(opened, tmp_path / "copy.db")
     opened.close()
-    assert not backup.restore(path, copied.path, NOON, print).forgot
+    assert not backup.restore(path, copied.path, NOON, print).revives_erased
     db = file.open_file(path, NOON, print)
     with db.write():
         tombstones.remember(db, ["one"], NOON)
     db.close()
-    assert backup.restore(path, copied.path, NOON, print).forgot
+    assert backup.restore(path, copied.path, NOON, print).revives_erased
 
 
 def unit(text):
@@ -306,8 +306,8 @@ def test_a_check_finds_a_damaged_index_and_a_row_that_points_nowhere(opened):
     write(opened, "one")
     index.refresh_all(opened)
     opened.execute("delete from words_1_data where id > 1")
-    assert file_check.check(opened).kept == ()
+    assert file_check.check(opened).canonical == ()
     assert file_check.check(opened).derived != ()
     opened.execute("pragma foreign_keys = off")
     opened.execute("insert into jotting (uid, session_id, text, at, utc_offset) values ('x', 9, 'x', '', 0)")
-    assert file_check.check(opened).kept == ("jotting 1 names a session that is not there",)
+    assert file_check.check(opened).canonical == ("jotting 1 names a session that is not there",)

@@ -11,9 +11,10 @@ from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
 from agent_cli.cli.facts.fact_format import became, day, found, note_masked, place, receipt, short, table
-from agent_cli.cli.options import AsJson, Limit, moment
+from agent_cli.cli.options import AsJson, Limit, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts, replacements
 from agent_cli.memory.facts.facts import Fact
@@ -62,7 +63,7 @@ def list_(
     states = tuple(State) if every or (hidden and not state) else (state or State.accepted,)
     rows = facts.listing(
         app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if here else None,
-        as_of=moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
+        as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
     )  # fmt: skip
     table(rows, as_json, marks=not as_of)
 
@@ -124,8 +125,8 @@ def add(
     told: dict[str, Any] = {
         "place": app_.scope.place if here else "",
         "session": sessions.resolve(app_.db, session, owner).id if session else None,
-        "valid_from": moment(since, now) if since else None,
-        "expires": moment(until, now, timedelta(milliseconds=1)) if until else None,
+        "valid_from": parse_moment(since, now) if since else None,
+        "expires": parse_moment(until, now, timedelta(milliseconds=1)) if until else None,
     }
     if since and until and told["expires"] < told["valid_from"]:
         raise UsageError("it ends before it begins: --until is before --since")
@@ -232,17 +233,28 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 def history(context: typer.Context, handle: Handle, limit: Limit = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
     app_, fact = found(context, handle)
-    versions = facts.history(app_.db, fact)[::-1][:limit]
+    changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
     rows = [
         {
             "at": each.at, "day": f"{day(fact, each.at)}", "change": each.change + (" (undone)" * each.undone),
-            "actor": each.actor, "was": f"“{each.statement}”, {each.state}" if each.statement else "",
+            "actor": each.actor, "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
         }
-        for each in versions
+        for each in changes
     ]  # fmt: skip
     if as_json:
-        plain = ("change", "statement", "state", "actor", "undone", "at")
-        output.put([{name: getattr(each, name) for name in plain} for each in versions])
+        output.put(
+            [
+                {
+                    "change": each.change,
+                    "statement": each.was.get("statement", ""),
+                    "state": each.was.get("state", ""),
+                    "actor": each.actor,
+                    "undone": each.undone,
+                    "at": each.at,
+                }
+                for each in changes
+            ]
+        )
         return
     output.listing(rows, ("day", "change", "actor", "was"), as_json=False)
     output.say(f"now: {short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")

@@ -13,13 +13,14 @@ from typing import Annotated
 
 import typer
 
-from agent_cli import headless, text
+from agent_cli import text
 from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
+from agent_cli.app import turns
 from agent_cli.app.app import App, background
+from agent_cli.app.turns import Outcome
 from agent_cli.cli.run import Run
 from agent_cli.cli.schedule import schedule_targets as targets
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, TimedOut, UsageError
-from agent_cli.headless import Outcome
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
@@ -174,7 +175,7 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     try:
         with stop.on_cancel(cancel):
             title = f"scheduled: {schedule.name}"
-            return headless.run(app, [Part(words, "schedule")], "schedule", cancel, title=title, extra=extra)
+            return turns.once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
     except Cancelled:
         if late.is_set():
             raise TimedOut(f"no whole answer within {LONGEST // 60} minutes; what arrived is kept") from None

@@ -16,6 +16,19 @@ _KEYS = {
 }
 
 
+def of_turn(db: Database, session: int, question: int) -> tuple[int, int]:
+    """The tokens in and out of all replies to a message of the person."""
+    [(tokens_in, tokens_out)] = db.rows(
+        """select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
+           where session_id = :session and role = 'assistant' and id > :question and not exists (
+               select 1 from message later
+               where later.session_id = :session and later.role = 'user' and later.id > :question
+                 and later.id < message.id)""",
+        {"session": session, "question": question},
+    )
+    return tokens_in, tokens_out
+
+
 def used(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
     """What each day, model, session or turn took, the latest first. Times are seconds, costs as the prices set."""
     rows = db.rows(

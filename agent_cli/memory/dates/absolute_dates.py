@@ -77,7 +77,7 @@ def _monday(day: datetime, weeks: int) -> datetime:
 
 def _weekday(day: datetime, name: str, way: int) -> datetime:
     """The day of this name before (-1) or after (1) today, or in this week (0)."""
-    wanted = time_range.named(name, time_range.DAYS)
+    wanted = time_range.index_of(name, time_range.DAYS)
     if way == 0:
         return _monday(day, 0) + timedelta(days=wanted)
     if way < 0:
@@ -186,10 +186,10 @@ def _german_unit(match: re.Match[str], today: datetime) -> str:
     return f"{before or 'im'} {_GERMAN[month.month - 1]} {month.year}"
 
 
-def _german_count(match: re.Match[str], today: datetime, way: int) -> str | None:
-    if way > 0 and _DONE.search(match.string):
+def _german_count(match: re.Match[str], today: datetime, direction: int) -> str | None:
+    if direction > 0 and _DONE.search(match.string):
         return None  # how long it took
-    number, unit = time_range.number(match["n"]) * way, match["unit"].casefold()
+    number, unit = time_range.number(match["n"]) * direction, match["unit"].casefold()
     if unit.startswith("tag"):
         return f"am {_day(today + timedelta(days=number), _GERMAN, '.')}"
     if unit.startswith("woche"):

@@ -15,28 +15,28 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, zones
-from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, Found, search
+from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, search
 from agent_cli.values import frozen
 
-_LONGEST = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
+_MAX_LENGTH = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
 MORNING = time(9)  # of a day without a time
-_LATE = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
-_VAGUE = text.Pattern(
+_PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
+_NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
     r"|irgendwann|später|bald|demnächst|nie)?[.!]?", re.IGNORECASE,
 )  # fmt: skip
 _FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
-_BEGINS = text.Pattern(
+_REMIND_ME = text.Pattern(
     r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
     r"|(?:me\s+)?to\s+", re.IGNORECASE,
 )  # fmt: skip
-_FORMATS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
+_DATEPARSER_SETTINGS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
     "DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False, "TIMEZONE": "UTC",
 }  # fmt: skip
 
 
 @frozen
-class Occasion:
+class DueTime:
     """The first moment, in its zone; of what repeats the rule, and its first time by the clocks of the zone."""
 
     due: datetime
@@ -46,106 +46,106 @@ class Occasion:
     starts: str = ""
 
 
-def find(sentence: str, now: datetime, zone: str) -> tuple[str, Occasion | None]:
+def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """What is to be done, and when: None where no time is told. Raises UsageError for a past or impossible one."""
     found = search(sentence)
     left, at = "", 0
     for each in found.all:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
     words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
-    if match := _BEGINS.match(words):
+    if match := _REMIND_ME.match(words):
         words = words[match.end() :] or words
-    return words, _reckoned(found, now, zone) if found.all else None
+    return words, _due_time(found, now, zone) if found.all else None
 
 
-def read(words: str, now: datetime, zone: str) -> Occasion | None:
+def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     """A time alone; None where none is meant, as by "sometime". Raises UsageError for what is no time, or past."""
     words = " ".join(words.split())
-    if len(words) > _LONGEST:
-        raise UsageError(f"that is too long for a time: say it in at most {_LONGEST} characters")
-    if _VAGUE.fullmatch(words):
+    if len(words) > _MAX_LENGTH:
+        raise UsageError(f"that is too long for a time: say it in at most {_MAX_LENGTH} characters")
+    if _NO_TIME.fullmatch(words):
         return None
-    for told in (words, f"in {words}", f"on {words}", f"at {words}"):
-        found = search(told)
-        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(told))
+    for phrase in (words, f"in {words}", f"on {words}", f"at {words}"):
+        found = search(phrase)
+        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(phrase))
         if found.all and _FILLER.fullmatch(rest):
-            occasion = _reckoned(found, now, zone)
-            return Occasion(occasion.due, words, zone, occasion.repeats, occasion.starts)
-    rules = zones.of(zone, now)
-    today = zones.wall(now, rules)
+            due_time = _due_time(found, now, zone)
+            return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
+    tz = zones.get(zone, now)
+    today = zones.to_wall(now, tz)
     if (wall := _parsed(words, today)) is None:
         raise UsageError(
             f"{text.one_line(words, 60)!r} is no time that is understood: write it like “friday 3pm”, “in two hours”, "
             "“24.12. 18:00” or “every monday 9:00”"
         )
     wall = datetime.combine(wall, MORNING) if wall.time() == today.time() else wall
-    return Occasion(_to_come(wall, rules, now), words, zone)
+    return DueTime(_future(wall, tz, now), words, zone)
 
 
-def until(words: str, now: datetime, zone: str) -> datetime:
+def parse_moment(words: str, now: datetime, zone: str) -> datetime:
     """One moment to come. Raises UsageError for what is no time, past, or many times."""
-    occasion = read(words, now, zone)
-    if occasion is None or occasion.repeats:
+    due_time = parse(words, now, zone)
+    if due_time is None or due_time.repeats:
         raise UsageError("say until when, as in: 1 hour, tomorrow at 9, friday 3pm")
-    return occasion.due
+    return due_time.due
 
 
-def named(moment: datetime, now: datetime) -> str:
+def format_moment(moment: datetime, now: datetime) -> str:
     """In full, as in Friday 27 Nov 2026, 15:00; with seconds where it is less than two minutes away."""
     near = abs(moment - now) < timedelta(minutes=2) and moment.second
     return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
 
 
-def _reckoned(found: Found, now: datetime, zone: str) -> Occasion:
+def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
     """Raises UsageError where it is past or there is no such day or time."""
-    rules, told = zones.of(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
+    tz, words = zones.get(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
     now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
-    at = _time(found)
-    wall = zones.wall(now, rules)
+    at = _time_of_day(found)
+    wall = zones.to_wall(now, tz)
     if found.every:
         rule, part = recurrence.rule(found.every, wall)
-        first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), rules, now)
-        return Occasion(first.moment.astimezone(rules), told, zone, rule, first.wall.isoformat())
+        first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), tz, now)
+        return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if found.lasting:
-        due = _lasting(found.lasting, at, wall, rules, now)
+        due = _after_duration(found.lasting, at, wall, tz, now)
     elif found.day is None:
-        due = zones.moment(datetime.combine(wall, at or MORNING), rules)
+        due = zones.from_wall(datetime.combine(wall, at or MORNING), tz)
         if due <= now:
-            due = zones.moment(datetime.combine(wall + timedelta(days=1), at or MORNING), rules)
+            due = zones.from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
     else:
-        due = _on(found, at, wall, rules, now)
-    return Occasion(due, told, zone)
+        due = _on_day(found, at, wall, tz, now)
+    return DueTime(due, words, zone)
 
 
-def _time(found: Found) -> time | None:
+def _time_of_day(found: TimeWords) -> time | None:
     """The time of day; None where none is told. Raises UsageError where no clock shows it."""
-    part = found.spoken
+    part = found.day_part
     if found.point is None:
         return time(PARTS[part]) if part else None
-    told = (found.point["point"] or found.point["bare"] or found.point["alone"]).casefold()
-    if told in POINTS:
-        return time(POINTS[told])
-    told = _with_digits(told)
-    hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", told)] + [0, 0])[:3]
-    late = part in _LATE or re.search(r"p\.?m", told)
-    if told.startswith(("half past", "quarter past", "viertel nach")):
-        minute = 30 if told.startswith("half") else 15
-    elif told.startswith(("halb", "quarter to", "viertel vor")):
-        hour, minute = (hour - 1) % 12 or 12, 30 if told.startswith("halb") else 45
+    point = (found.point["point"] or found.point["bare"] or found.point["alone"]).casefold()
+    if point in POINTS:
+        return time(POINTS[point])
+    point = _with_digits(point)
+    hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", point)] + [0, 0])[:3]
+    late = part in _PM_PARTS or re.search(r"p\.?m", point)
+    if point.startswith(("half past", "quarter past", "viertel nach")):
+        minute = 30 if point.startswith("half") else 15
+    elif point.startswith(("halb", "quarter to", "viertel vor")):
+        hour, minute = (hour - 1) % 12 or 12, 30 if point.startswith("halb") else 45
     # "at 3" is in the afternoon for who says nothing else; 3:00 and "3 Uhr" are as they stand.
-    bare = told.isdigit() or told[0].isalpha()
-    if re.search(r"[ap]\.?m", told) and not 1 <= hour <= 12:
-        raise UsageError(f"no clock shows {told}: write a time like 3pm or 15:00")
+    bare = point.isdigit() or point[0].isalpha()
+    if re.search(r"[ap]\.?m", point) and not 1 <= hour <= 12:
+        raise UsageError(f"no clock shows {point}: write a time like 3pm or 15:00")
     if hour < 12 and (late or (bare and not part and 1 <= hour <= 5)):
         hour += 12
-    elif re.search(r"a\.?m", told) and hour == 12:
+    elif re.search(r"a\.?m", point) and hour == 12:
         hour = 0
     if hour == 24 and minute == 0:
         hour, minute, second = 23, 59, 0
     try:
         return time(hour, minute, second)
     except ValueError as error:
-        raise UsageError(f"no clock shows {told}: write a time like 3pm or 15:00") from error
+        raise UsageError(f"no clock shows {point}: write a time like 3pm or 15:00") from error
 
 
 def _with_digits(words: str) -> str:
@@ -156,7 +156,7 @@ def _and_a_half(match: re.Match[str]) -> str:
     return f"{1 if match[1].startswith('a') else match[1]}.5 {match[2]}"
 
 
-def _lasting(match: re.Match[str], at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """Hours and minutes from now are true ones; of days and longer the date is reckoned, and the time is told or nine.
 
     A part of an hour is written so that dateparser knows it."""
@@ -173,35 +173,35 @@ def _lasting(match: re.Match[str], at: time | None, wall: datetime, rules: tzinf
     if found is None:
         raise UsageError(f"{match[0]!r} reaches beyond any calendar: name a nearer time")
     if exact:
-        return found.replace(tzinfo=UTC).astimezone(rules)
-    return _to_come(datetime.combine(found, at or MORNING), rules, now)
+        return found.replace(tzinfo=UTC).astimezone(tz)
+    return _future(datetime.combine(found, at or MORNING), tz, now)
 
 
-def _on(found: Found, at: time | None, wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """A day, at a time. Raises UsageError where it is past."""
     assert found.day
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    day = _day(found.day, today)
-    if found.spoken == "tonight" and found.point and at and at.hour < 5:
+    day = _named_day(found.day, today)
+    if found.day_part == "tonight" and found.point and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
-    due = zones.moment(datetime.combine(day, at or MORNING), rules)
+    due = zones.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
         if any(found.day[name] for name in ("day", "short", "abbreviated", "weekend")):
             day += timedelta(days=7)
         elif found.point is None:
-            return _rest_of_today(today, rules, now)
-    return _to_come(datetime.combine(day, at or MORNING), rules, now)
+            return _rest_of_today(today, tz, now)
+    return _future(datetime.combine(day, at or MORNING), tz, now)
 
 
-def _rest_of_today(today: datetime, rules: tzinfo, now: datetime) -> datetime:
+def _rest_of_today(today: datetime, tz: tzinfo, now: datetime) -> datetime:
     """The next round hour of it that a person would think of."""
     for hour in (12, 15, 18, 20, 22, 23):
-        if (due := zones.moment(today.replace(hour=hour), rules)) > now:
+        if (due := zones.from_wall(today.replace(hour=hour), tz)) > now:
             return due
     raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
 
 
-def _day(match: re.Match[str], today: datetime) -> datetime:
+def _named_day(match: re.Match[str], today: datetime) -> datetime:
     told = {name: value.casefold() for name, value in match.groupdict().items() if value}
     if "past" in told:
         raise UsageError(f"{match[0]} is past: name a time that is still to come")
@@ -217,9 +217,9 @@ def _day(match: re.Match[str], today: datetime) -> datetime:
     if period := told.get("period"):
         return _period(period, today)
     if "only" in told:
-        return _numbered(int(told["only"]), today)
+        return _day_of_month(int(told["only"]), today)
     if "numbers" in told:
-        return _numeric(told["numbers"], today)
+        return _numeric_date(told["numbers"], today)
     found = _parsed(
         told.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", told["date"]), today - timedelta(seconds=1)
     )
@@ -230,7 +230,7 @@ def _day(match: re.Match[str], today: datetime) -> datetime:
 
 def _weekday(name: str, today: datetime, *, next_: bool, week: bool) -> datetime:
     """The coming day of this name, today's included; "next" is the first after today."""
-    number = ("MO", "TU", "WE", "TH", "FR", "SA", "SU").index(recurrence.day_name(name))
+    number = ("MO", "TU", "WE", "TH", "FR", "SA", "SU").index(recurrence.day_code(name))
     if week:
         return today + timedelta(days=7 - today.weekday() + number)
     ahead = (number - today.weekday()) % 7
@@ -246,7 +246,7 @@ def _period(told: str, today: datetime) -> datetime:
     return today.replace(year=today.year + 1, month=1, day=1)
 
 
-def _numbered(day: int, today: datetime) -> datetime:
+def _day_of_month(day: int, today: datetime) -> datetime:
     """The coming day of a month with this number."""
     month = today.replace(day=1)
     for _ in range(4):
@@ -259,7 +259,7 @@ def _numbered(day: int, today: datetime) -> datetime:
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
-def _numeric(told: str, today: datetime) -> datetime:
+def _numeric_date(told: str, today: datetime) -> datetime:
     """24.12. and 24/12: the day first, but with slashes where the locale says otherwise, or only the other can be."""
     first, second, *year = (int(number) for number in re.findall(r"\d+", told))
     month_first = "/" in told and second < 32 and (second > 12 or (first < 13 and _month_first()))
@@ -280,7 +280,7 @@ def _parsed(words: str, base: datetime) -> datetime | None:
     """What dateparser makes of it, reckoned from a moment; a day of this year that is past is next year's."""
     import dateparser  # 200 ms
 
-    settings = {**_FORMATS, "RELATIVE_BASE": base}
+    settings = {**_DATEPARSER_SETTINGS, "RELATIVE_BASE": base}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of days without a year, which are what people say
         try:
@@ -290,9 +290,9 @@ def _parsed(words: str, base: datetime) -> datetime | None:
     return None if found is None else found.replace(tzinfo=None)
 
 
-def _to_come(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
+def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """Raises UsageError where it is past."""
-    due = zones.moment(wall, rules)
+    due = zones.from_wall(wall, rules)
     if due <= now.astimezone(UTC):
-        raise UsageError(f"{named(due, now)} is past: name a time that is still to come")
+        raise UsageError(f"{format_moment(due, now)} is past: name a time that is still to come")
     return due

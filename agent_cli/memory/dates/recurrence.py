@@ -15,8 +15,8 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.dates import time_range, zones
 from agent_cli.values import frozen
 
-_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_SHORT = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
+_DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_SHORT_DAYS = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
 _NTH = {
     "last": -1, "letzte": -1, "first": 1, "1st": 1, "erste": 1, "second": 2, "2nd": 2, "zweite": 2,
     "third": 3, "3rd": 3, "dritte": 3, "fourth": 4, "4th": 4, "vierte": 4,
@@ -30,12 +30,12 @@ _ADVERBS = {
     "wöchentlich": "WEEKLY", "monthly": "MONTHLY", "monatlich": "MONTHLY", "yearly": "YEARLY", "annually": "YEARLY",
     "jährlich": "YEARLY",
 }  # fmt: skip
-_TRUE = ("FREQ=HOURLY", "FREQ=MINUTELY")  # reckoned in UTC
-_LEAST = 10  # minutes between two times
+_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # reckoned in UTC
+_MIN_MINUTES = 10  # minutes between two times
 
 
 @frozen
-class Time:
+class Occurrence:
     """One time of what repeats: as the rule has it by the clock, and the moment that is, in UTC.
 
     Two times of one zone are compared by what the clock shows, which says nothing in the hour that comes twice.
@@ -45,28 +45,28 @@ class Time:
     moment: datetime
 
 
-def day_name(word: str) -> str:
+def day_code(word: str) -> str:
     """The code of a weekday, as in MO. Raises ValueError for another word."""
     word = word.casefold().removesuffix("s") if word.casefold() not in ("tues", "thurs") else word.casefold()
-    for code, full, short in zip(_CODES, time_range.DAYS, _SHORT, strict=True):
+    for code, full, short in zip(_DAY_CODES, time_range.DAYS, _SHORT_DAYS, strict=True):
         if re.fullmatch(f"{full}|{short}", word):
             return code
     raise ValueError(f"{word!r} is no day of the week")
 
 
-def names() -> str:
+def day_pattern() -> str:
     """A pattern of the names of weekdays in full."""
     return "|".join(time_range.DAYS)
 
 
-def short_names() -> str:
-    return "|".join(_SHORT)
+def short_day_pattern() -> str:
+    return "|".join(_SHORT_DAYS)
 
 
 @cache
 def pattern() -> re.Pattern[str]:
     """Finds the words that say that something repeats, without the time of day."""
-    day = rf"(?:{names()}|{short_names()})"
+    day = rf"(?:{day_pattern()}|{short_day_pattern()})"
     days = rf"{day}(?:(?:\s*,\s*|\s+(?:and|und|or)\s+|\s*&\s*){day})*"
     number = rf"\d{{1,3}}|{'|'.join(time_range.NUMBERS)}"
     months = "|".join(f"{name}|{name.split('|')[0][:3]}" for name in time_range.MONTHS)
@@ -94,7 +94,7 @@ def pattern() -> re.Pattern[str]:
           | (?:{every}\s+(?:(?P<n>{number}|other|second|2nd|zweite[nrs]?)\s+)?
                 (?P<unit>minute[ns]?|mins?|hours?|stunden?|days?|tage?n?|weeks?|wochen?|months?|monate?n?|years?|jahre?)\b
               | (?P<adverb>{"|".join(_ADVERBS)})\b){on}
-          | (?P<plural>weekdays|werktags|weekends|(?:{names()})s)\b(?!['’])
+          | (?P<plural>weekdays|werktags|weekends|(?:{day_pattern()})s)\b(?!['’])
         )(?![\w'’-])""",
         re.IGNORECASE | re.VERBOSE,
     )
@@ -105,123 +105,123 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
 
     Raises UsageError where it would come all the time, or never.
     """
-    told = {name: value.casefold() for name, value in match.groupdict().items() if value}
-    interval = _interval(told.get("n") or told.get("other") or "")
-    plural = told.get("plural", "")
-    if nth := told.get("nth") or told.get("nth2"):
-        return f"FREQ=MONTHLY;BYDAY={_NTH[nth]}{day_name(told.get('nthday') or told['nthday2'])}", ""
-    if "work" in told or plural in ("weekdays", "werktags"):
+    groups = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    interval = _interval(groups.get("n") or groups.get("other") or "")
+    plural = groups.get("plural", "")
+    if nth := groups.get("nth") or groups.get("nth2"):
+        return f"FREQ=MONTHLY;BYDAY={_NTH[nth]}{day_code(groups.get('nthday') or groups['nthday2'])}", ""
+    if "work" in groups or plural in ("weekdays", "werktags"):
         return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", ""
-    if "weekend" in told or plural == "weekends":
+    if "weekend" in groups or plural == "weekends":
         return "FREQ=WEEKLY;BYDAY=SA,SU", ""
-    if "part" in told:
-        return "FREQ=DAILY", told["part"]
-    if days := told.get("days") or plural:
-        return _every("WEEKLY", interval, f"BYDAY={_codes(days)}"), ""
-    if "only" in told:
-        return _dated("", 1, told["only"], told.get("onlymonth", "")), ""
-    unit = told.get("unit", "")
-    frequency = _ADVERBS.get(told.get("adverb", "")) or next(
+    if "part" in groups:
+        return "FREQ=DAILY", groups["part"]
+    if days := groups.get("days") or plural:
+        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
+    if "only" in groups:
+        return _date_rule("", 1, groups["only"], groups.get("onlymonth", "")), ""
+    unit = groups.get("unit", "")
+    frequency = _ADVERBS.get(groups.get("adverb", "")) or next(
         code for begin, code in _UNITS.items() if unit.startswith(begin)
     )
-    if frequency == "MINUTELY" and interval < _LEAST:
-        raise UsageError(f"every {interval} minutes is more than anyone wants to hear: every {_LEAST} minutes at most")
-    if days := told.get("ondays"):
-        return _every("WEEKLY", interval, f"BYDAY={_codes(days)}"), ""
-    if "end" in told:
-        return _every("MONTHLY", interval, "BYMONTHDAY=-1"), ""
-    if date := told.get("date") or told.get("date2"):
-        return _dated(frequency, interval, date, told.get("month") or told.get("month2") or ""), ""
-    return _every(frequency, interval, _as_today(frequency, now)), ""
+    if frequency == "MINUTELY" and interval < _MIN_MINUTES:
+        raise UsageError(f"every {interval} minutes is more than anyone wants to hear: every {_MIN_MINUTES} minutes at most")
+    if days := groups.get("ondays"):
+        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
+    if "end" in groups:
+        return _rule("MONTHLY", interval, "BYMONTHDAY=-1"), ""
+    if date := groups.get("date") or groups.get("date2"):
+        return _date_rule(frequency, interval, date, groups.get("month") or groups.get("month2") or ""), ""
+    return _rule(frequency, interval, _as_today(frequency, now)), ""
 
 
-def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Time:
+def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
     """The first time after the present moment: of every other Friday the coming one. Raises UsageError: never."""
-    if rule.startswith(_TRUE):
+    if rule.startswith(_ELAPSED):
         start = now.astimezone(UTC).replace(tzinfo=None)
-        return next(_times(rule, start, zone, start + timedelta(seconds=1)))
-    today = zones.wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
+    today = zones.to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = datetime.combine(today - timedelta(days=1), at)
     each = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
-    found = next((time for time in _times(each, start, zone, start) if time.moment > now.astimezone(UTC)), None)
-    if found is None:
+    occurrence = next((time for time in _occurrences(each, start, zone, start) if time.moment > now.astimezone(UTC)), None)
+    if occurrence is None:
         raise UsageError("there is no such day, so it would never come: name another")
-    return found
+    return occurrence
 
 
-def after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Time | None:
+def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurrence | None:
     """The first time after a moment; None when there is none in the years that a calendar has."""
     start = datetime.fromisoformat(starts)
-    reckoned = zones.wall(moment, _zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
-    return next((time for time in _times(rule, start, zone, reckoned) if time.moment > moment.astimezone(UTC)), None)
+    earliest = zones.to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
+    return next((time for time in _occurrences(rule, start, zone, earliest) if time.moment > moment.astimezone(UTC)), None)
 
 
-def passed(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Time]:
+def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
     """The times from its start up to the present moment."""
     found = []
     start = datetime.fromisoformat(starts)
-    for each in _times(rule, start, zone, start):
+    for each in _occurrences(rule, start, zone, start):
         if each.moment > now.astimezone(UTC):
             break
         found.append(each)
     return found
 
 
-def _times(rule: str, start: datetime, zone: tzinfo, since: datetime) -> Iterator[Time]:
+def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -> Iterator[Occurrence]:
     """The times from one on, reckoned from a start; both are times on a clock."""
     from dateutil.rrule import rrulestr  # only what repeats needs it
 
-    reckoned = _zone(rule, zone)
-    walls = rrulestr(rule, dtstart=start).xafter(max(since, start), inc=True)
+    rule_zone = _rule_zone(rule, zone)
+    walls = rrulestr(rule, dtstart=start).xafter(max(earliest, start), inc=True)
     for each in walls:
-        yield Time(each, zones.moment(each, reckoned).astimezone(UTC))
+        yield Occurrence(each, zones.from_wall(each, rule_zone).astimezone(UTC))
 
 
-def _zone(rule: str, zone: tzinfo) -> tzinfo:
-    return UTC if rule.startswith(_TRUE) else zone
+def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
+    return UTC if rule.startswith(_ELAPSED) else zone
 
 
-def _interval(told: str) -> int:
-    if not told:
+def _interval(word: str) -> int:
+    if not word:
         return 1
-    if told in ("other", "second", "2nd") or told.startswith("zweite"):
+    if word in ("other", "second", "2nd") or word.startswith("zweite"):
         return 2
-    count = time_range.number(told)
+    count = time_range.number(word)
     if not count:
         raise UsageError("every 0 of anything is no time: say every day, or every 2 weeks")
     return count
 
 
-def _every(frequency: str, interval: int, by: str = "") -> str:
+def _rule(frequency: str, interval: int, by: str = "") -> str:
     parts = [f"FREQ={frequency}", f"INTERVAL={interval}" if interval > 1 else "", by]
     return ";".join(part for part in parts if part)
 
 
-def _codes(days: str) -> str:
-    found = {day_name(word) for word in re.findall(r"\w+", days) if word not in ("and", "und", "or")}
-    return ",".join(code for code in _CODES if code in found)
+def _day_codes(days: str) -> str:
+    found = {day_code(word) for word in re.findall(r"\w+", days) if word not in ("and", "und", "or")}
+    return ",".join(code for code in _DAY_CODES if code in found)
 
 
 def _as_today(frequency: str, now: datetime) -> str:
     """The day on which it comes, where none is said: one like today."""
     if frequency == "WEEKLY":
-        return f"BYDAY={_CODES[now.weekday()]}"
+        return f"BYDAY={_DAY_CODES[now.weekday()]}"
     if frequency == "MONTHLY":
         return _on_date(now.day)
     return f"BYMONTH={now.month};{_on_date(now.day, now.month)}" if frequency == "YEARLY" else ""
 
 
-def _dated(frequency: str, interval: int, date: str, month: str) -> str:
+def _date_rule(frequency: str, interval: int, date: str, month: str) -> str:
     if not 1 <= int(date) <= 31:
         raise UsageError(f"no month has a day {date}: name one from 1 to 31")
     if not month:
-        return _every("MONTHLY", interval, _on_date(int(date)))
+        return _rule("MONTHLY", interval, _on_date(int(date)))
     number = 1 + next(
         n for n, name in enumerate(time_range.MONTHS) if month[:3] in (each[:3] for each in name.split("|"))
     )
     if int(date) > (29 if number == 2 else 30 if number in (4, 6, 9, 11) else 31):
         raise UsageError(f"{month.capitalize()} has no day {date}: name another")
-    return _every("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
+    return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
 
 
 def _on_date(day: int, month: int = 0) -> str:

@@ -33,7 +33,7 @@ _HINTS = (  # one of them, or a digit, is in all that a rule fits
 
 
 @frozen
-class Range:
+class TimeRange:
     """From `since`, before `until`, in the time zone of the present; None is open. `words` is what said so."""
 
     since: datetime | None
@@ -41,7 +41,7 @@ class Range:
     words: str
 
 
-def span(question: str, now: datetime) -> Range | None:
+def find(question: str, now: datetime) -> TimeRange | None:
     """The range that a question names, or None."""
     folded = question.casefold()
     if not (any(hint in folded for hint in _HINTS) or any(letter.isdigit() for letter in folded)):
@@ -53,33 +53,33 @@ def span(question: str, now: datetime) -> Range | None:
                 since, until = make(match, now.replace(hour=0, minute=0, second=0, microsecond=0))
             except (ValueError, OverflowError, LookupError):
                 continue  # 31 February, the year 9999, a letter that only looks like one of a month
-            return Range(since, until, match[0])
+            return TimeRange(since, until, match[0])
     return None
 
 
-_Days = tuple[datetime | None, datetime | None]
-_Rule = tuple[str, Callable[[re.Match[str], datetime], _Days]]  # compiled when first asked: 10 ms
+_Bounds = tuple[datetime | None, datetime | None]
+_RangeRule = tuple[str, Callable[[re.Match[str], datetime], _Bounds]]  # compiled when first asked: 10 ms
 
 
-def _rule(pattern: str, make: Callable[[re.Match[str], datetime], _Days]) -> _Rule:
+def _rule(pattern: str, make: Callable[[re.Match[str], datetime], _Bounds]) -> _RangeRule:
     return rf"\b(?:{pattern})\b", make
 
 
-def _days(start: datetime, count: int) -> _Days:
+def _days(start: datetime, count: int) -> _Bounds:
     return start, start + timedelta(days=count)
 
 
-def _week(day: datetime, back: int) -> _Days:
+def _week(day: datetime, back: int) -> _Bounds:
     return _days(day - timedelta(days=day.weekday() + 7 * back), 7)
 
 
-def _month(day: datetime, back: int = 0) -> _Days:
+def _month(day: datetime, back: int = 0) -> _Bounds:
     months = day.year * 12 + day.month - 1 - back
     start = day.replace(year=months // 12, month=months % 12 + 1, day=1)
     return start, (start + timedelta(days=32)).replace(day=1)
 
 
-def _year(day: datetime, back: int = 0) -> _Days:
+def _year(day: datetime, back: int = 0) -> _Bounds:
     start = day.replace(year=day.year - back, month=1, day=1)
     return start, start.replace(year=start.year + 1)
 
@@ -89,17 +89,17 @@ def number(told: str) -> int:
     return int(told) if told.isdigit() else NUMBERS[told.lower()]
 
 
-def _unit(told: str) -> int:
-    return {told.lower().startswith(begin): days for begin, days in _UNITS.items()}[True]
+def _days_of_unit(word: str) -> int:
+    return {word.lower().startswith(begin): days for begin, days in _UNITS.items()}[True]
 
 
-def named(told: str, names: tuple[str, ...]) -> int:
+def index_of(word: str, names: tuple[str, ...]) -> int:
     """Which of the months or days it is, from 0. Raises ValueError."""
-    return [told.lower() in name.split("|") for name in names].index(True)
+    return [word.lower() in name.split("|") for name in names].index(True)
 
 
-def _in_month(match: re.Match[str], day: datetime) -> _Days:
-    month = named(match["month"], MONTHS) + 1
+def _in_month(match: re.Match[str], day: datetime) -> _Bounds:
+    month = index_of(match["month"], MONTHS) + 1
     year = int(match["year"] or day.year - (month > day.month))
     return _month(day.replace(year=year, month=month, day=1))
 
@@ -110,18 +110,18 @@ def _date(match: re.Match[str], day: datetime) -> datetime:
     name, number, year = (
         (match["m1"], match["d1"], match["y1"]) if match["m1"] else (match["m2"], match["d2"], match["y2"])
     )
-    month = named(name, MONTHS) + 1
+    month = index_of(name, MONTHS) + 1
     found = day.replace(year=int(year or day.year), month=month, day=int(number))
     return found if year or found <= day else found.replace(year=found.year - 1)
 
 
-def _weekday(match: re.Match[str], day: datetime) -> _Days:
-    back = (day.weekday() - named(match["day"], DAYS) - 1) % 7 + 1
+def _weekday(match: re.Match[str], day: datetime) -> _Bounds:
+    back = (day.weekday() - index_of(match["day"], DAYS) - 1) % 7 + 1
     return _days(day - timedelta(days=back), 1)
 
 
-def _ago(match: re.Match[str], day: datetime) -> _Days:
-    unit = _unit(match["unit"])
+def _ago(match: re.Match[str], day: datetime) -> _Bounds:
+    unit = _days_of_unit(match["unit"])
     around = day - timedelta(days=number(match["n"]) * unit)
     slack = unit // 4
     return around - timedelta(days=slack), around + timedelta(days=slack + 1)
@@ -129,7 +129,7 @@ def _ago(match: re.Match[str], day: datetime) -> _Days:
 
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(NUMBERS)})"
 _UNIT = r"(?P<unit>days?|weeks?|months?|years?|tag\w*|woche\w*|monat\w*|jahr\w*)"
-_WHOLE = (
+_FULL_DATE = (
     rf"(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<d1>\d{{1,2}})(?:\.|st|nd|rd|th)?\s+(?:of\s+)?"
     rf"(?P<m1>{_MONTH})(?:,?\s+(?P<y1>\d{{4}}))?"
     rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y2>\d{{4}}))?"
@@ -137,16 +137,16 @@ _WHOLE = (
 _LAST = r"last|past|letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?"
 _THIS = r"this|diese[nrsm]?"
 
-_RULES: tuple[_Rule, ...] = (
+_RULES: tuple[_RangeRule, ...] = (
     _rule(
-        rf"(?:before|until|vor(?: dem)?|bis(?: zum)?)\s+(?:the\s+)?(?:{_WHOLE})",
+        rf"(?:before|until|vor(?: dem)?|bis(?: zum)?)\s+(?:the\s+)?(?:{_FULL_DATE})",
         lambda m, day: (None, _date(m, day)),
     ),
     _rule(
-        rf"(?:after|since|nach(?: dem)?|seit(?: dem)?)\s+(?:the\s+)?(?:{_WHOLE})",
+        rf"(?:after|since|nach(?: dem)?|seit(?: dem)?)\s+(?:the\s+)?(?:{_FULL_DATE})",
         lambda m, day: (_date(m, day), None),
     ),
-    _rule(_WHOLE, lambda m, day: _days(_date(m, day), 1)),
+    _rule(_FULL_DATE, lambda m, day: _days(_date(m, day), 1)),
     _rule("day before yesterday|vorgestern", lambda m, day: _days(day - timedelta(days=2), 1)),
     _rule("yesterday|last night|gestern", lambda m, day: _days(day - timedelta(days=1), 1)),
     _rule("today|this morning|heute", lambda m, day: _days(day, 1)),

@@ -25,7 +25,7 @@ POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, 
 
 
 @frozen
-class Found:
+class TimeWords:
     """What of a sentence tells the time: places in it, by kind."""
 
     every: re.Match[str] | None
@@ -35,7 +35,7 @@ class Found:
     part: re.Match[str] | None
 
     @property
-    def spoken(self) -> str:
+    def day_part(self) -> str:
         """The part of the day; "tonight" is a day and a part of it."""
         if self.part:
             return self.part["part"].casefold()
@@ -59,11 +59,11 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         r"seconds?|secs?|sekunden?|minutes?|minuten?|mins?|hours?|hrs?|h|stunden?|std|days?|tage?n?|weeks?|wochen?"
         r"|months?|monate?n?|years?|jahre?n?"
     )
-    day, short = recurrence.names(), recurrence.short_names()
+    day, short = recurrence.day_pattern(), recurrence.short_day_pattern()
     months = "|".join(
         f"{name}|{name.split('|')[0][:3]}\\.?|{name.split('|')[-1][:3]}\\.?" for name in time_range.MONTHS
     )
-    next_ = r"(?:next|this|coming|(?:de[nmr]\s+)?(?:nächste|kommende|diese)[nrsm]?)"
+    coming = r"(?:next|this|coming|(?:de[nmr]\s+)?(?:nächste|kommende|diese)[nrsm]?)"
     on, nth = r"(?:(?:on|by|until|till|bis|am|den)\s+)?(?:the\s+)?", r"(?:st|nd|rd|th|\.)"
     clock = (
         r"\d{1,2}:\d\d(?::\d\d)?(?:\s?(?:am|pm|uhr|h)\b)?"
@@ -88,11 +88,11 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
            | (?P<today>today|heute|tonight)
            | (?P<tomorrow>tom+or+ow|tmrw|(?<!am\ )(?<!guten\ )morgen(?!s))
            | (?P<past>yesterday|(?:vor)?gestern|(?:last|letzte[nrs]?)\s+(?:{day}))
-           | {on}(?P<next>{next_}\s+)?(?P<day>{day})(?P<week>\s+next\s+week|\s+nächste\s+woche)?
-           | (?:(?:on|by|am)\s+(?:{next_}\s+)?|{next_}\s+)(?P<short>{short})\.?
+           | {on}(?P<next>{coming}\s+)?(?P<day>{day})(?P<week>\s+next\s+week|\s+nächste\s+woche)?
+           | (?:(?:on|by|am)\s+(?:{coming}\s+)?|{coming}\s+)(?P<short>{short})\.?
            | (?P<abbreviated>{short})\.?(?=,?\s+(?:at\s+|um\s+)?(?:{points}))
            | (?P<period>(?:next|(?:im\s+)?nächste[ns]?)\s+(?:week|month|year|woche|monat|jahr))
-           | (?:(?:on|at|am)\s+)?(?:the\s+|this\s+|{next_}\s+)?(?P<weekend>weekend|wochenende)
+           | (?:(?:on|at|am)\s+)?(?:the\s+|this\s+|{coming}\s+)?(?P<weekend>weekend|wochenende)
            )(?:(?<=\dT)|(?!['’]|[\w-]))
            | (?<![\w-])(?P<this>this)(?=\s+(?:morning|afternoon|evening|night))""",
         rf"""(?<![\w:./-])(?:(?:at|um|by|@|until|bis|gegen|zu)\s*)?(?P<point>{points})(?![\w:/-])
@@ -103,27 +103,27 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(each, re.IGNORECASE | re.VERBOSE) for each in patterns)
 
 
-def search(sentence: str) -> Found:
+def search(sentence: str) -> TimeWords:
     """The last words of each kind; no word counts twice."""
-    left = sentence = _spelt(sentence)
+    left = sentence = _correct_day_names(sentence)
     taken: list[re.Match[str]] = []
-    lasting, day, point, part = _patterns()
+    duration, day, point, part = _patterns()
     found: dict[str, re.Match[str] | None] = {}
-    for kind, pattern in (("every", recurrence.pattern()), ("lasting", lasting), ("day", day)):
-        fits = [each for each in pattern.finditer(left) if _is_time(kind, each, sentence)] if not taken else []
+    for kind, pattern in (("every", recurrence.pattern()), ("lasting", duration), ("day", day)):
+        fits = [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)] if not taken else []
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
         left = _without(left, found[kind])
     for kind, pattern in (("part", part), ("point", point)):
-        fits = [each for each in pattern.finditer(left) if _counts(kind, each, sentence, taken)]
-        _refuse_two(fits, sentence)
+        fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, taken)]
+        _refuse_two_times(fits, sentence)
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
         left = _without(left, found[kind])
-    return Found(**found)
+    return TimeWords(**found)
 
 
-def _is_time(kind: str, match: re.Match[str], sentence: str) -> bool:
+def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
     """An adverb counts at an end of the sentence or before a time: the weekly report is one report.
 
     A day that is past counts beside a time: then it is what was meant, and is refused."""
@@ -136,7 +136,7 @@ def _is_time(kind: str, match: re.Match[str], sentence: str) -> bool:
     return not after or not after[0].isalpha() or bool(re.match(r"(?:at|um|on|am)\b", after)) or not match.start()
 
 
-def _counts(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
+def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
     """Whether it is a time beside what was found: "at 9" not before a noun, "evening" not as one."""
     before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
     beside = len(before) in {each.end() for each in taken} or len(sentence) - len(after) in {e.start() for e in taken}
@@ -147,13 +147,13 @@ def _counts(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match
     return bool(match["point"]) or beside or not after or after[0] in ".;!?)"
 
 
-def _refuse_two(fits: list[re.Match[str]], sentence: str) -> None:
+def _refuse_two_times(fits: list[re.Match[str]], sentence: str) -> None:
     for one, other in pairwise(fits):
         if re.fullmatch(r"\s*(?:and|und|&|,)\s*", sentence[one.end() : other.start()], re.IGNORECASE):
             raise UsageError(f"“{sentence[one.start() : other.end()].strip()}” are two times: write one task for each")
 
 
-def _spelt(sentence: str) -> str:
+def _correct_day_names(sentence: str) -> str:
     """With the days of the week spelt right whose letters are in a wrong order; all stands where it stood."""
     days = {(name[0], *sorted(name)): name for names in time_range.DAYS for name in names.split("|")}
 

@@ -23,7 +23,7 @@ def here() -> str:
     return ""
 
 
-def of(name: str, now: datetime) -> tzinfo:
+def get(name: str, now: datetime) -> tzinfo:
     """The zone of this name, or the offset of the present moment where there is none."""
     from zoneinfo import ZoneInfo  # as late as tzlocal
 
@@ -32,7 +32,7 @@ def of(name: str, now: datetime) -> tzinfo:
     return now.tzinfo or UTC
 
 
-def moment(wall: datetime, zone: tzinfo) -> datetime:
+def from_wall(wall: datetime, zone: tzinfo) -> datetime:
     """When the clocks of the zone show this, as they do show it: a time left out is a later one. Raises UsageError."""
     try:
         return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
@@ -40,6 +40,6 @@ def moment(wall: datetime, zone: tzinfo) -> datetime:
         raise UsageError(f"the end of {wall.year} is beyond any calendar: name a nearer time") from error
 
 
-def wall(moment: datetime, zone: tzinfo) -> datetime:
+def to_wall(moment: datetime, zone: tzinfo) -> datetime:
     """What the clocks of the zone show at a moment."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)

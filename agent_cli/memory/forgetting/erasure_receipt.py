@@ -85,9 +85,9 @@ def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: 
     rows = list(dict.fromkeys(handle for handles in also.values() for handle in handles))
     if db.path == ":memory:":
         return Receipt(0, 0, 0, rows=rows)
-    own, copies = traces.files(db.path), traces.files("", backup.made(db))
-    size = traces.size(own)
-    pieces = _chosen(wanted, size + traces.size(copies))
+    own, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
+    size = traces.total_size(own)
+    pieces = _chosen(wanted, size + traces.total_size(copies))
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
     found = _found(own, forms)
     innocent = verbatim_copies.stand(db, {forms[form] for form in found}) if found else set[str]()
@@ -95,8 +95,8 @@ def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: 
     copied = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
     unclean = traces.free_pages(own[0])[1] if own and not held_up else 0
     return Receipt(
-        sum(left.values()), len(pieces), size + traces.size(copies), held_up, unclean,
-        {path: many for path, many in copied.items() if many}, rows, str(traces.replica(db.path) or ""),
+        sum(left.values()), len(pieces), size + traces.total_size(copies), held_up, unclean,
+        {path: many for path, many in copied.items() if many}, rows, str(traces.litestream_folder(db.path) or ""),
     )  # fmt: skip
 
 

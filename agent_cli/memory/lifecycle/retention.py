@@ -20,13 +20,13 @@ from agent_cli.memory.lifecycle import retention_candidates
 from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, Gone, Item
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.summaries import summaries
-from agent_cli.store import events, jobs
+from agent_cli.store import events, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 JOB = "retain"
-LIMITS = (WORKING, *periods.GRAINS)  # what has a limit of its own: a session's summary has that of a day
-GRAINS = (WORKING, SESSION, *periods.GRAINS)
+LIMITS = (WORKING, *periods.UNITS)  # what has a limit of its own: a session's summary has that of a day
+GRAINS = (WORKING, SESSION, *periods.UNITS)
 PRESETS = {
     "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
     "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
@@ -60,7 +60,7 @@ class Limit:
         if month // 12 < never.year:
             return never
         first = now.replace(year=month // 12, month=month % 12 + 1, day=1)
-        last = periods.of(first.date(), "month").end - timedelta(days=1)
+        last = periods.containing(first.date(), "month").end - timedelta(days=1)
         return first.replace(day=min(now.day, last.day))
 
 
@@ -84,12 +84,10 @@ def _limit(grain: str, told: str) -> Limit:
 
 def queue(db: Database, now: datetime) -> None:
     """Have it done, at most once a day."""
-    last = db.value("select value from meta where key = ?", (_KEY,))
-    if last is not None and clock.utc(now - _PAUSE) < last <= clock.utc(now):
-        return
-    with db.write():
-        db.execute("insert into meta values (?1, ?2) on conflict do update set value = ?2", (_KEY, clock.utc(now)))
-        jobs.add(db, JOB, "all", now)
+    if meta.is_due(db, _KEY, now, _PAUSE):
+        with db.write():
+            meta.stamp(db, _KEY, now)
+            jobs.add(db, JOB, "all", now)
 
 
 def plan(db: Database, limits: Policy, now: datetime) -> list[Item]:

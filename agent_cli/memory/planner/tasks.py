@@ -5,7 +5,6 @@ each comes up in one of them: whoever marks it in the file shows it. What repeat
 that has passed, done means moved to the one after. Times it missed while nothing ran come up once, with their number.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, zones
-from agent_cli.memory.dates.due_times import Occasion, named
+from agent_cli.memory.dates.due_times import DueTime, format_moment
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
@@ -79,7 +78,7 @@ class Reminder:
 
 
 def add(
-    db: Database, scope: Scope, words: str, occasion: Occasion | None, time: clock.Clock, *, origin: Origin = "typed",
+    db: Database, scope: Scope, words: str, occasion: DueTime | None, time: clock.Clock, *, origin: Origin = "typed",
     session: int | None = None, message: int | None = None,
 ) -> Task:  # fmt: skip
     """Keep what is to be done; without an occasion at no certain time. Raises UsageError when it says nothing."""
@@ -211,7 +210,7 @@ def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
     return _again(db, task)
 
 
-def move(db: Database, task: Task, occasion: Occasion | None, time: clock.Clock) -> Task:
+def move(db: Database, task: Task, occasion: DueTime | None, time: clock.Clock) -> Task:
     """Give it another time, or none."""
     with db.write():
         db.execute(
@@ -241,7 +240,7 @@ def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person
 
 def erase(db: Database, found: Iterable[int]) -> None:
     """Delete tasks; no index holds them. Runs in the caller's transaction."""
-    db.execute("delete from task where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from task where id in (select value from json_each(?))", (found,))
 
 
 def leave(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -> None:
@@ -250,7 +249,7 @@ def leave(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -
         if gone:
             db.execute(
                 f"update task set {column} = null where {column} in (select value from json_each(?))",
-                (json.dumps(list(gone)),),
+                (gone,),
             )
 
 
@@ -258,12 +257,12 @@ def when(task: Task, now: datetime) -> str:
     """Its time in full, in its zone: what was understood; empty where it has none."""
     if task.due_at is None:
         return ""
-    rules = zones.of(task.zone, now)
-    told = named(_local(task.due_at, rules), now)
+    rules = zones.get(task.zone, now)
+    told = format_moment(_local(task.due_at, rules), now)
     again = "due" if task.due_at <= clock.utc(now) else "next"
     repeats = f"{text.one_line(task.told, 60)}, {again} " if task.repeats else ""
     snoozed = task.snoozed_to if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)) else None
-    later = f" (snoozed until {named(_local(snoozed, rules), now)})" if snoozed else ""
+    later = f" (snoozed until {format_moment(_local(snoozed, rules), now)})" if snoozed else ""
     return f"{repeats}{told}{later}"
 
 
@@ -293,7 +292,7 @@ def _checked(words: str) -> str:
     return words
 
 
-def _stored(occasion: Occasion | None) -> tuple[str, str | None, str, str, str]:
+def _stored(occasion: DueTime | None) -> tuple[str, str | None, str, str, str]:
     """told, due_at, zone, repeats, starts."""
     if occasion is None:
         return "", None, "", "", ""
@@ -331,7 +330,7 @@ def _wanted(task: Task, now: datetime, again: timedelta) -> datetime | None:
 def _after(task: Task, moment: datetime) -> datetime | None:
     if not task.repeats:
         return None
-    found = recurrence.after(task.repeats, task.starts, zones.of(task.zone, moment), moment)
+    found = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, moment), moment)
     return found.moment if found else None
 
 
@@ -340,7 +339,7 @@ def _following(task: Task, now: datetime) -> tuple[datetime, str] | None:
     if not task.repeats or task.due_at is None:
         return None
     since = max(now, datetime.fromisoformat(task.due_at))
-    found = recurrence.after(task.repeats, task.starts, zones.of(task.zone, now), since)
+    found = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, now), since)
     return (found.moment, found.wall.isoformat()) if found else None
 
 
@@ -354,10 +353,10 @@ def _move(db: Database, task: Task, due: datetime, starts: str, now: datetime) -
 
 def _marked(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
     """What is shown of it; of what repeats the latest time stands in the file from now on."""
-    rules = zones.of(task.zone, now)
+    rules = zones.get(task.zone, now)
     since, times, renewed = _local(task.comes_up or "", rules), 1, False
     if task.repeats:
-        passed = recurrence.passed(task.repeats, task.starts, rules, now)
+        passed = recurrence.past(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
             renewed, times = True, len(passed) - (1 if task.reminded else 0)
             since = passed[1 if task.reminded else 0].moment.astimezone(rules)

@@ -34,10 +34,10 @@ decisions. State only what is said. No heading, no list, no introduction.
 
 def question(period: Period, items: Sequence[Item], characters: int) -> str:
     """What a model is asked, its sources at most this long in all."""
-    what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.grain, period.key)
+    what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
     return _QUESTION.format(
-        what=what, wanted=_WANTED[period.grain], most=SENTENCES[period.grain], grain=period.grain,
-        told=digest.inside(_told(items, characters), period.grain),
+        what=what, wanted=_WANTED[period.unit], most=SENTENCES[period.unit], grain=period.unit,
+        told=digest.inside(_told(items, characters), period.unit),
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def extract(period: Period, items: Sequence[Item]) -> str:
         seen[n] = seen.get(n, 0) + 1
         ranked.append((seen[n], n, sentence))
     ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
-    best = sorted(ranked[: SENTENCES[period.grain]], key=lambda each: each[2].place)
+    best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
     return " ".join(
         text.one_line(f"{each.speaker}: {each.words}" if items[n].spoken else each.words, _LONGEST)
         for _, n, each in best

@@ -49,8 +49,8 @@ class Item:
 
 def of(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
     """What there is now to make it of, in order; none of it longer than so many characters."""
-    if period.grain != "day":
-        found = [summaries.of_period(db, owner, each.key) for each in periods.finer(period)]
+    if period.unit != "day":
+        found = [summaries.of_period(db, owner, each.key) for each in periods.parts(period)]
         return [_summary(each, each.period, each.started_at) for each in found if each]
     said = _sessions(db, owner, period.first, characters)
     chats = [item for kind, item in said if kind == "chat"]

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.memory.dates import periods
-from agent_cli.memory.dates.periods import GRAINS, Period
+from agent_cli.memory.dates.periods import UNITS, Period
 from agent_cli.memory.language import attribution, details
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import period_prompts, period_sources, session_summary, summaries
@@ -56,7 +56,7 @@ class Material:
 def queue(db: Database, owner: str, period: Period, now: datetime) -> None:
     """Have the summary of a period made (anew) once it is over. Runs in the caller's transaction."""
     turn = timedelta(
-        milliseconds=GRAINS.index(period.grain)
+        milliseconds=UNITS.index(period.unit)
     )  # of those that end at one midnight the finest comes first
     jobs.add(db, JOB, _subject(owner, period), now, period.ends_at(now) + turn)
 
@@ -74,21 +74,21 @@ def _subject(owner: str, period: Period) -> str:
 def queue_session(db: Database, session: int, now: datetime) -> None:
     """Have all days made on which something was said in a session. Runs in the caller's transaction."""
     for owner, day in period_sources.days_of(db, session):
-        queue(db, owner, periods.of(day, "day"), now)
+        queue(db, owner, periods.containing(day, "day"), now)
 
 
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again, the finest first."""
     found = [(periods.parse(key), owner) for owner, key, session in summaries.extracted(db) if session is None]
-    for period, owner in sorted(found, key=lambda each: GRAINS.index(each[0].grain)):
-        if not jobs.rests(db, JOB, _subject(owner, period), now):
+    for period, owner in sorted(found, key=lambda each: UNITS.index(each[0].unit)):
+        if not jobs.parked_recently(db, JOB, _subject(owner, period), now):
             queue(db, owner, period, now)
 
 
 def too_early(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
     """How long to wait while what it is made of is about to be made by a job of its own; None: it can be made now."""
-    if period.grain == "day":
-        waiting = jobs.fresh(db, session_summary.JOB, now)
+    if period.unit == "day":
+        waiting = jobs.running_or_due(db, session_summary.JOB, now)
         before = [
             running
             for subject, running in waiting.items()
@@ -99,7 +99,7 @@ def too_early(db: Database, owner: str, period: Period, now: datetime) -> timede
         before = [
             running
             for (whose, other), running in others.items()
-            if whose == owner and other != period and period.holds(other)
+            if whose == owner and other != period and period.contains(other)
         ]
     return (_PAUSE if all(before) else timedelta()) if before else None
 
@@ -117,7 +117,7 @@ def read(db: Database, owner: str, period: Period, characters: int) -> Material:
         return Material(owner, period, items, None, frozenset(), frozenset(), ())
     known = frozenset(summaries.sources(db, earlier.id).get(0, ()))
     missing = known - {item.source for item in items}
-    taken = period_sources.taken(db, period, list(missing)) if period.grain == "day" and missing else set()
+    taken = period_sources.taken(db, period, list(missing)) if period.unit == "day" and missing else set()
     lost = frozenset(taken | summaries.gone(db, earlier))
     outlived = tuple(summaries.outlived(db, earlier, lost)) if lost else ()
     return Material(owner, period, items, earlier, known, lost, outlived)
@@ -138,20 +138,20 @@ def stream(material: Material, ask: Ask | None, characters: int) -> Iterator[str
         yield period_prompts.extract(period, material.items)
         return
     question = period_prompts.question(period, material.items, characters)
-    yield from session_summary.beginning(ask(question), SENTENCES[period.grain])
+    yield from session_summary.beginning(ask(question), SENTENCES[period.unit])
 
 
 def make(material: Material, words: str, method: str, model: str) -> Made:
     """The summary in these words, behind the sentences that have outlived their sources."""
     if not words.strip() and material.items:  # the model had nothing to say
         words, method = period_prompts.extract(material.period, material.items), summaries.EXTRACT
-    new = text.sentences(words)[: SENTENCES[material.period.grain]]
+    new = text.sentences(words)[: SENTENCES[material.period.unit]]
     found = attribution.sources(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.joined([*dict(material.outlived).items(), *zip(new, found, strict=True)])
     before = [_details_left(material)]
     return Made(
         whole,
-        details.carried([*before, *(item.details for item in material.items)], DETAILS[material.period.grain]),
+        details.carried([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
         method, model, sources,
         (*sorted(material.lost, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
     )  # fmt: skip
@@ -186,5 +186,5 @@ def drop(db: Database, material: Material, time: Clock) -> None:
 
 def queue_coarser(db: Database, material: Material, now: datetime) -> None:
     """Have those made that are made of this one. Runs in the caller's transaction."""
-    for period in periods.coarser(material.period):
+    for period in periods.enclosing(material.period):
         queue(db, material.owner, period, now)

@@ -1,1 +1,4 @@
-"""The slash commands, a function each; help, completion and the README come from their registry."""
+"""The slash commands, one function each, in modules by subject; help, completion and the README use their registry.
+
+They know the conversation (repl.session), the app and memory; the shell carries out their results. Owns no tables.
+"""

@@ -1,6 +1,6 @@
-"""`@command`: a function becomes a slash command; its docstring is the help.
+"""`@command` makes a function a slash command; its docstring is the help.
 
-A module of this folder whose name ends in `_commands` is loaded by commands.py: nothing else has to name it.
+commands.py loads every module of this folder whose name ends in `_commands`: nothing else has to name it.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from agent_cli.repl.commands.results import Result
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.values import frozen
 
-Run = Callable[[Conversation, str], Result]
+CommandFunction = Callable[[Conversation, str], Result]
 
 
 @frozen
@@ -18,10 +18,10 @@ class Command:
     name: str
     usage: str
     help: str
-    run: Run
+    run: CommandFunction
     aliases: tuple[str, ...] = ()
-    completes: tuple[str, ...] = ()  # what its argument may be, by the names in completion.py
-    on_file: bool = False  # works on the file, and so not where the conversation is incognito
+    completes: tuple[str, ...] = ()  # what its argument may be: keys of completion.ARGUMENTS
+    on_file: bool = False  # works on the file, so it is refused in an incognito conversation
 
 
 COMMANDS: dict[str, Command] = {}
@@ -29,10 +29,10 @@ COMMANDS: dict[str, Command] = {}
 
 def command(
     usage: str, *aliases: str, completes: tuple[str, ...] = (), on_file: bool = False
-) -> Callable[[Run], Command]:
-    """Register `/name ARGUMENTS` and its other names."""
+) -> Callable[[CommandFunction], Command]:
+    """Register `/name ARGUMENTS` and its aliases."""
 
-    def register(function: Run) -> Command:
+    def register(function: CommandFunction) -> Command:
         name = usage.split()[0]
         COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases, completes, on_file)
         return COMMANDS[name]

@@ -1,4 +1,4 @@
-"""Slash commands: found by the line that was typed, and run. Completion, /help and the README come from here."""
+"""The registry of slash commands: finding one by a typed line, and running it. Completion, /help and README use it."""
 
 import re
 from difflib import get_close_matches
@@ -20,23 +20,23 @@ for _module in iter_modules(folder.__path__):
 def find(line: str) -> tuple[Command, str] | None:
     """The command of a line and its argument; None when the line is meant for the model.
 
-    A command is a slash and a word: `/etc/hosts is empty` is text. Raises UsageError for an unknown one, which never
-    reaches the model, and for words behind one that takes none.
+    A command is a slash and a word: `/etc/hosts is empty` is text. Raises UsageError for an unknown command, which
+    never reaches the model, and for an argument to a command that takes none.
     """
     match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line.strip(), re.DOTALL)
     if match is None:
         return None
-    told, argument = match[1], (match[2] or "").strip()
+    typed, argument = match[1], (match[2] or "").strip()
     names = {name: each for each in COMMANDS.values() for name in (each.name, *each.aliases)}
-    begin = {names[name].name for name in names if name.startswith(told)}
-    if told in names or len(begin) == 1:
-        found = names[told] if told in names else COMMANDS[begin.pop()]
+    candidates = {names[name].name for name in names if name.startswith(typed)}
+    if typed in names or len(candidates) == 1:
+        found = names[typed] if typed in names else COMMANDS[candidates.pop()]
         if argument and found.usage == found.name:
-            raise arguments.refused(found.name, argument)
+            raise arguments.unexpected(found.name, argument)
         return found, argument
-    near = sorted(begin) or get_close_matches(told, names, 1)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; /help lists them all"
-    raise UsageError(f"there is no {told}{hint}")
+    similar = sorted(candidates) or get_close_matches(typed, names, 1)
+    hint = f"; did you mean {' or '.join(similar)}?" if similar else "; /help lists them all"
+    raise UsageError(f"there is no {typed}{hint}")
 
 
 def listing() -> list[Command]:
@@ -45,7 +45,7 @@ def listing() -> list[Command]:
 
 
 def run(conversation: Conversation, found: Command, argument: str) -> Result:
-    """Run a command. Raises UsageError where it is about the file and the conversation is incognito."""
+    """Run a command. Raises UsageError when it works on the file and the conversation is incognito."""
     if found.on_file:
         conversation.app.refuse_incognito()
     return found.run(conversation, argument)

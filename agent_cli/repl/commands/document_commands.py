@@ -15,6 +15,7 @@ from agent_cli.memory.search import index
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
+from agent_cli.text import counted
 
 
 @command("/docs [add PATH|sync|rm PATH]", completes=("documents",), on_file=True)
@@ -23,41 +24,37 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
 
     /docs add PATH has it read, now and whenever it changes; the files stay where they are. Ctrl-C stops it."""
     app = conversation.app
-    verb, _, told = argument.partition(" ")
-    pattern = document_files.absolute(told.strip().strip('"'), str(Path.cwd())) if told.strip() else ""
+    verb, _, path = argument.partition(" ")
+    pattern = document_files.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""
     if verb == "":
-        return _listed(conversation)
+        return _listing(conversation)
     if verb == "rm" and pattern:
-        many, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
+        count, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
         for _ in index.condense(app.db) if condense else ():
             pass
-        files = "1 file is" if many == 1 else f"{many} files are"
+        files = "1 file is" if count == 1 else f"{count} files are"
         return f"{short(pattern)}: {files} out of memory; on the disk nothing changed"
     if verb == "add" and pattern:
         if not Path(document_files.base(pattern)).exists():
-            raise UsageError(f"there is no file or folder {told.strip()!r}")
+            raise UsageError(f"there is no file or folder {path.strip()!r}")
         documents.add(app.db, app.scope, pattern, app.time)
-        return _syncing(conversation, [pattern])
+        return _sync(conversation, [pattern])
     if argument == "sync":
-        return _syncing(conversation, None)
+        return _sync(conversation, None)
     raise UsageError("say /docs, /docs add PATH, /docs sync or /docs rm PATH")
 
 
-def _listed(conversation: Conversation) -> str:
+def _listing(conversation: Conversation) -> str:
     app = conversation.app
     lines = [
-        f"{short(row['pattern'])}: {_many(row['files'], 'file')}, {_many(row['sections'], 'section')}"
+        f"{short(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
         + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
         for row in documents.listing(app.db, app.scope.owner)
     ]
     return "\n".join(lines) or "no documents were added yet: /docs add PATH has a file or a folder read"
 
 
-def _many(count: int, of: str) -> str:
-    return f"{count} {of}{'' if count == 1 else 's'}"
-
-
-def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
+def _sync(conversation: Conversation, only: list[str] | None) -> Work:
     app = conversation.app
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
@@ -70,9 +67,9 @@ def _syncing(conversation: Conversation, only: list[str] | None) -> Work:
                 cancel.check()
                 yield Progressed(f"meaning: {done} of {total} sections")
             if tally.anything:
-                jobs.add(db, INDEX, "all", app.time())  # which merges what came in
-            for kept in tally.kept:
-                yield Noticed(kept)
+                jobs.add(db, INDEX, "all", app.time())  # merges what was added
+            for line in tally.kept:
+                yield Noticed(line)
             yield Noticed(tally.sentence())
         finally:
             db.close()

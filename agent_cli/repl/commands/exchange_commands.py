@@ -1,7 +1,7 @@
-"""The slash commands for what was said last: /undo, /retry, /edit, /editor and /btw.
+"""The slash commands for the last messages: /undo, /retry, /edit, /editor and /btw.
 
-What is taken back stays in the log and counts no more. /edit puts itself into the prompt, with the message it is about
-and its words: so the line says what sending it does, and deleting it does nothing.
+A message that is taken back stays in the log, but the model and memory do not read it any more. /edit puts a command
+into the prompt that names the message and its text: sending it replaces the message, deleting it changes nothing.
 """
 
 import re
@@ -20,14 +20,14 @@ from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Draft
+from agent_cli.repl.commands.results import PromptDraft
 from agent_cli.repl.session import side_questions
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 
 @command("/undo")
-def undo(conversation: Conversation, argument: str) -> Draft:
+def undo(conversation: Conversation, argument: str) -> PromptDraft:
     """Take back your last message and its answer; your words come into the prompt.
 
     Once more takes the one before back too. Reminders that it asked for are hidden. All of it stays in the log, and
@@ -35,12 +35,12 @@ def undo(conversation: Conversation, argument: str) -> Draft:
     """
     asked = _asked(conversation)
     stay, hidden = conversation.take_back(asked.id)
-    told = f"{asked.handle} and its answer are taken back"
+    notice = f"{asked.handle} and its answer are taken back"
     if stay:
-        told += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+        notice += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
     for each in hidden:
-        told += f"; {rewind.told(each)}"
-    return Draft(told, asked.message.text, asked.parts)
+        notice += f"; {rewind.told(each)}"
+    return PromptDraft(notice, asked.message.text, asked.parts)
 
 
 @command("/retry [OPTIONS]")
@@ -67,22 +67,22 @@ def retry(conversation: Conversation, argument: str) -> Work:
 
 
 @command("/edit [N|ID WORDS]")
-def edit(conversation: Conversation, argument: str) -> Draft | Work:
+def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
     Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is; so it does
     where no answer comes.
     """
-    told = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
-    if told is None:
+    match = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
+    if match is None:
         raise UsageError("say which: /edit for your last message, /edit 3 for the third last, or its handle, /edit m12")
-    handle, words, number = told.groups()
+    handle, words, number = match.groups()
     asked = _named(conversation, handle) if handle else _asked(conversation, int(number or 1))
     if words:
         conversation.held()
         return conversation.turn(_argument(conversation, words), instead=asked.id)
     after = f"sending this takes back {asked.handle} and what came after it; delete it, and all stays as it is"
-    return Draft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
+    return PromptDraft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
 
 
 @command("/editor [TEXT]", on_file=True)
@@ -136,13 +136,13 @@ def _named(conversation: Conversation, handle: str) -> Entry:
 
 
 def _argument(conversation: Conversation, words: str) -> Sequence[Part]:
-    """The last words of the line, with where they came from."""
-    kept: list[Part] = []
+    """The parts of the line that make up its last words `words`, with their origins."""
+    parts: list[Part] = []
     left = len(words)
     for part in reversed(conversation.parts):
         if left > 0:
-            text = part.text.rstrip() if not kept else part.text
-            kept.insert(0, Part(text[-left:], part.origin, part.name))
-            left -= len(kept[0].text)
-    exact = "".join(part.text for part in kept) == words
-    return kept if exact else [Part(words, conversation.origin)]
+            text = part.text.rstrip() if not parts else part.text
+            parts.insert(0, Part(text[-left:], part.origin, part.name))
+            left -= len(parts[0].text)
+    exact = "".join(part.text for part in parts) == words
+    return parts if exact else [Part(words, conversation.origin)]

@@ -53,10 +53,13 @@ def remember(conversation: Conversation, argument: str) -> str:
         words, message, said = _last_typed(conversation)
         origin = quotes.lowest((origin, said))
     claim = adoption.claim(
-        words, origin, quote=words if message else "", message=message,
+        words,
+        origin,
+        quote=words if message else "",
+        message=message,
         place=app.scope.place if reach == "--here" else "",
         session=conversation.begun() if reach == "--session" else None,
-    )  # fmt: skip
+    )
     masked = " (a secret in it was masked)" if claim.statement != words.strip() else ""
     if origin != "typed":
         waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")

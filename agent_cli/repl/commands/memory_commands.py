@@ -39,9 +39,9 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
-    meaning = app.ready_to_search(app.db)
+    embedder = app.ready_to_search(app.db)
     allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
-    found = recall.find(app.db, argument, allowed, app.time(), 10, meaning)
+    found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
     lines = [
         f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
         for hit in found.hits
@@ -67,8 +67,10 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     app.refuse_child()
     words = argument.split()
     if not words:
-        told = erasure_receipt.resume(app.db, app.time)
-        return told.sentence() if told else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
+        receipt = erasure_receipt.resume(app.db, app.time)
+        return (
+            receipt.sentence() if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
+        )
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
@@ -77,7 +79,8 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
 
     if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.verbatim_copies.prompts, "/forget"):
-        erasure_receipt.erase(app.db, plan, app.time)  # the line that was just typed, and may name what no file should
+        # Only the line just typed: it may name what should not be stored.
+        erasure_receipt.erase(app.db, plan, app.time)
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def yes() -> str:

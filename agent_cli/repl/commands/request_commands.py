@@ -21,7 +21,7 @@ def context(conversation: Conversation, argument: str) -> Result:
 
     Before anything is said: what the first question will stand beside."""
     if argument not in ("", "--full"):
-        raise arguments.refused("/context", argument)
+        raise arguments.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
         return Verbatim("\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages))

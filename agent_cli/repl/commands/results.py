@@ -1,7 +1,7 @@
-"""What a slash command gives back: a text, or something that the screen carries out.
+"""What a slash command returns, for the shell to carry out.
 
-Work is run and drawn like a turn; a screen has the terminal until the person leaves it; a confirmation is asked; a
-draft comes into the prompt; a theme is taken on; a text is printed; None prints nothing.
+Work is run and drawn like a turn; a screen has the terminal until the person leaves it; a confirmation is asked for; a
+draft is put into the prompt; a theme is applied; a text is printed; None prints nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from agent_cli.values import frozen
 
 @frozen
 class Confirmation:
-    """Something that is done when the person answers `ask` with a typed "yes"; `yes` returns what is printed then."""
+    """An action to be confirmed by a typed "yes": `yes` does it and returns what to print; `no` is printed else."""
 
     text: str
     ask: str
@@ -24,8 +24,8 @@ class Confirmation:
 
 
 @frozen
-class Draft:
-    """A line for the person to go on with at the prompt. `parts`: its words as they once came in."""
+class PromptDraft:
+    """A line to be edited at the prompt. `parts`: the parts of the message that it comes from."""
 
     notice: str
     line: str
@@ -41,16 +41,16 @@ class Screen:
 
 @frozen
 class Theme:
-    """How answers are to be drawn from now on; without a name it is asked how they are."""
+    """How answers are to be drawn from now on; an empty name asks for the current theme."""
 
     name: Literal["", "ansi", "none"]
 
 
-Result = Work | Screen | Confirmation | Draft | Theme | str | None
+Result = Work | Screen | Confirmation | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):
-    """The person wants to go, or to go on with another app in a conversation of its own."""
+    """The person leaves the conversation; `to` is the app to go on with, in a conversation of its own."""
 
     def __init__(self, to: App | None = None):
         self.to = to

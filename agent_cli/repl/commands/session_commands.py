@@ -92,7 +92,7 @@ def incognito(conversation: Conversation, argument: str) -> Result:
     It ends with the program. Nothing of memory is read in it either, unless "read" stands behind it.
     """
     if argument not in ("", "read"):
-        raise arguments.refused("/incognito", argument)
+        raise arguments.unexpected("/incognito", argument)
     if not conversation.app.keeps:
         return "this conversation is incognito already; /exit ends it"
     raise Leave(conversation.app.incognito(reads=argument == "read"))

@@ -21,18 +21,18 @@ def summary(conversation: Conversation, argument: str) -> Work:
     Name it: day, week, month, quarter, year, or 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026. Ctrl-C stops it.
     """
     app = conversation.app
-    period, owner = periods.named(argument or "today", app.time()), app.scope.owner
+    period, owner = periods.from_words(argument or "today", app.time()), app.scope.owner
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         db = app.db.another_connection()
         try:
-            desk = app.desk(db, cancel)
+            context = app.desk(db, cancel)
             *parts, _ = period_summaries.parts(db, owner, period)
             for part in parts:
-                if "".join(summariser.write_period(desk, owner, part)):
+                if "".join(summariser.write_period(context, owner, part)):
                     yield Noticed(f"{part.key} is summarised")
             shown = ""
-            for piece in summariser.write_period(desk, owner, period):
+            for piece in summariser.write_period(context, owner, period):
                 shown += piece
                 yield TextArrived(piece)
             found = summaries.of_period(db, owner, period.key)

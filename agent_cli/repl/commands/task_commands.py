@@ -22,10 +22,8 @@ def remind(conversation: Conversation, argument: str) -> str:
     if not argument:
         raise UsageError("say what and when, as in /remind call the dentist friday 3pm")
     app = conversation.app
-    words, occasion = due_times.find(argument, app.time(), zones.here())
-    task = tasks.add(
-        app.db, app.scope, words, occasion, app.time, origin=conversation.origin, session=conversation.id
-    )  # fmt: skip
+    words, when = due_times.find(argument, app.time(), zones.here())
+    task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
     return f"kept {tasks.receipt(task, app.time())}"
 
 
@@ -58,46 +56,50 @@ def _named(conversation: Conversation, handles: str) -> list[Task]:
     return [tasks.get(app.db, ids.number("task", each), app.scope.owner) for each in dict.fromkeys(handles.split())]
 
 
-def _done(conversation: Conversation, told: str) -> str:
+def _done(conversation: Conversation, argument: str) -> str:
     app = conversation.app
-    found = _named(conversation, told)
+    found = _named(conversation, argument)
     return "\n".join(tasks.told_done(tasks.complete(app.db, each, app.time), app.time()) for each in found)
 
 
-def _snooze(conversation: Conversation, told: str) -> str:
+def _snooze(conversation: Conversation, argument: str) -> str:
     app = conversation.app
-    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", told, re.IGNORECASE | re.DOTALL)
+    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", argument, re.IGNORECASE | re.DOTALL)
     if match is None:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
     found = _named(conversation, match[1])
-    occasion = due_times.until(match[2], app.time(), zones.here())
+    when = due_times.parse_moment(match[2], app.time(), zones.here())
     return "\n".join(
-        f"snoozed {tasks.receipt(tasks.snooze(app.db, each, occasion, app.time), app.time())}" for each in found
+        f"snoozed {tasks.receipt(tasks.snooze(app.db, each, when, app.time), app.time())}" for each in found
     )
 
 
-def _rm(conversation: Conversation, told: str) -> str:
+def _rm(conversation: Conversation, argument: str) -> str:
     app = conversation.app
-    found = _named(conversation, told)
+    found = _named(conversation, argument)
     for each in found:
         tasks.hide(app.db, each, app.time)
     return "\n".join(f"hidden {each.handle} “{each.name}” (/tasks restore {each.handle})" for each in found)
 
 
-def _restore(conversation: Conversation, told: str) -> str:
+def _restore(conversation: Conversation, argument: str) -> str:
     app = conversation.app
-    found = _named(conversation, told)
+    found = _named(conversation, argument)
     for each in found:
         tasks.restore(app.db, each, app.time)
     return "\n".join(f"restored {each.handle} “{each.name}”" for each in found)
 
 
-def _reopen(conversation: Conversation, told: str) -> str:
+def _reopen(conversation: Conversation, argument: str) -> str:
     app = conversation.app
-    found = [tasks.reopen(app.db, each, app.time) for each in _named(conversation, told)]
+    found = [tasks.reopen(app.db, each, app.time) for each in _named(conversation, argument)]
     return "\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found)
 
 
 VERBS: Mapping[str, Callable[[Conversation, str], str]] = {
-    "done": _done, "snooze": _snooze, "rm": _rm, "restore": _restore, "reopen": _reopen,
-}  # fmt: skip
+    "done": _done,
+    "snooze": _snooze,
+    "rm": _rm,
+    "restore": _restore,
+    "reopen": _reopen,
+}

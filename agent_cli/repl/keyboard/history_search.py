@@ -11,7 +11,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.search import SearchDirection, SearchState
 
-Place = tuple[int, int] | None
+BufferPosition = tuple[int, int] | None
 """The index of a line among those of the history and the draft, and the cursor position in it."""
 
 
@@ -23,9 +23,9 @@ def install(buffer: Buffer) -> None:
         return
     cached: list[Any] = [None, None]  # the last arguments and their result
 
-    def search(state: SearchState, include_current_position: bool = False, count: int = 1) -> Place:
+    def search(state: SearchState, include_current_position: bool = False, count: int = 1) -> BufferPosition:
         if count != 1:
-            place: Place = original(state, include_current_position, count)
+            place: BufferPosition = original(state, include_current_position, count)
             return place
         cursor = (buffer.working_index, buffer.cursor_position, buffer.text, len(buffer._working_lines))
         arguments = (state.text, state.direction, state.ignore_case(), include_current_position, cursor)
@@ -36,7 +36,7 @@ def install(buffer: Buffer) -> None:
     buffer._search = search  # type: ignore[method-assign,assignment]
 
 
-def _find(buffer: Buffer, state: SearchState, include_current: bool) -> Place:
+def _find(buffer: Buffer, state: SearchState, include_current: bool) -> BufferPosition:
     """What Buffer._search finds: in this line from the cursor on, then in the others, round and back to this one."""
     lines, index, document = buffer._working_lines, buffer.working_index, buffer.document
     forward, ignore_case = state.direction == SearchDirection.FORWARD, state.ignore_case()

@@ -38,7 +38,7 @@ _MAX_NAME = 60  # characters of a name that is suggested
 
 
 @frozen
-class Suggestion:
+class CompletionItem:
     """`text` replaces the `replaces` characters before the cursor; `description` is shown beside it."""
 
     text: str
@@ -66,7 +66,7 @@ def while_typing(before: str) -> bool:
     return _PATH.search(before[-_TAIL:]) is not None
 
 
-def _suggestions(app: App, before: str, requested: bool) -> Iterable[Suggestion]:
+def _suggestions(app: App, before: str, requested: bool) -> Iterable[CompletionItem]:
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
             return _commands(before)
@@ -86,25 +86,25 @@ def _command_and_argument(before: str) -> tuple[Command, str] | None:
     return (command, match[2]) if match and command and command.completes else None
 
 
-def _commands(typed: str, slash: str = "") -> Iterator[Suggestion]:
+def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
     for each in commands.listing():
         if each.name.startswith(slash + typed):
-            yield Suggestion(each.name.removeprefix(slash), each.help.splitlines()[0], len(typed))
+            yield CompletionItem(each.name.removeprefix(slash), each.help.splitlines()[0], len(typed))
 
 
-def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[Suggestion]]:
+def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[CompletionItem]]:
     """Suggest handles by their prefix or their text; `whole`: complete the whole argument, else its last word."""
 
-    def suggest(app: App, typed: str) -> Iterator[Suggestion]:
+    def suggest(app: App, typed: str) -> Iterator[CompletionItem]:
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
         with closing(app.db.another_connection()) as db:
             for handle, description in handle_completion.handles(db, app.scope.owner, names, prefix):
-                yield Suggestion(handle, description, len(prefix))
+                yield CompletionItem(handle, description, len(prefix))
 
     return suggest
 
 
-def _paths(typed: str, quoted: bool = False) -> Iterator[Suggestion]:
+def _paths(typed: str, quoted: bool = False) -> Iterator[CompletionItem]:
     """Files and folders whose path begins so; hidden ones after a dot. A path with blanks is quoted."""
     prefix = typed.rpartition("/")[2]
     folder = typed[: len(typed) - len(prefix)]
@@ -118,24 +118,24 @@ def _paths(typed: str, quoted: bool = False) -> Iterator[Suggestion]:
             continue  # its name would not be shown as it is
         text = folder + name + ("/" if is_folder else "")
         if " " not in text:
-            yield Suggestion(text, "folder" if is_folder else "", len(typed))
+            yield CompletionItem(text, "folder" if is_folder else "", len(typed))
         else:
             text = text + ("" if is_folder else '"') if quoted else f'"{text}'
-            yield Suggestion(text, "", len(typed))
+            yield CompletionItem(text, "", len(typed))
 
 
-def _names(app: App, before: str) -> Iterator[Suggestion]:
+def _names(app: App, before: str) -> Iterator[CompletionItem]:
     """People, places and things that accepted facts mention."""
     with closing(app.db.another_connection()) as db:
         for name, replaces in handle_completion.names(db, app.scope.owner, before):
             if len(name) <= _MAX_NAME and name == " ".join(visible(name).split()):
-                yield Suggestion(name, "", replaces)
+                yield CompletionItem(name, "", replaces)
 
 
 _models_of: dict[str, tuple[float, list[str]]] = {}  # by host: when it was asked, and its models
 
 
-def _models(app: App, typed: str) -> Iterator[Suggestion]:
+def _models(app: App, typed: str) -> Iterator[CompletionItem]:
     host = app.config.host
     at, names = _models_of.get(host, (-_MODELS_TTL, []))
     if time.monotonic() - at > _MODELS_TTL:
@@ -144,34 +144,34 @@ def _models(app: App, typed: str) -> Iterator[Suggestion]:
         _models_of[host] = time.monotonic(), names
     for name in (*names, "auto", "offline"):
         if name.startswith(typed):
-            yield Suggestion(name, "", len(typed))
+            yield CompletionItem(name, "", len(typed))
 
 
-def _settings(app: App, typed: str) -> Iterator[Suggestion]:
+def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
     """The names of settings, then the values of the named one."""
     key, space, prefix = typed.partition(" ")
     if not space:
         for each in fields(app.config):
             if each.name.startswith(key):
-                yield Suggestion(each.name, each.metadata["comment"], len(key))
+                yield CompletionItem(each.name, each.metadata["comment"], len(key))
         return
     kind = get_type_hints(type(app.config)).get(key)
     values = get_args(kind) if get_origin(kind) is Literal else ("true", "false") if kind is bool else ()
     for value in values:
         if value.startswith(prefix):
-            yield Suggestion(value, "", len(prefix))
+            yield CompletionItem(value, "", len(prefix))
 
 
-def _periods(app: App, typed: str) -> Iterator[Suggestion]:
-    for name in ("today", "yesterday", *periods.GRAINS[1:]):
+def _periods(app: App, typed: str) -> Iterator[CompletionItem]:
+    for name in ("today", "yesterday", *periods.UNITS[1:]):
         if name.startswith(typed):
-            yield Suggestion(name, "", len(typed))
+            yield CompletionItem(name, "", len(typed))
     with closing(app.db.another_connection()) as db:
         for key in handle_completion.periods(db, app.scope.owner, typed.upper()):
-            yield Suggestion(key, "", len(typed))
+            yield CompletionItem(key, "", len(typed))
 
 
-def _documents(app: App, typed: str) -> Iterator[Suggestion]:
+def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /docs, then a path."""
     verb, blank, path = typed.partition(" ")
     if blank:
@@ -179,19 +179,19 @@ def _documents(app: App, typed: str) -> Iterator[Suggestion]:
         return
     for name in ("add", "rm", "sync"):
         if name.startswith(verb):
-            yield Suggestion(name, "", len(verb))
+            yield CompletionItem(name, "", len(verb))
 
 
-def _tasks(app: App, typed: str) -> Iterator[Suggestion]:
+def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /tasks, then handles."""
     if " " in typed:
         yield from _handles("task")(app, typed)
     for verb in task_commands.VERBS if " " not in typed else ():
         if verb.startswith(typed):
-            yield Suggestion(verb, "", len(typed))
+            yield CompletionItem(verb, "", len(typed))
 
 
-ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Suggestion]]] = {
+ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[CompletionItem]]] = {
     "command": lambda app, typed: _commands(typed, "" if typed.startswith("/") else "/"),
     **{kind.name: _handles(kind.name) for kind in kinds.COMPLETABLE},
     "session": _handles("session", whole=True),

@@ -13,6 +13,8 @@ from agent_cli.agent.events import Asked, Event, Noticed, TextArrived
 from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.agent.transcript import Transcript
+from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
@@ -25,10 +27,8 @@ from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review.proposals import Reviewer
-from agent_cli.memory.search import recall_log
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import Origin, Part, ToolCall
-from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
@@ -119,33 +119,35 @@ class Conversation:
         model: ChatModel | None = None, beside: Thread | None = None, instead: int | None = None,
     ) -> Iterator[Event]:  # fmt: skip
         """Its events. `model`: another than the app's. `beside`: what stands before a question on the side."""
-        notices: list[str] = []
 
-        def hire() -> loop.Agent:
+        def choose() -> tuple[ChatModel, str]:
             chosen, notice = (model, "") if model else app.chat_model(here.db)
             self.waiting = _wait_for(chosen.name, app.config.host)
-            notices.append(notice)
-            return app.agent(chosen, lambda call: self._allowed(call) or approve(call), beside)
+            return chosen, notice
 
-        asked = 0
-        learns = app.learns
-        turn = loop.run_turn(hire, here, parts, cancel, instead)
+        learns, transcript = app.learns, Transcript(here)
+        turn = turns.run(
+            app,
+            here,
+            parts,
+            choose=choose,
+            approve=lambda call: self._allowed(call) or approve(call),
+            at_keyboard=True,
+            beside=beside,
+            cancel=cancel,
+            instead=instead,
+        )
         try:
-            for event in app.listen(turn, here, parts, at_keyboard=True):
-                if isinstance(event, Asked):
-                    asked = ids.number("message", event.handle)
-                    if not learns:
-                        _pass_over(here.db, here.session)  # a crash during the answer must change nothing of that
-                while notices:
-                    notice = notices.pop()
-                    if notice and self._is_news(notice):
-                        yield Noticed(notice)
+            for event in turn:
+                transcript.take(event)
+                if isinstance(event, Asked) and not learns:
+                    _pass_over(here.db, here.session)  # a crash during the answer must change nothing of that
                 if not isinstance(event, Noticed) or self._is_news(event.text):
                     yield event
         finally:
             if not learns:
                 _pass_over(here.db, here.session)
-        if used := [each.handle for each in recall_log.of(here.db, asked)]:
+        if used := [each["id"] for each in transcript.used]:
             yield Noticed(f"used {' '.join(used)} · /why")
 
     def held(self) -> int:

@@ -5,16 +5,17 @@ the conversation does: a server that has read it once need not read it again.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 
+from agent_cli.agent import turns
 from agent_cli.agent.context import Thread
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.lifecycle import closing, rewind
+from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import one_line, sentences
@@ -70,14 +71,14 @@ def _answered(
     app = conversation.app
     if not reads:
         app = replace(app, reads=False, learns=False)
-    db = app.db.another_connection()
-    session = sessions.start(db, app.scope, app.time(), "ask" if counts else "trial")
-    try:
-        here = app.here(db, session)
-        yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
-        app.after_turn(db)
-    finally:
-        if not counts:
-            rewind.take_back_all(db, session, app.scope.owner, app.time)
-        closing.end_one_shot(db, session, app.time)
-        db.close()
+    with (
+        closing(app.db.another_connection()) as db,
+        turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
+    ):
+        try:
+            here = app.here(db, session)
+            yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
+            app.after_turn(db)
+        finally:
+            if not counts:
+                rewind.take_back_all(db, session, app.scope.owner, app.time)

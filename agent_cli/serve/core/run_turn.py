@@ -10,11 +10,11 @@ from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
 
-from agent_cli.agent import loop
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
-from agent_cli.agent.policy import policy
+from agent_cli.agent.transcript import JsonObject, Transcript
+from agent_cli.app import turns
 from agent_cli.app.app import App
-from agent_cli.llm.model import Cancel
+from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
@@ -23,7 +23,6 @@ from agent_cli.messages import Part
 from agent_cli.serve.core.state import House
 from agent_cli.serve.core.stopwatch import Timed
 from agent_cli.serve.core.turn_queue import Work
-from agent_cli.serve.core.wire import Told, Wire
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
@@ -53,7 +52,7 @@ def work(house: House, asking: Asking) -> Work:
     return partial(_kept if asking.caller.writes else _unkept, house, asking)
 
 
-def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
+def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject]:
     app = house.app_of(asking.caller)
     with house.pool.lent() as db:
         session, parts = asking.begin(db, app)
@@ -67,7 +66,7 @@ def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
                 sessions.release(db, session)
 
 
-def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
+def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject]:
     app = house.app_of(asking.caller).incognito(reads=True)
     try:
         session, parts = asking.begin(app.db, app)
@@ -83,35 +82,34 @@ def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[Told]:
 
 def _turn(
     house: House, app: App, asking: Asking, here: ToolContext, parts: Sequence[Part], cancel: Cancel
-) -> Iterator[Told]:  # fmt: skip
+) -> Iterator[JsonObject]:
     """The events of a turn as they are told; when it is cut, first what had arrived."""
     caller, began = asking.caller, time.monotonic()
-    wire = Wire(here, kept=app.keeps, scores=caller.mine)
-    hired = _Hired(app, asking, here.db)
+    transcript = Transcript(here, scores=caller.mine)
+    model = _TimedModel(app, here.db)
     finish = "failed"
     try:
-        turn = loop.run_turn(hired.agent, here, parts, cancel)
-        with closed_after(app.listen(turn, here, parts, at_keyboard=False)) as events:
+        turn = turns.run(app, here, parts, choose=model.choose, instructions=asking.instructions, cancel=cancel)
+        with closed_after(turn) as events:
             for event in events:
                 _count(house, caller, event)
+                objects = transcript.take(event)
                 if isinstance(event, TurnEnded):
                     finish = event.finish
-                    said = wire.streamed if asking.streamed else wire.answer
+                    said = transcript.streamed if asking.streamed else transcript.clean_answer
                     if asking.kept and app.keeps:
                         asking.kept(here.db, here.session, log.latest(here.db, here.session), said)
-                for notice in hired.notices():
-                    yield from wire.take(notice)
-                for told in wire.take(event):
-                    yield {**told, "took": _took(hired, began)} if told["type"] == "end" else told
+                for each in objects:
+                    yield {**each, "took": _took(model, began)} if each["type"] == "end" else each
                 if isinstance(event, Asked) and app.keeps:
                     for line in _heard(here, ids.number("message", event.handle), parts, caller):
-                        yield from wire.take(Noticed(line))
+                        yield from transcript.take(Noticed(line))
     except Exception:
         finish = "cancelled" if cancel else "failed"
-        yield {"type": "cut", **wire.whole(finish)}
+        yield {"type": "cut", **transcript.whole(finish)}
         raise
     finally:
-        _measure(house, caller, finish, hired.seconds, time.monotonic() - began, wire)
+        _measure(house, caller, finish, model.seconds, time.monotonic() - began, transcript)
 
 
 def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
@@ -125,31 +123,21 @@ def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Calle
         yield f"{receipts.waits(fact)} ({review})" if fact else known
 
 
-class _Hired:
-    """The agent of one turn, and what is to be said of it."""
+class _TimedModel:
+    """The model of one turn, and the seconds in which it was waited for."""
 
-    def __init__(self, app: App, asking: Asking, db: Database):
-        self._app, self._asking, self._db = app, asking, db
+    def __init__(self, app: App, db: Database):
+        self._app, self._db = app, db
         self._model: Timed | None = None
-        self._notices: list[str] = []
 
-    def agent(self) -> loop.Agent:
-        chosen, notice = self._app.chat_model(self._db)
-        if notice and chosen.name == "offline":
-            self._notices.append(notice)
-        self._model = Timed(chosen)
-        agent = self._app.agent(self._model, policy.nobody)
-        told = self._asking.instructions
-        return replace(agent, instructions=f"{agent.instructions}\n\n{told}") if told else agent
+    def choose(self) -> tuple[ChatModel, str]:
+        model, notice = turns.unattended(self._app, self._db)
+        self._model = Timed(model)
+        return self._model, notice
 
     @property
     def seconds(self) -> float:
-        """In which the model was waited for."""
         return self._model.seconds if self._model else 0.0
-
-    def notices(self) -> Iterator[Event]:
-        while self._notices:
-            yield Noticed(self._notices.pop(0))
 
 
 def _count(house: House, caller: Caller, event: Event) -> None:
@@ -160,15 +148,15 @@ def _count(house: House, caller: Caller, event: Event) -> None:
         house.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
 
 
-def _took(hired: "_Hired", began: float) -> dict[str, float]:
+def _took(model: _TimedModel, began: float) -> dict[str, float]:
     """Seconds of the turn so far, in parts."""
-    return {"own": time.monotonic() - began - hired.seconds, "model": hired.seconds}
+    return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
 
 
-def _measure(house: House, caller: Caller, finish: str, model: float, whole: float, wire: Wire) -> None:
+def _measure(house: House, caller: Caller, finish: str, model: float, whole: float, transcript: Transcript) -> None:
     metrics, name = house.metrics, caller.name
     metrics.count("agent_turns_total", name, finish=finish)
-    for way, tokens in wire.usage().items():
+    for way, tokens in transcript.usage.items():
         metrics.count(f"agent_{way}_total", name, tokens)
     metrics.time("agent_turn_own_seconds", name, max(0.0, whole - model))
     metrics.time("agent_turn_model_seconds", name, model)

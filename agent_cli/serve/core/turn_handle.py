@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.requests import Request
 
+from agent_cli.agent.transcript import JsonObject
 from agent_cli.serve.core import refusals, run_turn, streaming
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.run_turn import Asking
 from agent_cli.serve.core.state import House
-from agent_cli.serve.core.wire import Told
 
 
 class Asked:
@@ -32,7 +32,7 @@ class Asked:
         if self.turn.task:
             self.turn.task.add_done_callback(over)
 
-    async def whole(self) -> Told:
+    async def whole(self) -> JsonObject:
         """The answer with all that is told beside it. Raises Refused, with what had arrived."""
         await self._until(self.turn.answered.wait())
         self._check()
@@ -44,7 +44,7 @@ class Asked:
         parts = (self.turn.last or {}).get("took", {}) | {"line": self.turn.waited}
         return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
 
-    async def first(self) -> Told:
+    async def first(self) -> JsonObject:
         """The event with which it begins: what cannot begin gets a status of its own. Raises Refused."""
         await self._until(self.turn.started.wait())
         event = await self.turn.next()
@@ -53,7 +53,7 @@ class Asked:
             raise refusals.busy("the turn ended without an answer: ask again")
         return event
 
-    async def rest(self) -> AsyncIterator[Told | None]:
+    async def rest(self) -> AsyncIterator[JsonObject | None]:
         """The events after it, and None where nothing came for a while. One that went wrong ends with an error."""
         while True:
             try:
@@ -90,6 +90,6 @@ class Asked:
             raise
 
 
-def told(event: Told) -> Told:
+def told(event: JsonObject) -> JsonObject:
     """What a whole answer says; the kind of event and its form are for streams, what it took is for a header."""
     return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

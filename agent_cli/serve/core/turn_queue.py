@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 
+from agent_cli.agent.transcript import JsonObject
 from agent_cli.errors import AgentError, Cancelled, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.serve.core import refusals
 from agent_cli.serve.core.keyed_locks import Lines
 from agent_cli.serve.core.limits import Limits
-from agent_cli.serve.core.wire import Told
 
-Work = Callable[[Cancel], Iterator[Told]]
+Work = Callable[[Cancel], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
 _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask again later"
@@ -30,19 +30,19 @@ class Turn:
     def __init__(self, work: Work, seconds: float, whose: Hashable):
         self.whose = whose
         self.cancel = Cancel()
-        self.last: Told | None = None  # its end, or what had arrived when it was cut
+        self.last: JsonObject | None = None  # its end, or what had arrived when it was cut
         self.waited = 0.0  # seconds in line
         self.began = False
         self.started = asyncio.Event()  # once there is something to tell, or it has ended
         self.answered = asyncio.Event()  # once the answer is whole, or it has ended: what is new is indexed after that
         self.ended = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
-        self._told: asyncio.Queue[Told | None] = asyncio.Queue()
+        self._told: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._work, self._seconds = work, seconds
         self._late = False
         self._error: BaseException | None = None
 
-    async def next(self) -> Told | None:
+    async def next(self) -> JsonObject | None:
         """What there is to tell, in order; None at the end."""
         return await self._told.get()
 
@@ -101,7 +101,7 @@ class Turn:
             with suppress(asyncio.CancelledError):  # its thread runs on, and so its place is taken
                 await over.wait()
 
-    def _take(self, told: Told) -> None:
+    def _take(self, told: JsonObject) -> None:
         if told["type"] in ("end", "cut"):
             self.last = told
         if told["type"] != "cut":

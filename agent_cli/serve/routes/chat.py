@@ -16,22 +16,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agent_cli.agent import transcript
+from agent_cli.agent.transcript import JsonObject
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import callers, log, sessions
+from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import Answered, Caller
-from agent_cli.memory.search import recall_log
 from agent_cli.messages import Part
-from agent_cli.serve.core import refusals, streaming
+from agent_cli.serve.core import refusals, streaming, turn_handle
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.run_turn import Asking, Begin
 from agent_cli.serve.core.state import House
 from agent_cli.serve.core.streaming import EventStream
 from agent_cli.serve.core.turn_handle import Asked
-from agent_cli.serve.core.wire import Told
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.text import clean, without_surrogates
+from agent_cli.text import without_surrogates
 
 SESSION = r"^s[0-9]{1,15}$"
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
@@ -145,7 +145,7 @@ async def _told(asked: Asked, question: Question) -> Response:
     return EventStream(pieces(), closed=asked.leave)
 
 
-def _piece(event: Told) -> str:
+def _piece(event: JsonObject) -> str:
     return streaming.piece(event, event=event["type"])
 
 
@@ -205,27 +205,15 @@ def _keep(caller: Caller, key: str, db: Database, session: int, message: int, an
     callers.keep(db, caller, key, message)
 
 
-def _kept(known: Answered, db: Database, *, scores: bool) -> Told:
-    """An answer as it was given, from the log; what was noticed beside it is not kept there."""
-    told = log.history(db, known.session, before=(known.message or 0) + 1)
-    start = max((n for n, entry in enumerate(told) if entry.message.role == "user"), default=None)
-    if start is None:
+def _kept(known: Answered, db: Database, *, scores: bool) -> JsonObject:
+    """An answer as it was given, from the log. Raises Refused where it is there no more."""
+    answer = transcript.logged(db, known.session, known.message or 0, scores=scores)
+    if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
-    asked, *said = told[start:]
-    replies = [entry for entry in said if entry.message.role == "assistant"]
-    words = [clean(entry.message.text).strip() for entry in replies]
-    used = [{"kind": each.kind, "id": each.handle} | ({"score": round(each.score, 4)} if scores else {})
-            for each in recall_log.of(db, asked.id)]  # fmt: skip
-    return {
-        "answer": "\n\n".join(filter(None, words)), "model": replies[-1].usage.model if replies else "",
-        "session": ids.handle("session", known.session), "turn": asked.handle, "used": used,
-        "usage": {"tokens_in": sum(each.usage.tokens_in for each in said),
-                  "tokens_out": sum(each.usage.tokens_out for each in said)},
-        "finish": (replies[-1].finish if replies else None) or "stop", "notices": [],
-    }  # fmt: skip
+    return turn_handle.told(answer)
 
 
-def _again(kept: Told, question: Question) -> Response:
+def _again(kept: JsonObject, question: Question) -> Response:
     """The answer once more, in the form that is asked for now."""
     if not question.stream:
         return JSONResponse(kept)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agent_cli.agent.transcript import JsonObject
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve.core import streaming
 from agent_cli.serve.core.refusals import Refused
@@ -21,7 +22,6 @@ from agent_cli.serve.core.run_turn import Asking
 from agent_cli.serve.core.state import House
 from agent_cli.serve.core.streaming import EventStream
 from agent_cli.serve.core.turn_handle import Asked
-from agent_cli.serve.core.wire import Told
 from agent_cli.serve.routes import conversations
 from agent_cli.serve.routes.conversations import History, Said
 
@@ -174,7 +174,7 @@ async def _told(asked: Asked, asked_for: Request_) -> Response:
     return JSONResponse(told, headers={**_named(answer), **asked.timing})
 
 
-async def _chunks(asked: Asked, first: Told, asked_for: Request_) -> AsyncGenerator[str, None]:
+async def _chunks(asked: Asked, first: JsonObject, asked_for: Request_) -> AsyncGenerator[str, None]:
     """The answer as it comes, in OpenAI's chunks."""
     head = _head("chat.completion.chunk", first)
     yield streaming.piece({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
@@ -200,7 +200,7 @@ async def _chunks(asked: Asked, first: Told, asked_for: Request_) -> AsyncGenera
     yield "data: [DONE]\n\n"
 
 
-def _head(kind: str, told: Told) -> dict[str, Any]:
+def _head(kind: str, told: JsonObject) -> dict[str, Any]:
     turn = told.get("turn") or format(time.time_ns(), "x")
     return {"id": f"chatcmpl-{turn}", "object": kind, "created": int(time.time()), "model": MODEL}
 
@@ -209,18 +209,18 @@ def _delta(delta: dict[str, Any]) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "finish_reason": None}
 
 
-def _finish(told: Told) -> str:
+def _finish(told: JsonObject) -> str:
     return "length" if told["finish"] == "length" else "stop"
 
 
-def _usage(told: Told) -> dict[str, int]:
+def _usage(told: JsonObject) -> dict[str, int]:
     read, wrote = told["usage"]["tokens_in"], told["usage"]["tokens_out"]
     return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
 
 
-def _beside(told: Told) -> dict[str, Any]:
+def _beside(told: JsonObject) -> dict[str, Any]:
     return {key: told[key] for key in ("session", "turn", "model", "used", "notices")}
 
 
-def _named(told: Told) -> dict[str, str]:
+def _named(told: JsonObject) -> dict[str, str]:
     return {"X-Session": told["session"]} if told["session"] else {}

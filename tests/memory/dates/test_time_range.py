@@ -15,7 +15,7 @@ NOW = datetime(2026, 5, 13, 15, 30, tzinfo=timezone(timedelta(hours=2)))  # a We
 
 def told(question, now=NOW):
     """The range as days: from, before."""
-    found = time_range.span(question, now)
+    found = time_range.find(question, now)
     return None if found is None else tuple(f"{each:%Y-%m-%d}" if each else None for each in (found.since, found.until))
 
 
@@ -90,11 +90,11 @@ def test_a_question_names_none(question):
 
 
 def test_the_words_that_said_so_are_told():
-    assert time_range.span("What did I do last week, and why?", NOW).words == "last week"
+    assert time_range.find("What did I do last week, and why?", NOW).words == "last week"
 
 
 def test_a_day_begins_at_midnight_where_the_person_is():
-    found = time_range.span("yesterday", NOW)
+    found = time_range.find("yesterday", NOW)
     assert (found.since, found.until) == (
         datetime(2026, 5, 12, tzinfo=NOW.tzinfo),
         datetime(2026, 5, 13, tzinfo=NOW.tzinfo),
@@ -109,7 +109,7 @@ _TOLD = (
 
 @given(some.text() | some.lists(some.sampled_from(_TOLD)).map(" ".join))
 def test_any_text_is_safe(question):
-    found = time_range.span(question, NOW)
+    found = time_range.find(question, NOW)
     assert found is None or found.since is None or found.until is None or found.since < found.until
 
 

@@ -266,7 +266,7 @@ def test_two_that_sync_at_once_double_nothing(tmp_path, folder):
     documents.add(together, HERE, str(folder), noon)
 
     def other():
-        db = together.again()
+        db = together.another_connection()
         sync(db)
         db.close()
 
@@ -307,12 +307,12 @@ def test_what_is_said_is_indexed_before_files(db, session, folder):
 
 def test_a_collection_is_looked_at_again_by_a_job_when_an_hour_has_passed(db, folder):
     document_sync.queue(db, NOON)
-    assert not jobs.waits(db, document_sync.JOB)
+    assert not jobs.is_pending(db, document_sync.JOB)
     add(db, folder)
     document_sync.queue(db, NOON + document_sync.EVERY)
-    assert not jobs.waits(db, document_sync.JOB)
+    assert not jobs.is_pending(db, document_sync.JOB)
     document_sync.queue(db, NOON + 2 * document_sync.EVERY)
-    assert jobs.waits(db, document_sync.JOB, "all")
+    assert jobs.is_pending(db, document_sync.JOB, "all")
 
 
 def test_files_change_nothing_of_what_else_is_found(db, session, folder):

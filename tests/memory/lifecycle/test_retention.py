@@ -95,7 +95,7 @@ def told(db):
 def every(grain, after):
     """The keys of what lies in the file and ended after a moment, counted day by day."""
     days = [FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days)]
-    found = {periods.of(day, grain) for day in days}
+    found = {periods.containing(day, grain) for day in days}
     return {each.key for each in found if at(each.end, 0) > after and each.end <= NOW.date()}
 
 
@@ -209,10 +209,10 @@ def hold_up(db, how, day):
             case "the day is missing":
                 summaries.erase(db, [summaries.of_period(db, HERE.owner, day.isoformat()).id])
             case "the day was made before its summary":
-                years.keep(db, periods.of(day, "day"), whole, at(day, 10, 30))
+                years.keep(db, periods.containing(day, "day"), whole, at(day, 10, 30))
             case "the day does not name it":
-                years.keep(db, periods.of(day, "day"), (), NOW)
-                years.keep(db, periods.of(day, "week"), (Source("summary", 1),), NOW)
+                years.keep(db, periods.containing(day, "day"), (), NOW)
+                years.keep(db, periods.containing(day, "week"), (Source("summary", 1),), NOW)
             case "the day is to be made anew":
                 jobs.add(db, "grain", day.isoformat(), NOW)
             case "it is to be summarised" | "it is to be read for facts" | "it is to be looked back at":
@@ -253,7 +253,7 @@ def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how, why):
 
 @pytest.mark.parametrize("grain", ["week", "month"])
 def test_no_day_of_a_torn_week_goes_before_its_week_and_its_month_took_it_in(season, grain):
-    torn = periods.of(date(2026, 1, 31), grain)
+    torn = periods.containing(date(2026, 1, 31), grain)
     jobs.add(season, "grain", torn.key, NOW)
 
     run(season, SHORT)
@@ -266,7 +266,7 @@ def test_no_day_of_a_torn_week_goes_before_its_week_and_its_month_took_it_in(sea
 
 def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
     with season.write():
-        years.keep(season, periods.of(date(2026, 1, 1), "month"), (), NOW)
+        years.keep(season, periods.containing(date(2026, 1, 1), "month"), (), NOW)
 
     run(season, SHORT)
 
@@ -333,14 +333,14 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
     made = Made("Late.", "", "model", "m")
     with db.write():
         summaries.keep_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
-        years.keep(db, periods.of(day, "day"), (Source("session", late),), at(date(2026, 3, 6), 0, 5))
+        years.keep(db, periods.containing(day, "day"), (Source("session", late),), at(date(2026, 3, 6), 0, 5))
     table = {"working": "48h", "day": "1d"}
 
     run(db, table)
     assert messages(db) == {day, date(2026, 3, 6)}
 
     with db.write():
-        years.keep(db, periods.of(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5))
+        years.keep(db, periods.containing(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5))
     run(db, table)
     assert messages(db) == set()
     assert summaries.of(db, late) is None
@@ -587,7 +587,7 @@ def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_pa
             log.say(db, session, HERE, [Part(f"Word {n}.", "typed")], at(date(2026, 3, 2), 10, 2))
         day = date(2026, 3, 2)
         told = [Source("session", id) for (id,) in db.rows("select id from session where started_at < '2026-03-03'")]
-        years.keep(db, periods.of(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))
+        years.keep(db, periods.containing(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))
     index.refresh_all(db)
     assert b"xk7qv2rm9tz4" in file.read_bytes() + file.with_name("memory.db-wal").read_bytes()
 

@@ -34,7 +34,7 @@ class Clock:
 
 def keep(db, words, when="", time=None, scope=HERE):
     time = time or Clock()
-    return tasks.add(db, scope, words, due_times.read(when, time(), ZONE), time)
+    return tasks.add(db, scope, words, due_times.parse(when, time(), ZONE), time)
 
 
 def come_up(db, time, again=HOUR, owner="person"):
@@ -196,7 +196,7 @@ def test_a_task_is_changed_moved_and_opened_again_and_the_log_has_no_words_of_it
     time = Clock()
     task = keep(db, "call the dentist", "every monday 9:00", time)
     task = tasks.edit(db, task, "call  Dr. Berger", time)
-    task = tasks.move(db, task, due_times.read("tomorrow at 8", time(), ZONE), time)
+    task = tasks.move(db, task, due_times.parse("tomorrow at 8", time(), ZONE), time)
     task = tasks.reopen(db, tasks.complete(db, task, time), time)
     assert (task.text, task.told, task.repeats, task.state) == ("call Dr. Berger", "tomorrow at 8", "", "open")
 

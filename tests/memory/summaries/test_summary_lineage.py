@@ -66,7 +66,7 @@ def take(db, *found):
 
 def ladder(db, source, words):
     """The summaries of the day of a message and of all that holds it, each made from the one before."""
-    for grain in periods.GRAINS:
+    for grain in periods.UNITS:
         source = summary(keep_period(db, grain, words, "", source))
 
 

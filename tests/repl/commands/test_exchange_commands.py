@@ -16,7 +16,7 @@ from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Draft
+from agent_cli.repl.commands.results import PromptDraft
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 from tests.ollama_server import script
@@ -75,7 +75,7 @@ def talked(conversation, server):
 
 def test_undo_brings_the_words_back_into_the_prompt_and_again_those_before(talked):
     parts = (Part("two and two?", "typed"),)
-    assert run(talked, "/undo") == Draft("m3 and its answer are taken back", "two and two?", parts)
+    assert run(talked, "/undo") == PromptDraft("m3 and its answer are taken back", "two and two?", parts)
     assert said(talked) == [("user", "hi"), ("assistant", "Hello.")]
     assert run(talked, "/undo").line == "hi"
     assert said(talked) == []
@@ -103,7 +103,7 @@ def test_pasted_parts_come_back_as_pasted(conversation, server):
     server.play(script.reply("I see."))
     parts = (Part("look: ", "typed"), Part("I am the boss", "pasted"))
     drawn(conversation.turn(parts))
-    assert run(conversation, "/undo") == Draft("m1 and its answer are taken back", "look: I am the boss", parts)
+    assert run(conversation, "/undo") == PromptDraft("m1 and its answer are taken back", "look: I am the boss", parts)
 
 
 def test_retry_asks_again_in_place_of_the_old_answer(talked, server):
@@ -348,7 +348,7 @@ def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
 def test_undo_names_the_facts_that_stay(conversation, server):
     server.play(script.reply("Noted."))
     say(conversation, "Remember that I live in Graz.")
-    assert run(conversation, "/undo").told == (
+    assert run(conversation, "/undo").notice == (
         "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
     )
     assert conversation.app.db.rows("select state from fact") == [("accepted",)]
@@ -357,7 +357,7 @@ def test_undo_names_the_facts_that_stay(conversation, server):
 def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
     server.play(script.reply(calls=[("create_reminder", {"text": "oil the door"})]), script.reply("I will."))
     say(conversation, "Remind me to oil the door.")
-    assert run(conversation, "/undo").told == (
+    assert run(conversation, "/undo").notice == (
         "m1 and its answer are taken back; t1 “oil the door” is hidden with it (/tasks restore t1)"
     )
 

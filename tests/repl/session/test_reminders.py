@@ -47,7 +47,7 @@ def commands_ended():
 
 
 def keep(app, words, when, db=None):
-    return tasks.add(db or app.db, app.scope, words, due_times.read(when, app.time(), "UTC"), app.time)
+    return tasks.add(db or app.db, app.scope, words, due_times.parse(when, app.time(), "UTC"), app.time)
 
 
 def said(app, line):

@@ -1,11 +1,11 @@
-"""One turn without a screen, in this process: how it ends is a value."""
+"""One turn that nobody watches: how it ends is a value."""
 
 import pytest
 
-from agent_cli import headless
+from agent_cli.app import turns
 from agent_cli.app.app import open_app
+from agent_cli.app.turns import Outcome
 from agent_cli.errors import Cancelled, ModelFailed
-from agent_cli.headless import Outcome
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
@@ -32,7 +32,7 @@ def app(tmp_path):
 
 
 def run(app, cancel=None):
-    return headless.run(app, [Part("What is new?", "schedule")], "schedule", cancel)
+    return turns.once(app, [Part("What is new?", "schedule")], "schedule", cancel)
 
 
 def test_an_answer_is_a_value_and_its_session_is_over(app):
@@ -91,5 +91,5 @@ def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
 def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
     run(opened)
-    day = periods.of(opened.time().date(), "day")
+    day = periods.containing(opened.time().date(), "day")
     assert [item.title for item in period_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]

@@ -1,0 +1,118 @@
+"""Turns with the settings, models, tools and file of an app."""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from functools import partial
+
+from agent_cli.agent import context
+from agent_cli.agent import turns as agent_turns
+from agent_cli.agent.events import Event
+from agent_cli.agent.policy import policy
+from agent_cli.agent.transcript import Transcript
+from agent_cli.agent.turns import ChooseModel
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError, Cancelled
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.messages import Part, ToolCall
+from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
+
+
+def run(
+    app: App,
+    here: ToolContext,
+    parts: Sequence[Part],
+    *,
+    choose: ChooseModel | None = None,
+    approve: policy.Approve = policy.nobody,
+    at_keyboard: bool = False,
+    instructions: str = "",
+    beside: context.Thread | None = None,
+    cancel: Cancel | None = None,
+    instead: int | None = None,
+) -> Generator[Event, None, None]:
+    """The events of one turn (see agent.turns). `choose`: where another than `unattended` names the model.
+
+    `approve` is asked before a call that needs a yes. `at_keyboard`: the words came from the person's own keys.
+    `instructions`: further ones for the model. `beside`: the conversation that stands before a question on the side.
+    """
+    return agent_turns.run(
+        choose or partial(unattended, app, here.db),
+        lambda model: app.agent(model, approve, beside, instructions),
+        here,
+        parts,
+        app.ear(at_keyboard=at_keyboard),
+        cancel,
+        instead,
+    )
+
+
+def unattended(app: App, db: Database) -> tuple[ChatModel, str]:
+    """The model that answers where nobody chose it at a prompt; the notice says no more than that none can be reached.
+
+    Raises AgentError.
+    """
+    model, notice = app.chat_model(db)
+    return model, notice if model.name == "offline" else ""
+
+
+@frozen
+class Outcome:
+    """How a turn ended. An answer without an error is whole but for what `finish` and `stopped_by` say."""
+
+    session: int
+    answer: str = ""
+    finish: str = ""
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    stopped_by: str = ""  # the guard's reason, or empty
+    notices: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # the names of tools that would have needed the person's yes
+    error: AgentError | None = None
+
+
+def once(
+    app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", instructions: str = ""
+) -> Outcome:
+    """Run one turn in a session of its own, for words that nobody watches; what needs a yes is refused and named.
+
+    An error is part of the outcome. Raises Cancelled, with what arrived kept.
+    """
+    refused: list[str] = []
+    error: AgentError | None = None
+    with agent_turns.one_shot(app.db, app.scope, app.time, kind, title) as session:
+        here = app.here(app.db, session)
+        transcript = Transcript(here)
+
+        def refuse(call: ToolCall) -> None:
+            refused.append(call.name)
+
+        turn = run(app, here, parts, approve=refuse, instructions=instructions, cancel=cancel)
+        try:
+            with closing(turn) as events:
+                for event in events:
+                    transcript.take(event)
+        except Cancelled:
+            raise
+        except AgentError as failed:
+            error = failed
+    app.after_turn(app.db)
+    return _outcome(session, transcript, tuple(dict.fromkeys(refused)), error)
+
+
+def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], error: AgentError | None) -> Outcome:
+    ended = transcript.ended
+    usage = transcript.usage if ended else {}
+    return Outcome(
+        session,
+        transcript.answer,
+        transcript.finish,
+        ended.model if ended else "",
+        **usage,
+        stopped_by=ended.stopped_by if ended else "",
+        notices=tuple(transcript.notices),
+        refused=refused,
+        error=error,
+    )
