@@ -111,6 +111,7 @@ def tool(
     source: str = "built-in",
     seconds: float = 0,
     resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+    reads_memory: bool = False,
 ) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
@@ -122,7 +123,19 @@ def tool(
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         about = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tool(function.__name__, about, schema, risk, function, offered, source, seconds, resolve, defaults)
+        return Tool(
+            name=function.__name__,
+            description=about,
+            parameters=schema,
+            risk=risk,
+            run=function,
+            offered=offered,
+            source=source,
+            seconds=seconds,
+            resolve=resolve,
+            defaults=defaults,
+            reads_memory=reads_memory,
+        )
 
     return make
 
