@@ -287,7 +287,9 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     db.execute_many(
         "insert into day values (?, ?) on conflict do nothing", [(day, _day_words(day)) for day in {m[9] for m in made}]
     )
-    db.execute_many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
+    db.execute_many(
+        "insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name]
+    )
     db.execute_many(
         """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
