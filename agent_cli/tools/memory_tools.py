@@ -23,10 +23,11 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "working": ("message",),
     **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _OTHERWISE},
 }
+_GRAINS = ("any", "working", "session", *periods.UNITS, *list(_KINDS)[2:])
 if TYPE_CHECKING:
     Grain = str
 else:
-    Grain = Literal["any", "working", "session", *periods.UNITS, *list(_KINDS)[2:]]
+    Grain = Literal[_GRAINS]
 
 
 @tool(risk="session")
