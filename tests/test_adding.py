@@ -63,6 +63,8 @@ import sys
 from collections.abc import Sequence
 
 from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.search.sources import Source
 from agent_cli.store import ids
@@ -76,6 +78,32 @@ SOURCES = {
         completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
     )
 }
+TABLES = (
+    Table(
+        "recipe",
+        words="place text",
+        wordless="uid owner at hidden_at",
+        letter="r",
+        counts={("recipes", "recipe"): "true"},
+        line="text",
+        mentions=lineage.says("text"),
+        says="text",
+        own=("select text from recipe where id {ids}",),
+        statements=("select text from recipe where id {ids}",),
+    ),
+)
+COPIES: Sequence[Copy] = ()
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """Nothing else leads to a recipe."""
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    texts = lineage.texts(db, ("select text from recipe where id {ids}",), walk["recipe"])
+    tombstones.remember(db, texts, time(), walk.names.owner)
+    index.erase_many(db, "r", walk["recipe"])
+    db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
 
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
@@ -173,6 +201,11 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
     assert ran.out == "Cinnamon [r1], says nobody.\n", ran.err
     (asked,) = server.chats
     assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
+
+    assert "1 recipe" in program("forget", "r1", "--dry-run").out
+    assert program("forget", "r1", "--yes").code == 0
+    assert program("search", "--kind", "recipe", "--json", "apple strudel cinnamon").json["hits"] == []
+    assert rows(program("db", "export", "--kind", "recipe")) == []
 
 
 def rows(ran):

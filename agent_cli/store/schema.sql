@@ -236,7 +236,7 @@ create table forgotten (                        -- keyed hashes of what was eras
     at text not null
 ) strict, without rowid;
 
--- Skills: how something is done. (How they come to be accepted is the business of memory/skills/skill_adoption.py.)
+-- Skills: how something is done. (How they come to be accepted is the business of memory/skills.py.)
 
 create table skill (
     id integer primary key autoincrement,
