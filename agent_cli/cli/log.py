@@ -20,7 +20,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import parse_moment
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import tool_calls as tool_calls
+from agent_cli.memory.reports import tool_calls
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 

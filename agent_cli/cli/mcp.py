@@ -56,8 +56,8 @@ def list_(
     servers = app_.servers()
     rows: list[dict[str, Any]] = []
     for each in _server_names(app_, name):
-        known = mcp.known(app_.db, servers, each)
-        tools = mcp.tools(servers, each, known or [], 0)
+        known = mcp.stored_descriptions(app_.db, servers, each)
+        tools = mcp.make_tools(servers, each, known or [], 0)
         rows.append({"id": each, "reached": _address(app_.config.mcp[each]), "started": known is not None,
                      "tools": [_described(app_, tool) for tool in tools]})  # fmt: skip
     if as_json:
@@ -81,9 +81,9 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     app_: App = context.obj.app()
     _server_names(app_, name)
     started = time.monotonic()
-    known = mcp.learn(app_.db, app_.servers(), name)
+    known = mcp.fetch_descriptions(app_.db, app_.servers(), name)
     seconds = time.monotonic() - started
-    tools = mcp.tools(app_.servers(), name, known, 0)
+    tools = mcp.make_tools(app_.servers(), name, known, 0)
     if as_json:
         output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return

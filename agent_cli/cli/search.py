@@ -39,7 +39,7 @@ def search(
     min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least so many days ago.")] = None,
     max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
-    here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
+    in_this_place: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
     grain: Annotated[
         PeriodUnit | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
@@ -59,7 +59,7 @@ def search(
     wanted = tuple(_NAMES[each.value] for each in kind or ())
     allowed = Filter(
         app_.scope.owner, wanted or (("summary",) if grain else ()), grain=grain,
-        place=app_.scope.place if here else place, author=author, here=app_.scope.place,
+        place=app_.scope.place if in_this_place else place, author=author, here=app_.scope.place,
         since=_latest(_timestamp(since, now), max_days, now), until=_earliest(_timestamp(until, now, 1), min_days, now),
     )  # fmt: skip
     if (batch is None) == (not words):

@@ -77,7 +77,7 @@ def add(
     app_: App = context.obj.app()
     app_.refuse_child()
     if mine:
-        _consent(name, read_only)
+        _confirm_own_memory(name, read_only)
     caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
     output.say(token)
     which = "your own memory" if caller.mine else "a memory of its own"
@@ -103,7 +103,7 @@ def rm(context: typer.Context, name: CallerName) -> None:
     output.say(f"revoked {name}")
 
 
-def _consent(name: str, read_only: bool) -> None:
+def _confirm_own_memory(name: str, read_only: bool) -> None:
     """The person's own memory is given by a typed word alone. Raises UsageError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")

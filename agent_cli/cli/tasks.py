@@ -109,7 +109,7 @@ def snooze(
 ) -> None:
     """Let a reminder come up later, and not before."""
     app_ = context.obj.app()
-    until = due_times.parse_moment(" ".join(when), app_.time(), zones.here())
+    until = due_times.parse_moment(" ".join(when), app_.time(), zones.local_name())
     task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
@@ -124,7 +124,7 @@ def edit(
     """Change the words of a task, or its time with --at."""
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
-        due = due_times.parse(at, app_.time(), zones.here())
+        due = due_times.parse(at, app_.time(), zones.local_name())
         task = tasks.move(app_.db, task, due, app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)

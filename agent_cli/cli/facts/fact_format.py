@@ -56,15 +56,15 @@ def receipt(adopted: Adopted, verb: str = "saved") -> str:
     fact = adopted.fact
     if not adopted.new:
         return f"known already: {short(fact)}"
-    told = f"{verb} {short(fact)}"
+    text = f"{verb} {short(fact)}"
     if adopted.replaced:
-        told += f"; it replaces {adoption.names(adopted.replaced)}"
+        text += f"; it replaces {adoption.names(adopted.replaced)}"
     elif fact.valid_to:
-        told += f"; it was true until {day(fact, fact.valid_to)}"
-    return told
+        text += f"; it was true until {day(fact, fact.valid_to)}"
+    return text
 
 
-def became(fact: Fact) -> str:
+def undo_result(fact: Fact) -> str:
     """What an undo has made of it; what it brought in counts as rejected."""
     if fact.state == REJECTED:
         return "is not kept"
