@@ -58,8 +58,14 @@ def list_(
     for each in _server_names(app_, name):
         known = mcp.stored_descriptions(app_.db, servers, each)
         tools = mcp.make_tools(servers, each, known or [], 0)
-        rows.append({"id": each, "reached": _address(app_.config.mcp[each]), "started": known is not None,
-                     "tools": [_described(app_, tool) for tool in tools]})  # fmt: skip
+        rows.append(
+            {
+                "id": each,
+                "reached": _address(app_.config.mcp[each]),
+                "started": known is not None,
+                "tools": [_described(app_, tool) for tool in tools],
+            }
+        )
     if as_json:
         output.put(rows)
         return
@@ -112,5 +118,9 @@ def _described(app_: App, tool: Tool) -> dict[str, Any]:
         f"{name} ({schema.get('type', 'anything')}) {schema.get('description', '')}".rstrip()
         for name, schema in tool.parameters["properties"].items()
     ]
-    return {"name": tool.name, "description": tool.description, "rule": policy.rule(tool, rules, {}, {}).ruling,
-            "arguments": arguments}  # fmt: skip
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "rule": policy.rule(tool, rules, {}, {}).ruling,
+        "arguments": arguments,
+    }

@@ -55,9 +55,14 @@ def serve(
         run.note("other machines may reach this server, and what is said goes over the network unencrypted")
     limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace=grace)
     code = http.serve(
-        app_, host, port, limits, name or [], beyond=insecure_bind,
+        app_,
+        host,
+        port,
+        limits,
+        name or [],
+        beyond=insecure_bind,
         ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),
-    )  # fmt: skip
+    )
     raise typer.Exit(code)
 
 

@@ -31,14 +31,18 @@ app = typer.Typer(
     help="List, show, resume, close, export and import conversations.",
 )
 
-SessionHandle = Annotated[str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]
+SessionHandle = Annotated[
+    str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")
+]
 
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 20, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 20,
+    as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List sessions, the latest first."""
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)

@@ -56,17 +56,17 @@ def stats(
         output.write("".join(f"{line}\n" for line in (["", *lines] if lines and not days else lines)))
 
 
-def _signal_lines(told: Signals) -> list[str]:
-    activity = f"today {_counted(told.turns_today, 'question')}; something was said {_in_a_row(told.days_said)}"
-    lines = [activity] if told.days_said else []
-    if told.due.open:
-        parts = [f"{told.due.open} open"]
-        parts += [f"{len(found)} {name} ({_named(found)})" for name, found in _due(told) if found]
+def _signal_lines(found: Signals) -> list[str]:
+    activity = f"today {_counted(found.turns_today, 'question')}; something was said {_in_a_row(found.days_said)}"
+    lines = [activity] if found.days_said else []
+    if found.due.open:
+        parts = [f"{found.due.open} open"]
+        parts += [f"{len(tasks)} {name} ({_named(tasks)})" for name, tasks in _due(found) if tasks]
         lines.append(f"tasks: {', '.join(parts)}")
-    if told.days_done:
-        lines.append(f"a task was done {_in_a_row(told.days_done)}")
-    if told.calls:
-        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, told.calls))}")
+    if found.days_done:
+        lines.append(f"a task was done {_in_a_row(found.days_done)}")
+    if found.calls:
+        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, found.calls))}")
     return lines
 
 

@@ -21,9 +21,11 @@ from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
     help="Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.",
-)  # fmt: skip
+)
 
 SummaryName = Annotated[
     str,
@@ -52,11 +54,14 @@ def list_(
         return
     rows = [
         {
-            "id": each.handle, "of": _subject(each), "day": _day(each), "words": text.one_line(each.text, 70),
+            "id": each.handle,
+            "of": _subject(each),
+            "day": _day(each),
+            "words": text.one_line(each.text, 70),
             "marks": " ".join(_marks(each)),
         }
         for each in found
-    ]  # fmt: skip
+    ]
     output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False)
 
 
@@ -71,7 +76,9 @@ def show(
     app_: App = context.obj.app()
     summary = _found(app_, name)
     if as_json:
-        output.put({**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)})
+        output.put(
+            {**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)}
+        )
         return
     output.say(f"{_subject(summary)} ({summary.handle}), {_how_made(summary)}\n")
     if sources:
@@ -219,8 +226,15 @@ def _source_handles(app_: App, summary: Summary) -> list[str]:
 
 def _described(summary: Summary) -> dict[str, Any]:
     return {
-        "id": summary.handle, "grain": summary.grain, "period": summary.period or None,
+        "id": summary.handle,
+        "grain": summary.grain,
+        "period": summary.period or None,
         "session": ids.handle("session", summary.session) if summary.session else None,
-        "day": _day(summary), "text": summary.text, "details": summary.details, "method": summary.method,
-        "model": summary.model, "made_at": summary.at, "pinned": bool(summary.pinned),
-    }  # fmt: skip
+        "day": _day(summary),
+        "text": summary.text,
+        "details": summary.details,
+        "method": summary.method,
+        "model": summary.model,
+        "made_at": summary.at,
+        "pinned": bool(summary.pinned),
+    }

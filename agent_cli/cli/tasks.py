@@ -26,9 +26,13 @@ OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has 
 
 @app.callback(invoke_without_command=True)
 def overview(
-    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
+    context: typer.Context,
+    all_: ShowAll = False,
+    done: OnlyDone = False,
+    hidden: OnlyHidden = False,
+    limit: Limit = 50,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """List and change what is to be done. Alone it lists."""
     if context.invoked_subcommand is None:
         _list(context, all_, done, hidden, limit, as_json)
@@ -38,9 +42,13 @@ def overview(
 
 @app.command("list")
 def list_(
-    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
+    context: typer.Context,
+    all_: ShowAll = False,
+    done: OnlyDone = False,
+    hidden: OnlyHidden = False,
+    limit: Limit = 50,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """List what is to be done, by its time."""
     _list(context, all_, done, hidden, limit, as_json)
 

@@ -45,7 +45,9 @@ def export(
         output.say(f"wrote {path}")
     session_only = sum(each.session_id is not None for each in exported)
     if session_only:
-        output.note(f"{counted(session_only, 'fact of one session alone stays', 'facts of one session alone stay')} out")
+        output.note(
+            f"{counted(session_only, 'fact of one session alone stays', 'facts of one session alone stay')} out"
+        )
 
 
 def import_(

@@ -42,11 +42,13 @@ def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
         return
     lines = [
         {
-            "id": each.handle, "day": each.day, "mark": _mark(each) if marks else "",
+            "id": each.handle,
+            "day": each.day,
+            "mark": _mark(each) if marks else "",
             "fact": each.statement + (f" ({place(each)})" if place(each) else ""),
         }
         for each in rows
-    ]  # fmt: skip
+    ]
     marked = ["mark"] if any(line["mark"] for line in lines) else []
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
 

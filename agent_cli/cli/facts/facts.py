@@ -49,22 +49,29 @@ def group() -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 50, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 50,
+    as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
     state: Annotated[StateOption | None, typer.Option("--state", help="Those in this state.")] = None,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
     in_this_place: Annotated[bool, typer.Option("--here", help="Those that hold in this project or folder.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", help="What was true on this day, as in 2026-03-01.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """List facts, the latest first."""
     app_: App = context.obj.app()
     if as_of and (every or state):
         raise UsageError("--as-of shows what was true then; leave out --all and --state")
     states = tuple(StateOption) if every or (hidden and not state) else (state or StateOption.accepted,)
     rows = facts.listing(
-        app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if in_this_place else None,
+        app_.db,
+        app_.scope.owner,
+        limit,
+        states=states,
+        hidden=hidden,
+        place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
-    )  # fmt: skip
+    )
     table(rows, as_json, marks=not as_of)
 
 
@@ -89,7 +96,9 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
         output.say(f"  {name:<12} {value}")
 
 
-def _detail_rows(fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]) -> list[tuple[str, str]]:
+def _detail_rows(
+    fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]
+) -> list[tuple[str, str]]:
     """What there is to say of a fact, line by line."""
     decided = f" on {day(fact, fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
@@ -165,7 +174,9 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
 
 
 @app.command()
-def approve(context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False) -> None:
+def approve(
+    context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
+) -> None:
     """Say yes to what waits. What it contradicts by its date ends with it."""
     app_: App = context.obj.app()
     app_.refuse_child()
@@ -177,7 +188,9 @@ def approve(context: typer.Context, handles: FactHandles = None, every: DecideAl
 
 
 @app.command()
-def reject(context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False) -> None:
+def reject(
+    context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
+) -> None:
     """Say no to what waits: it is not proposed again."""
     app_: App = context.obj.app()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
@@ -236,11 +249,14 @@ def history(context: typer.Context, handle: FactHandle, limit: Limit = 50, as_js
     changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
     rows = [
         {
-            "at": each.at, "day": f"{day(fact, each.at)}", "change": each.change + (" (undone)" * each.undone),
-            "actor": each.actor, "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
+            "at": each.at,
+            "day": f"{day(fact, each.at)}",
+            "change": each.change + (" (undone)" * each.undone),
+            "actor": each.actor,
+            "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
         }
         for each in changes
-    ]  # fmt: skip
+    ]
     if as_json:
         output.put(
             [

@@ -70,18 +70,27 @@ def add(
         skill = _skill(app_, skill)
     target, where = targets.chosen(to_file, to_command or (), to_note)
     added = schedules.add(
-        app_.db, app_.scope, cron, app_.time, zone=schedules.machine_zone(), prompt=prompt, skill=skill, model=model,
-        target=target, target_path=where,
-    )  # fmt: skip
+        app_.db,
+        app_.scope,
+        cron,
+        app_.time,
+        zone=schedules.machine_zone(),
+        prompt=prompt,
+        skill=skill,
+        model=model,
+        target=target,
+        target_path=where,
+    )
     output.say(f"added {_short(added)}: {schedules.explained(added.cron)}, next {_when(added.next_at, added)}")
     _warn_unless_run(app_, [added])
 
 
 @app.command("list")
 def list_(
-    context: typer.Context, as_json: AsJson = False,
+    context: typer.Context,
+    as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List schedules, the next one first."""
     app_: App = context.obj.app()
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
@@ -110,11 +119,17 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
         output.put(each.described())
         return
     rows = {
-        "schedule": each.handle, "when": f"{each.cron} ({schedules.explained(each.cron)}, {each.zone})",
-        "next": _state(each, context.obj.app().time()), "skill": each.skill, "prompt": text.clean(each.prompt),
-        "model": each.model, "to": _target(each), "place": each.place, "last": _last(each),
+        "schedule": each.handle,
+        "when": f"{each.cron} ({schedules.explained(each.cron)}, {each.zone})",
+        "next": _state(each, context.obj.app().time()),
+        "skill": each.skill,
+        "prompt": text.clean(each.prompt),
+        "model": each.model,
+        "to": _target(each),
+        "place": each.place,
+        "last": _last(each),
         "session": each.described()["last_session"] or "",
-    }  # fmt: skip
+    }
     for name, value in rows.items():
         if value:
             output.say(f"{name:<8} {value}")

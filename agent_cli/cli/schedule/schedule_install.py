@@ -49,7 +49,9 @@ class Installation:
 
 def install(
     context: typer.Context,
-    by: Annotated[Scheduler | None, typer.Option("--by", help="What is to run them; else what the machine has.")] = None,
+    by: Annotated[
+        Scheduler | None, typer.Option("--by", help="What is to run them; else what the machine has.")
+    ] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print what would be written, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
@@ -58,17 +60,17 @@ def install(
     By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
     """
     app_: App = context.obj.app()
-    plan = planned(app_, by or available_scheduler(), os.environ, shown=print_)
-    for line in plan.described():
+    installation = plan(app_, by or available_scheduler(), os.environ, shown=print_)
+    for line in installation.described():
         output.say(line)
     if print_:
         return
     app_.refuse_child()
     _confirm("install this?", yes)
-    apply(plan)
-    output.say(f"installed: schedules run by {plan.scheduler} (agent schedule uninstall takes it out)")
-    if plan.hint:
-        output.note(plan.hint)
+    apply(installation)
+    output.say(f"installed: schedules run by {installation.scheduler} (agent schedule uninstall takes it out)")
+    if installation.hint:
+        output.note(installation.hint)
 
 
 def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
@@ -101,7 +103,7 @@ def available_scheduler() -> Scheduler:
     )
 
 
-def planned(app: App, by: Scheduler, environ: Mapping[str, str], *, shown: bool = False) -> Installation:
+def plan(app: App, by: Scheduler, environ: Mapping[str, str], *, shown: bool = False) -> Installation:
     """What is to be written so that this very program runs what is due in this very file. `shown`: and no more."""
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
     if by == "crontab" and shown:
@@ -119,11 +121,11 @@ def _environment(app: App, environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _systemd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Installation:
-    variables = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in told.items())
+def _systemd(command: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Installation:
+    settings = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
     words = " ".join(_quoted(word).replace("$", "$$") for word in command)
     service = (
-        f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{variables}ExecStart={words}\n"
+        f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{settings}ExecStart={words}\n"
         "KillMode=process\nNice=10\n"  # what it leaves behind for queued work goes on
     )
     timer = (
@@ -149,9 +151,14 @@ def _launchd(command: Sequence[str], variables: Mapping[str, str], environ: Mapp
     import plistlib
 
     agent = {
-        "Label": _NAME, "ProgramArguments": list(command), "EnvironmentVariables": dict(variables), "StartInterval": 60,
-        "RunAtLoad": True, "ProcessType": "Background", "AbandonProcessGroup": True,
-    }  # fmt: skip
+        "Label": _NAME,
+        "ProgramArguments": list(command),
+        "EnvironmentVariables": dict(variables),
+        "StartInterval": 60,
+        "RunAtLoad": True,
+        "ProcessType": "Background",
+        "AbandonProcessGroup": True,
+    }
     file = _launch_agents(environ) / f"{_NAME}.plist"
     domain = f"gui/{os.getuid()}"
     commands = [["launchctl", "bootout", f"{domain}/{_NAME}"], ["launchctl", "bootstrap", domain, str(file)]]
@@ -171,21 +178,23 @@ def _crontab(command: Sequence[str], variables: Mapping[str, str], others: Seque
 
 
 _PLANNERS: Mapping[Scheduler, Callable[[Sequence[str], Mapping[str, str], Mapping[str, str]], Installation]] = {
-    "systemd": _systemd, "launchd": _launchd, "crontab": _into_crontab,
-}  # fmt: skip
+    "systemd": _systemd,
+    "launchd": _launchd,
+    "crontab": _into_crontab,
+}
 
 
-def apply(plan: Installation) -> None:
+def apply(installation: Installation) -> None:
     """Write it and make it count; the same again changes nothing. Raises AgentError."""
-    for path, text in plan.files.items():
+    for path, text in installation.files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise AgentError(f"{path} cannot be written: {error.strerror}") from error
-    if plan.crontab is not None:
-        _write_crontab(plan.crontab)
-    for command in plan.commands:
+    if installation.crontab is not None:
+        _write_crontab(installation.crontab)
+    for command in installation.commands:
         _run(command, may_fail="bootout" in command)
 
 
@@ -200,7 +209,7 @@ def installed(environ: Mapping[str, str]) -> list[Scheduler]:
 
 
 def remove(by: Scheduler, environ: Mapping[str, str]) -> None:
-    """Undo what `carry_out` did. Raises AgentError."""
+    """Undo what `apply` did. Raises AgentError."""
     match by:
         case "systemd":
             _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)

@@ -34,11 +34,13 @@ def group() -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 100, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 100,
+    as_json: AsJson = False,
     pending: Annotated[bool, typer.Option("--pending", help="Those that wait for your yes.")] = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List skills by name."""
     app_: App = context.obj.app()
     if pending + every + hidden > 1:
@@ -49,10 +51,12 @@ def list_(
 
 @app.command()
 def show(
-    context: typer.Context, name: SkillName, as_json: AsJson = False,
+    context: typer.Context,
+    name: SkillName,
+    as_json: AsJson = False,
     versions: Annotated[bool, typer.Option("--versions", help="The versions it had.")] = False,
     version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Show a skill whole, as it is or was."""
     app_: App = context.obj.app()
     skill = found(app_, name)
@@ -127,13 +131,11 @@ def add(
     body: Annotated[
         list[str] | None, typer.Argument(help="The steps; without them they are read from standard input.")
     ] = None,
-    description: Annotated[
-        str, typer.Option("-d", "--description", help="What it does and when to use it.")
-    ] = "",
+    description: Annotated[str, typer.Option("-d", "--description", help="What it does and when to use it.")] = "",
     example: Annotated[
         bool, typer.Option("--example", help="The one of this name that comes with the program, as morning-briefing.")
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
     name = skill_file.checked(name)
@@ -236,9 +238,10 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
 
 @app.command()
 def restore(
-    context: typer.Context, name: SkillName,
+    context: typer.Context,
+    name: SkillName,
     version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
     app_.refuse_child()
