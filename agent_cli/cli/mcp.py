@@ -12,7 +12,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
-from agent_cli.tools.servers import shown
+from agent_cli.tools.servers import redacted_address
 from agent_cli.tools.tool import Tool
 
 _NO_SERVER = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
@@ -109,7 +109,11 @@ def _server_names(app_: App, name: str | None) -> list[str]:
 
 def _address(server: Mapping[str, Any]) -> str:
     """Without what may be secret: the environment, headers, what stands behind a question mark."""
-    return shown(str(server["url"])) if "url" in server else shlex.join([server["command"], *server.get("args", [])])
+    return (
+        redacted_address(str(server["url"]))
+        if "url" in server
+        else shlex.join([server["command"], *server.get("args", [])])
+    )
 
 
 def _described(app_: App, tool: Tool) -> dict[str, Any]:

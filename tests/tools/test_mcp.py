@@ -117,7 +117,9 @@ def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     assert mcp.load_tools(db, stopped, 20.0, notices.append) == {}
     assert notices == ["the server engram cannot be started: there is no such command (agent mcp test engram)"]
     assert mcp.load_tools(db, stopped, 20.0, pytest.fail) == {}  # told once
-    assert list(mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(offered)  # and not started
+    assert list(mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(
+        offered
+    )  # and not started
 
     mcp.store_changes(db, servers, pytest.fail)
     with db.write():

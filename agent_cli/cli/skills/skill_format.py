@@ -10,7 +10,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, Skill
 from agent_cli.store import ids
-from agent_cli.tools.skill_tools import MOST
+from agent_cli.tools.skill_tools import MAX_STEPS
 
 
 def found(app_: App, name: str, *, hidden: bool = False) -> Skill:
@@ -63,8 +63,8 @@ def note_altered(name: str, words: str) -> None:
     if parsed.unseen:
         many = "a character" if parsed.unseen == 1 else f"{parsed.unseen} characters"
         output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
-    if len(parsed.body) > MOST:
-        output.note(f"{name} is long: the model is given the first {MOST} characters of its steps")
+    if len(parsed.body) > MAX_STEPS:
+        output.note(f"{name} is long: the model is given the first {MAX_STEPS} characters of its steps")
 
 
 def _lines(words: str) -> list[str]:
