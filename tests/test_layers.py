@@ -85,7 +85,7 @@ LIBRARIES = {
     "mcp": "serve tools",
     "ollama": "llm.ollama",
     "platformdirs": "config",
-    "prompt_toolkit": "repl.keyboard repl.prompt repl.review repl.shell",
+    "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
     "pydantic": "serve serve.routes",
     "pygments": "render",
     "pypdf": "memory.documents",
