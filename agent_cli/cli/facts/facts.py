@@ -10,7 +10,7 @@ import typer
 from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
-from agent_cli.cli.facts.fact_format import undo_result, day, found, note_masked, place, receipt, short, table
+from agent_cli.cli.facts.fact_format import day, found, note_masked, place, receipt, short, table, undo_result
 from agent_cli.cli.options import AsJson, Limit, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
