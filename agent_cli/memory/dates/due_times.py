@@ -23,16 +23,21 @@ MORNING = time(9)  # of a day without a time
 _PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
 _NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
-    r"|irgendwann|später|bald|demnächst|nie)?[.!]?", re.IGNORECASE,
-)  # fmt: skip
+    r"|irgendwann|später|bald|demnächst|nie)?[.!]?",
+    re.IGNORECASE,
+)
 _FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
 _REMIND_ME = text.Pattern(
     r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
-    r"|(?:me\s+)?to\s+", re.IGNORECASE,
-)  # fmt: skip
+    r"|(?:me\s+)?to\s+",
+    re.IGNORECASE,
+)
 _DATEPARSER_SETTINGS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
-    "DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False, "TIMEZONE": "UTC",
-}  # fmt: skip
+    "DATE_ORDER": "DMY",
+    "PREFER_DATES_FROM": "future",
+    "RETURN_AS_TIMEZONE_AWARE": False,
+    "TIMEZONE": "UTC",
+}
 
 
 @frozen
