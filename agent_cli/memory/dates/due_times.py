@@ -111,8 +111,8 @@ def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
         rule, part = recurrence.rule(found.repeating, wall)
         first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
-    if found.lasting:
-        due = _after_duration(found.lasting, at, wall, tz, now)
+    if found.duration:
+        due = _after_duration(found.duration, at, wall, tz, now)
     elif found.day is None:
         due = zones.from_wall(datetime.combine(wall, at or MORNING), tz)
         if due <= now:

@@ -60,7 +60,7 @@ class TimeWords:
     """What of a sentence tells the time: places in it, by kind."""
 
     repeating: re.Match[str] | None
-    lasting: re.Match[str] | None
+    duration: re.Match[str] | None
     day: re.Match[str] | None
     point: re.Match[str] | None
     part: re.Match[str] | None
@@ -74,7 +74,7 @@ class TimeWords:
 
     @property
     def matches(self) -> list[re.Match[str]]:
-        found = (self.repeating, self.lasting, self.day, self.point, self.part)
+        found = (self.repeating, self.duration, self.day, self.point, self.part)
         return sorted((each for each in found if each), key=lambda each: each.start())
 
 
