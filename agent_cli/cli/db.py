@@ -48,7 +48,7 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
-    copied = backups.make(context.obj.app().db, file, force=force)
+    copied = backups.create(context.obj.app().db, file, force=force)
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
 
 

@@ -1,10 +1,11 @@
 """One connection to the SQLite file.
 
-Reads are plain; every write is inside `with db.write():`. A connection belongs to one thread; another thread opens its
-own with `db.another_connection()`, for a database in memory only when it has a name (`open_shared_memory`). Writers of
-one process queue on a lock, writers of several on SQLite's, where they retry after a random 1-20 ms for up to 15 s:
-longer pauses (20-150 ms) were measured to wait four times as long at the 95th percentile, and shorter ones starve one
-process among eight.
+Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names are bound as one JSON
+array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its own with
+`db.another_connection()`, for a database in memory only when it has a name (`open_shared_memory`). Writers of one
+process queue on a lock, writers of several on SQLite's, where they retry after a random 1-20 ms for up to 15 s: longer
+pauses (20-150 ms) were measured to wait four times as long at the 95th percentile, and shorter ones starve one process
+among eight.
 """
 
 import json
@@ -254,7 +255,7 @@ class Database:
         return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | uri
 
     def _set_journal(self, mode: str) -> None:
-        """Retry while busy: two programs may create the same file at once, and SQLite does not wait when modes change."""
+        """Retry while busy: programs may create the same file at once, and SQLite does not wait for a mode change."""
         since = time.monotonic()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The audit log: permissions, writes and decisions. Ids, kinds and hashes, never text, so that forgetting is complete."""
+"""The audit log of permissions, writes and decisions: ids, kinds and hashes, never text, so forgetting is complete."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from agent_cli import clock
 from agent_cli.memory.language import predicates, secrets, terms
 from agent_cli.memory.search import damaged_indexes, graph, vectors
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
 KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill", "d": "section"}
@@ -72,10 +73,10 @@ _SOURCE = {
 
 def table(db: Database, index: str) -> str:
     """The present name of the index "words" or "trigrams", made when there is none and the file may be written."""
-    name = db.value("select value from meta where key = ?", (f"index {index}",))
+    name = meta.get(db, f"index {index}")
     if name is None and db.read_only:
         raise IndexDamaged(f"{db.path}: nothing has been indexed yet")
-    return str(name) if name else _make(db, index, f"{index}_1")
+    return name or _make(db, index, f"{index}_1")
 
 
 def _make(db: Database, index: str, name: str) -> str:
@@ -83,9 +84,7 @@ def _make(db: Database, index: str, name: str) -> str:
         db.execute(_MADE[index].format(name=name))
         db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', 1)")
         db.execute(f"insert into {name} ({name}, rank) values ('automerge', 0)")  # merging is an idle job
-        db.execute(
-            "insert into meta values (?, ?) on conflict do update set value = excluded.value", (f"index {index}", name)
-        )
+        meta.put(db, f"index {index}", name)
     return name
 
 
@@ -106,7 +105,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
             names = _names(db)
             stale = db.rows(_STALE, (limit,))
             for letter in KINDS:
-                rows = json.dumps([row for kind, row in stale if kind == letter])
+                rows = [row for kind, row in stale if kind == letter]
                 _remove(db, names, letter, rows)
                 _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
             db.execute_many("delete from stale where kind = ? and row = ?", stale)
@@ -125,12 +124,12 @@ def refresh_all(db: Database) -> None:
 
 def erase(db: Database, kind: str, row: int) -> None:
     """Take a row out of everything that finds it. Runs in the caller's transaction."""
-    _remove(db, _names(db), kind, json.dumps([row]))
+    _remove(db, _names(db), kind, [row])
 
 
 def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
     """The same of many rows of a kind."""
-    _remove(db, _names(db), kind, json.dumps(list(rows)))
+    _remove(db, _names(db), kind, rows)
 
 
 def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
@@ -140,7 +139,7 @@ def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
     """
     names = _names(db)
     _set_secure(db, names, 0)
-    _remove(db, names, kind, json.dumps(list(rows)))
+    _remove(db, names, kind, rows)
     _set_secure(db, names, 1)
 
 
@@ -166,7 +165,7 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         graph.rebuild(db)
         db.execute("delete from passage")
         db.execute("delete from sqlite_sequence where name = 'passage'")  # how many there are is read off the ids
-        db.execute("delete from meta where key = ?", (_FILE_IDS,))
+        meta.drop(db, _FILE_IDS)
         db.execute("delete from stale")
         db.execute(
             """insert into stale select 'm', id from message
@@ -205,8 +204,7 @@ def mend(db: Database, index: str) -> None:
 
 def unmerged(db: Database) -> bool:
     """Whether so much came in since the last merge that another would make searches quicker."""
-    told = db.row("select (select max(id) from passage), (select value from meta where key = 'merged')")
-    newest, merged = (int(each or 0) for each in told or (0, 0))
+    newest, merged = int(db.value("select max(id) from passage") or 0), meta.number(db, "merged")
     return not merged <= newest < merged + _UNMERGED  # the ids begin anew with a rebuild
 
 
@@ -217,10 +215,7 @@ def merge(db: Database, pages: int = 200) -> None:
         name = table(db, index)
         with damaged_indexes.survived(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
-    with db.write():
-        db.execute(
-            "insert into meta values ('merged', ?) on conflict do update set value = excluded.value", (str(newest),)
-        )
+    meta.put(db, "merged", str(newest))
 
 
 def condense(db: Database, pages: int = 500) -> Iterator[None]:
@@ -337,15 +332,13 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
                 sorted((made[0][0], made[-1][0])),
             )
     if kind == FILES:
-        db.execute(
-            "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_FILE_IDS, str(-made[-1][0]))
-        )
+        meta.put(db, _FILE_IDS, str(-made[-1][0]))
 
 
 def _last(db: Database, kind: str) -> int:
     """The id that a passage was given last; none is given twice, for what was made of it goes by its id."""
     if kind == FILES:
-        return -int(db.value("select value from meta where key = ?", (_FILE_IDS,)) or 0)
+        return -meta.number(db, _FILE_IDS)
     return int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
 
 
@@ -357,8 +350,8 @@ def _facts(told: str) -> str:
     return "\n".join(line.strip() for line in lines)
 
 
-def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
-    """Out of the indexes first, with the very words that were indexed. `rows`: a JSON array of ids."""
+def _remove(db: Database, names: dict[str, str], kind: str, rows: Sequence[int]) -> None:
+    """Out of the indexes first, with the very words that were indexed."""
     gone = [
         id
         for (id,) in db.rows(
@@ -369,7 +362,6 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
         return
     with damaged_indexes.survived(db, "vectors"):
         vectors.erase(db, gone)
-    listed = json.dumps(gone)
     many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
@@ -378,9 +370,9 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
-                    (listed,),
+                    (gone,),
                 )
-    db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+    db.execute("delete from passage where id in (select value from json_each(?))", (gone,))
     for index, name in names.items():
         if many:
             with damaged_indexes.survived(db, index):

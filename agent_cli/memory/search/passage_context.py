@@ -61,11 +61,11 @@ def rows(
     """
     places = around(db, ids, alone)
     needed = set(places).union(*places.values()) - {0}
-    texts: dict[int, str] = dict(db.rows(_TEXTS, (json.dumps(sorted(needed)),)))
+    texts: dict[int, str] = dict(db.rows(_TEXTS, (sorted(needed),)))
     if besides:
         texts = {id: own for id, own in texts.items() if own.strip() not in besides}
     values = {
-        "ids": json.dumps([id for id in places if id in texts]),
+        "ids": [id for id in places if id in texts],
         **candidates.values(allowed),
         "now": clock.utc(now),
     }
@@ -92,7 +92,7 @@ def _mark_ended(db: Database, rows: Collection[Row], owner: str) -> None:
     """Tell of messages what was true when they were written and is true no more."""
     if not db.value("select 1 from fact where owner = ? and state = 'superseded' limit 1", (owner,)):
         return
-    said = json.dumps([row.row for row in rows if row.kind == "m"])
+    said = [row.row for row in rows if row.kind == "m"]
     ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_ENDED, {"rows": said, "owner": owner})}
     for row in rows:
         if row.kind == "m" and row.row in ended:
@@ -106,7 +106,7 @@ def around(db: Database, ids: Sequence[int], alone: Collection[int] = ()) -> dic
     Those of `alone` come without their neighbours.
     """
     found = dict.fromkeys(ids, (0, 0, 0))
-    for id, before, after in db.rows(_AROUND, (json.dumps(list(ids)),)):
+    for id, before, after in db.rows(_AROUND, (ids,)):
         line = [*reversed((json.loads(before) + [0] * 3)[:3]), id, *(json.loads(after) + [0] * 2)[:2]]
         for n in (2, 3, 4):
             if line[n] and (n == 3 or id not in alone):

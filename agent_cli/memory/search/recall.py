@@ -4,7 +4,6 @@ Words, trigrams and vectors propose candidates; these and their neighbours in th
 once more, with what stands around them (ranking.py). An index that is damaged is left out, and the others answer.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -226,7 +225,7 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
     sums: dict[int, float] = {}
     for id, session in db.rows(
         "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
-        (json.dumps(list(scores)),),
+        (scores.keys(),),
     ):
         if session is not None:
             sums[session] = sums.get(session, 0.0) + scores[id]
@@ -251,7 +250,7 @@ def _mark_timely(db: Database, rows: Mapping[int, Row], then: Filter) -> None:
     for (id,) in db.rows(
         """select p.id from json_each(?) c cross join passage p on p.id = c.value
            where p.at >= coalesce(?, p.at) and p.at < coalesce(?, p.at + 1)""",
-        (json.dumps(list(rows)), then.since, then.until),
+        (rows.keys(), then.since, then.until),
     ):
         rows[id].timely = True
 
