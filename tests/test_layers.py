@@ -11,10 +11,11 @@ import pytest
 from tests import structure
 from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "clock errors messages text values"  # pure values and functions, known to all
+LEAVES = "clock errors kinds messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
+    "kinds": "values",
     "errors": "",
     "text": "",
     "messages": "",
@@ -30,7 +31,7 @@ MAY_IMPORT = {
     "memory.language": "",
     "memory.dates": "",
     "memory.search": "memory memory.language memory.dates store",
-    "memory.conversations": "memory memory.language store",
+    "memory.conversations": "memory memory.language memory.search store",
     "memory.transfers": "memory memory.conversations store",
     "memory.facts": "memory memory.language memory.dates memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",
@@ -109,14 +110,14 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "agent.jobs": "session",
     "checks": "message",
     "cli": "passage",
-    "memory.conversations": "event fact note summary task",
+    "memory.conversations": "event fact fact_source note summary task",
     "memory.documents": "passage",
     "memory.facts": "message session",
     "memory.forgetting": "job message session",
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.review": "fact fact_version message skill skill_version",
-    "memory.search": "collection document fact fact_source message note said section session skill summary task",
+    "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
     "store": "forgotten session",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.memory.scope import PERSON
 from agent_cli.store import ids
 from agent_cli.store.db import Database, Row
@@ -103,7 +103,7 @@ class Walk:
     def handles(self) -> list[str]:
         """Of the rows that go, and of summaries that go in part; what a job or an event is about."""
         going = {**self.rows, "summary": sorted(self.unsaid("summary"))}
-        return [ids.handle(kind, id) for kind in ids.KINDS.values() if kind != "job" for id in going.get(kind, ())]
+        return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in going.get(kind.table, ())]
 
 
 class Owner(Protocol):

@@ -18,7 +18,9 @@ JOURNAL, PAGES = "all", "pages"  # subjects: the journal, and the words by which
 def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
     """Runs in the caller's transaction."""
     hashes = set(keyed_hash.digests(db, (_of(owner, text) for text in texts if text.strip())))
-    db.execute_many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
+    db.execute_many(
+        "insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes]
+    )
 
 
 def anything(db: Database) -> bool:

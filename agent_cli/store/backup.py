@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli import text
+from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
 from agent_cli.store import holder, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COUNTED_TABLES = ("session", "message", "note", "fact", "summary", "skill", "event")
+COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)
 _PAGES_PER_STEP = 1000
 _KEY = "backups"
 _BUSY_TIMEOUT = 1.0  # seconds to wait while another process uses the file

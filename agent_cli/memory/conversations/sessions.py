@@ -127,7 +127,9 @@ def silent(db: Database, since: datetime) -> list[int]:
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
         (clock.utc(since),),
     )
-    return [id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)]
+    return [
+        id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)
+    ]
 
 
 def release(db: Database, id: int) -> None:

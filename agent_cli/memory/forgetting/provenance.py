@@ -8,7 +8,7 @@ Nothing is changed here: `walk` gives the ids of rows, so that they can be shown
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from agent_cli import text
+from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import owners
@@ -34,19 +34,19 @@ class Texts:
 
 
 def named(db: Database, owner: str, told: Iterable[str]) -> Named:
-    """The rows that handles name, as in m9, n4, f12, s3, y7, k2, t4, d12, c3. Raises UsageError for what is none."""
+    """The rows that handles name, as in m9 or n4. Raises UsageError for what is none."""
     found: dict[str, tuple[int, ...]] = {}
     for handle in told:
-        match = re.fullmatch(r"([smnfyktdc])(\d{1,18})", handle.strip().lower())
+        match = re.fullmatch(rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})", handle.strip().lower())
         if match is None:
             raise UsageError(
-                f"{handle!r} is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with "
-                "--topic"
+                f"{handle!r} is no handle: write it like {', '.join(kinds.EXAMPLES[:-1])} or {kinds.EXAMPLES[-1]}, "
+                "or name words with --topic"
             )
-        kind, id = ids.KINDS[match[1]], int(match[2])
-        if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (id, owner)):
-            raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
-        found[kind] = (*found.get(kind, ()), id)
+        kind, id = kinds.BY_LETTER[match[1]], int(match[2])
+        if not db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (id, owner)):
+            raise UsageError(f"there is no {kind.name} {handle.lower()}; `agent search` finds what there is")
+        found[kind.table] = (*found.get(kind.table, ()), id)
     return Named(found, owner=owner)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 
+from agent_cli import kinds
 from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import owners
 from agent_cli.memory.forgetting.owners import COPIES, TABLES
@@ -16,7 +17,6 @@ from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import Wanted
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
-from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -115,7 +115,7 @@ def _remaining(
                 for line in lines.within(distinctive.folded(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{table.letter}{about}"
-                    if table.letter and handle not in handles and _mine(db, ids.KINDS[table.letter], (about,), owner):
+                    if table.letter and handle not in handles and _mine(db, kinds.BY_LETTER[table.letter].table, (about,), owner):
                         handles.append(handle)
             enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
             wanted = wanted.without([*(here & wanted.words), *enough])

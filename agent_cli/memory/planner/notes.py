@@ -60,7 +60,9 @@ def add(
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
         )
-        events.append(db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body)
+        events.append(
+            db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body
+        )
     return get(db, id, scope.owner)
 
 

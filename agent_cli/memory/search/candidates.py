@@ -7,6 +7,7 @@ outright costs four to fifteen points of recall.
 
 from collections.abc import Mapping, Sequence
 
+from agent_cli import kinds
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import index, ranking
 from agent_cli.store.db import Database
@@ -206,9 +207,9 @@ CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value f
 
 def values(allowed: Filter) -> dict[str, object]:
     """What CONDITIONS binds."""
-    kinds = [index.LETTERS[kind] for kind in allowed.kinds]
+    letters = [kinds.BY_NAME[kind].letter for kind in allowed.kinds]
     return {
-        "owner": allowed.owner, "kinds": kinds, "session": allowed.session, "besides": allowed.besides,
+        "owner": allowed.owner, "kinds": letters, "session": allowed.session, "besides": allowed.besides,
         "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
         "but": allowed.but, "here": allowed.here, "within": allowed.within,
         "grain": allowed.grain,

@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.memory.language import predicates, secrets, terms
-from agent_cli.memory.search import damaged_indexes, graph, vectors
+from agent_cli.memory.search import damaged_indexes, graph, sources, vectors
 from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
-KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill", "d": "section"}
-LETTERS = {name: letter for letter, name in KINDS.items()}
-FILES = "d"  # passages of this kind have ids below zero: so files and talk are searched apart, by a range of ids
+# Passages of files have ids below zero: so files and talk are searched apart, by a range of ids.
+FILES = kinds.BY_NAME["section"].letter
 
 T = TypeVar("T")
 
 # Files come last: there may be very many, and they may wait. Each half is a range of the key.
-_STALE = """select kind, row from stale where kind > 'd' union all select kind, row from stale where kind <= 'd'
-    limit ?"""
+_STALE = f"""select kind, row from stale where kind > '{FILES}' union all select kind, row from stale
+    where kind <= '{FILES}' limit ?"""
 
 _FILE_IDS = "file passages"  # how many ids below zero were given
 _EPOCH = date(1970, 1, 1)
@@ -40,35 +39,6 @@ _TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passa
     tokenize='trigram remove_diacritics 1', detail=none, columnsize=0)"""
 _COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
 _MADE = {"words": _WORDS, "trigrams": _TRIGRAMS}
-
-# What a passage is made of: id, owner, place, session, author, at, utc_offset, text, facts; no row: not to be found.
-# Facts are [[statement, predicate], …]; one that ends by itself is found alone, for nothing would tell its message.
-_SOURCE = {
-    "m": """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
-                   (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact
-                    where id in (select id from fact where message_id = m.id
-                                 union select fact_id from fact_source where message_id = m.id)
-                      and +owner = s.owner and +state = 'accepted' and valid_to is null and hidden_at is null
-                      and expires_at is null and session_id is null)
-            from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
-            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> '' and m.undone_at is null
-              and m.model <> 'offline'""",  # which only quotes
-    "n": """select n.id, owner, place, session_id, '', at, utc_offset,
-                   iif(title = '', '', title || char(10)) || text, null
-            from json_each(?) c cross join note n on n.id = c.value""",
-    "f": """select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
-                   iif(predicate = '', null, json_array(json_array('', predicate)))
-            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
-    "y": """select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
-                   iif(details = '', text, text || char(10) || details), null
-            from json_each(?) c cross join summary y on y.id = c.value""",
-    "k": """select k.id, owner, '', null, '', changed_at, utc_offset, text, null
-            from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
-    "d": """select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
-                   iif(heading = '', '', heading || char(10)) || d.text, null
-            from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id
-            join collection o on o.id = f.collection_id""",
-}
 
 
 def table(db: Database, index: str) -> str:
@@ -104,10 +74,10 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
         with db.write():
             names = _names(db)
             stale = db.rows(_STALE, (limit,))
-            for letter in KINDS:
-                rows = [row for kind, row in stale if kind == letter]
-                _remove(db, names, letter, rows)
-                _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
+            for kind in kinds.SEARCHABLE:
+                if rows := [row for letter, row in stale if letter == kind.letter]:
+                    _remove(db, names, kind.letter, rows)
+                    _add(db, names, kind.letter, db.rows(sources.of(kind.name).passages, (rows,)))
             db.execute_many("delete from stale where kind = ? and row = ?", stale)
     except TransactionLost:
         if damaged_indexes.noted(db) == damaged:
@@ -171,9 +141,9 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
             """insert into stale select 'm', id from message
                where finish is not null and role in ('user', 'assistant') and text <> ''"""
         )
-        for letter, name in KINDS.items():
-            if letter != "m":
-                db.execute(f"insert into stale select ?, id from {name}", (letter,))
+        for kind in kinds.SEARCHABLE:
+            if kind.letter != "m":
+                db.execute(f"insert into stale select ?, id from {kind.table}", (kind.letter,))
     total = waiting(db)
     while left := waiting(db):
         yield total - left, total
@@ -317,7 +287,9 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     db.execute_many(
         "insert into day values (?, ?) on conflict do nothing", [(day, _day_words(day)) for day in {m[9] for m in made}]
     )
-    db.execute_many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
+    db.execute_many(
+        "insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name]
+    )
     db.execute_many(
         """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",

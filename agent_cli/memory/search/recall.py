@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from agent_cli import clock, text
+from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.language import terms
@@ -112,7 +112,7 @@ def _find(
     damaged = damaged_indexes.noted(db)
     vector = meaning(query) if meaning and among else None
     said, filed = [], list[Scored]()
-    if set(allowed.kinds or index.LETTERS) - {FILE}:
+    if set(allowed.kinds or (kind.name for kind in kinds.SEARCHABLE)) - {FILE}:
         said = _scored(db, query, allowed, now, vector, among, logged, damaged)
     if FILE in (allowed.kinds or (FILE,)) and candidates.size(db, True):
         files = among.files if among else None
@@ -286,5 +286,5 @@ def _hit(db: Database, scored: Scored) -> Hit:
     if row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
         file = db.row(sql, (row.row,)) or ()
-    return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
+    return Hit(kinds.BY_LETTER[row.kind].name, row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
                row.place, row.ended, row.partly, period or "", *file)  # fmt: skip
