@@ -12,7 +12,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, PeriodUnit, Limit
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter

@@ -10,7 +10,7 @@ from agent_cli import clock, text
 from agent_cli.agent.jobs import summariser
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, PeriodUnit, Limit
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel

@@ -4,6 +4,7 @@ A prompt, what was recalled, an error of a job, the result of a tool repeat what
 that says the same is for the person to decide about, and the receipt names it.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
@@ -115,7 +116,8 @@ def _remaining(
                 for line in lines.within(distinctive.folded(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{table.letter}{about}"
-                    if table.letter and handle not in handles and _mine(db, kinds.BY_LETTER[table.letter].table, (about,), owner):
+                    where = kinds.BY_LETTER[table.letter].table if table.letter else ""
+                    if where and handle not in handles and _mine(db, where, (about,), owner):
                         handles.append(handle)
             enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
             wanted = wanted.without([*(here & wanted.words), *enough])
@@ -128,7 +130,7 @@ def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
     if not (rows and of):
         return rows
     sql = f"select id from {table} where id in (select value from json_each(?)) and {of} = ?"
-    return tuple(id for (id,) in db.rows(sql, (list(rows), owner)))
+    return tuple(id for (id,) in db.rows(sql, (json.dumps(rows), owner)))
 
 
 def _holding(
