@@ -63,6 +63,8 @@ import sys
 from collections.abc import Sequence
 
 from agent_cli import clock
+from agent_cli.memory import lineage
+from agent_cli.memory.lineage import Table
 from agent_cli.memory.search import index
 from agent_cli.memory.search.sources import Source
 from agent_cli.store import ids
@@ -76,6 +78,29 @@ SOURCES = {
         completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
     )
 }
+TABLES = [
+    Table(
+        "recipe",
+        words="text",
+        wordless="uid owner place at hidden_at",
+        letter="r",
+        counts={("recipes", "recipe"): "true"},
+        line="text",
+        mentions=lineage.says("text"),
+        says="text",
+        own=["select text from recipe where id {ids}"],
+    )
+]
+COPIES = []
+
+
+def derive(db, walk):
+    """A recipe comes from nothing else."""
+
+
+def erase(db, walk, time):
+    index.erase_many(db, "r", walk["recipe"])
+    db.execute("delete from recipe where id in (select value from json_each(?))", (walk["recipe"],))
 
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
@@ -98,6 +123,7 @@ ROW = """
         "recipe",
         "agent_cli.memory.recipes",
         example=5,
+        lineage="agent_cli.memory.recipes",
         source="agent_cli.memory.recipes",
         searchable=True,
         heading=MEMORY,
@@ -173,6 +199,11 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
     assert ran.out == "Cinnamon [r1], says nobody.\n", ran.err
     (asked,) = server.chats
     assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
+
+    assert "r1     " in program("forget", "--topic", "breadcrumbs", "--dry-run").out
+    forgotten = program("forget", "r1", "--yes")
+    assert forgotten.out.startswith("erased: 1 recipe"), forgotten.err
+    assert program("search", "--kind", "recipe", "--json", "apple strudel").json["hits"] == []
 
 
 def rows(ran):

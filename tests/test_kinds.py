@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 
 from agent_cli import kinds
+from agent_cli.memory.forgetting.owners import TABLES
 from agent_cli.memory.search import sources
 from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
@@ -58,6 +59,13 @@ def test_an_owner_says_how_its_kind_is_searched_and_completed(kind, db):
 def test_each_kind_of_a_folder_has_its_row():
     for part in {kind.source for kind in kinds.KINDS if kind.source}:
         assert set(import_module(part).SOURCES) == {kind.name for kind in kinds.KINDS if kind.source == part}
+
+
+@pytest.mark.parametrize("kind", kinds.FORGETTABLE, ids=name)
+def test_an_owner_says_how_its_kind_is_forgotten(kind):
+    [table] = [each for each in import_module(kind.lineage).TABLES if each.name == kind.table]
+    assert (table.letter, table) == (kind.letter, TABLES[kind.table])
+    assert table.line and table.counts and (table.own or table.other or table.filed)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module)

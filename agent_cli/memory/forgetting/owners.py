@@ -1,5 +1,9 @@
 """Who answers for which tables: each folder that owns some has a row here, and forgetting asks nobody else."""
 
+from importlib import import_module
+from typing import cast
+
+from agent_cli import kinds
 from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import session_lineage as session_rows
 from agent_cli.memory.documents import lineage as documents
@@ -12,8 +16,11 @@ from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import jobs
 
 # In this order one row comes from another, so that one walk reaches all; erased is in the opposite order, whoever
-# refers to a row before it.
-OWNERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner, search)
+# refers to a row before it. A kind of memory that is not named here takes part by its row in kinds.py.
+_OWNERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
+_NAMES = dict.fromkeys(kind.lineage for kind in kinds.KINDS if kind.lineage)
+_OTHERS = [cast(Owner, import_module(name)) for name in _NAMES if name not in {each.__name__ for each in _OWNERS}]
+OWNERS = (*_OWNERS, *_OTHERS, search)
 
 _OF_THE_FILE = (  # tables that belong to no folder of memory
     Table("job", words="error", wordless="uid kind subject state due_at lease_until holder at finished_at", owner=""),
