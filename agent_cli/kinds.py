@@ -24,7 +24,6 @@ class Kind:
     word: str = ""  # what the person calls it, where that is not its name
     plural: str = ""  # where it is not the name with an s
     example: int = 0  # the number in the example of a handle that may be forgotten; 0: it is not forgotten by handle
-    lineage: str = ""  # the module that answers for its table when rows are forgotten
     source: str = ""  # the module whose SOURCES say how its rows are searched and completed; empty: they are not
     searchable: bool = False  # its rows are indexed as passages
     heading: str = ""  # under which its rows are recalled; empty: they are not
@@ -52,7 +51,6 @@ KINDS = (
         "session",
         f"{_MEMORY}.conversations.sessions",
         example=3,
-        lineage=f"{_MEMORY}.conversations.lineage",
         source=f"{_MEMORY}.conversations.search_sources",
         completable=True,
         list_command="sessions",
@@ -65,7 +63,6 @@ KINDS = (
         "message",
         f"{_MEMORY}.conversations.log",
         example=9,
-        lineage=f"{_MEMORY}.conversations.lineage",
         source=f"{_MEMORY}.conversations.search_sources",
         searchable=True,
         heading=MEMORY,
@@ -77,7 +74,6 @@ KINDS = (
         "note",
         f"{_MEMORY}.planner.notes",
         example=4,
-        lineage=f"{_MEMORY}.planner.lineage",
         source=f"{_MEMORY}.planner.search_sources",
         searchable=True,
         heading=MEMORY,
@@ -91,7 +87,6 @@ KINDS = (
         "fact",
         f"{_MEMORY}.facts.facts",
         example=12,
-        lineage=f"{_MEMORY}.facts.lineage",
         source=f"{_MEMORY}.facts.search_sources",
         searchable=True,
         heading=MEMORY,
@@ -107,7 +102,6 @@ KINDS = (
         f"{_MEMORY}.summaries.summaries",
         plural="summaries",
         example=7,
-        lineage=f"{_MEMORY}.summaries.lineage",
         source=f"{_MEMORY}.summaries.search_sources",
         searchable=True,
         heading=MEMORY,
@@ -119,7 +113,6 @@ KINDS = (
         "skill",
         f"{_MEMORY}.skills.skills",
         example=2,
-        lineage=f"{_MEMORY}.skills.lineage",
         source=f"{_MEMORY}.skills.search_sources",
         searchable=True,
         heading=SKILLS,
@@ -132,7 +125,6 @@ KINDS = (
         "task",
         f"{_MEMORY}.planner.tasks",
         example=4,
-        lineage=f"{_MEMORY}.planner.lineage",
         source=f"{_MEMORY}.planner.search_sources",
         completable=True,
         list_command="tasks",
@@ -145,23 +137,14 @@ KINDS = (
         f"{_MEMORY}.documents.documents",
         word="file",
         example=12,
-        lineage=f"{_MEMORY}.documents.lineage",
         source=f"{_MEMORY}.documents.search_sources",
         searchable=True,
         heading=FILES,
         exportable=False,
     ),
-    Kind(
-        "c",
-        "schedule",
-        "schedule",
-        f"{_MEMORY}.planner.schedules",
-        example=3,
-        lineage=f"{_MEMORY}.planner.lineage",
-        list_command="schedule",
-    ),
+    Kind("c", "schedule", "schedule", f"{_MEMORY}.planner.schedules", example=3, list_command="schedule"),
     # A test of facts holds what the person asked for; it goes with the words that it mentions.
-    Kind("q", "test", "fact_test", f"{_MEMORY}.facts.fact_tests", lineage=f"{_MEMORY}.facts.lineage"),
+    Kind("q", "test", "fact_test", f"{_MEMORY}.facts.fact_tests"),
     # What the program keeps of its own work.
     Kind("j", "job", "job", "agent_cli.store.jobs", owned=False, exportable=False),
     Kind("e", "event", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),

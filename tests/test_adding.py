@@ -63,8 +63,8 @@ import sys
 from collections.abc import Sequence
 
 from agent_cli import clock
-from agent_cli.memory import lineage
-from agent_cli.memory.lineage import Table
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.search.sources import Source
 from agent_cli.store import ids
@@ -78,29 +78,32 @@ SOURCES = {
         completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
     )
 }
-TABLES = [
+TABLES = (
     Table(
         "recipe",
-        words="text",
-        wordless="uid owner place at hidden_at",
+        words="place text",
+        wordless="uid owner at hidden_at",
         letter="r",
         counts={("recipes", "recipe"): "true"},
         line="text",
         mentions=lineage.says("text"),
         says="text",
-        own=["select text from recipe where id {ids}"],
-    )
-]
-COPIES = []
+        own=("select text from recipe where id {ids}",),
+        statements=("select text from recipe where id {ids}",),
+    ),
+)
+COPIES: Sequence[Copy] = ()
 
 
-def derive(db, walk):
-    """A recipe comes from nothing else."""
+def derive(db: Database, walk: Walk) -> None:
+    """Nothing else leads to a recipe."""
 
 
-def erase(db, walk, time):
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    texts = lineage.texts(db, ("select text from recipe where id {ids}",), walk["recipe"])
+    tombstones.remember(db, texts, time(), walk.names.owner)
     index.erase_many(db, "r", walk["recipe"])
-    db.execute("delete from recipe where id in (select value from json_each(?))", (walk["recipe"],))
+    db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
 
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
@@ -123,7 +126,6 @@ ROW = """
         "recipe",
         "agent_cli.memory.recipes",
         example=5,
-        lineage="agent_cli.memory.recipes",
         source="agent_cli.memory.recipes",
         searchable=True,
         heading=MEMORY,
@@ -200,10 +202,10 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
     (asked,) = server.chats
     assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
 
-    assert "r1     " in program("forget", "--topic", "breadcrumbs", "--dry-run").out
-    forgotten = program("forget", "r1", "--yes")
-    assert forgotten.out.startswith("erased: 1 recipe"), forgotten.err
-    assert program("search", "--kind", "recipe", "--json", "apple strudel").json["hits"] == []
+    assert "1 recipe" in program("forget", "r1", "--dry-run").out
+    assert program("forget", "r1", "--yes").code == 0
+    assert program("search", "--kind", "recipe", "--json", "apple strudel cinnamon").json["hits"] == []
+    assert rows(program("db", "export", "--kind", "recipe")) == []
 
 
 def rows(ran):

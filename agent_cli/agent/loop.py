@@ -193,7 +193,7 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     if tool is None:
         there = ", ".join(each["name"] for each in offered(agent, here))
         return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
-    ruled = tools.as_ruled(tool, call, here)
+    ruled = tools.resolve_arguments(tool, call, here)
     if isinstance(ruled, ToolResult):
         return ruled
     decision = policy.rule(tool, agent.rules, call.arguments, ruled)

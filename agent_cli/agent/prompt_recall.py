@@ -71,7 +71,7 @@ def chosen(
         here.scope.owner, wanted, but=() if apart else tuple(shown), here=here.scope.place,
         within=None if apart else here.session,
     )  # fmt: skip
-    meaning = _Remembered(here.meaning) if here.meaning else None
+    meaning = _Remembered(here.embed) if here.embed else None
     found = recall.find(here.remembered, words, allowed, here.time(), ITEMS, meaning, logged=logged and not apart)
     vector = meaning.vector if meaning else None
     skills = skill_matching.matching(here.remembered, here.scope.owner, words, vector) if skilled else []

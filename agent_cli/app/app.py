@@ -42,7 +42,7 @@ from agent_cli.store import file, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 from agent_cli.tools import registry
-from agent_cli.tools.tool import Reach, Tool, ToolContext
+from agent_cli.tools.tool import Access, Tool, ToolContext
 
 if TYPE_CHECKING:
     from agent_cli.tools.servers import Servers
@@ -332,7 +332,7 @@ class App:
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()
         meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
-        reach = Reach(
+        reach = Access(
             tuple(Path(folder).expanduser().resolve() for folder in self.config.folders), self.config.feeds,
             self.config.feeds_private,
         )  # fmt: skip

@@ -105,7 +105,7 @@ def unpin(context: typer.Context, handles: PinnableHandles) -> None:
 def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
     app_: App = context.obj.app()
     app_.refuse_child()
-    for kind, id in [_named(app_, handle) for handle in handles]:
+    for kind, id in [_kind_and_number(app_, handle) for handle in handles]:
         with app_.db.write():
             (sessions if kind == "session" else summaries).pin(app_.db, id, pinned)
             handle, done = ids.handle(kind, id), "pinned" if pinned else "unpinned"
@@ -113,7 +113,7 @@ def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
         output.say(f"{done} {handle}")
 
 
-def _named(app_: App, handle: str) -> tuple[str, int]:
+def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
     """The kind and number of a handle. Raises UsageError when it names nothing that can be pinned."""
     owner = app_.scope.owner
     match handle.strip().lower()[:1]:
@@ -156,7 +156,7 @@ def _format_counts(counts: Counter[str]) -> str:
 
 def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
     rows = []
-    for each in _grains(app_, limits, items):
+    for each in _levels(app_, limits, items):
         kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
         rows.append(
             {
@@ -170,22 +170,22 @@ def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[s
     return rows
 
 
-def _grains(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
     """Of each grain its limit, how much it holds, how much would go, and how much is kept for which reason."""
-    held = retention.held(app_.db)
-    found = []
-    for grain in _PLURALS:
-        of = [each for each in items if each.grain == grain]
-        limit = retention.limit_of(limits, grain)
-        kept = {why: _counts([each for each in of if each.kept == why])[grain] for why in (WAITS, PINNED, OPEN, HELD)}
-        goes = _counts([each for each in of if not each.kept])[grain]
-        found.append(
+    totals = retention.held(app_.db)
+    rows = []
+    for level in _PLURALS:
+        of_level = [each for each in items if each.grain == level]
+        limit = retention.limit_of(limits, level)
+        kept = {why: _counts([each for each in of_level if each.kept == why])[level] for why in (WAITS, PINNED, OPEN, HELD)}
+        goes = _counts([each for each in of_level if not each.kept])[level]
+        rows.append(
             {
-                "grain": grain, "limit": str(limit) if limit else None, "holds": held[grain], "goes": goes,
+                "grain": level, "limit": str(limit) if limit else None, "holds": totals[level], "goes": goes,
                 "kept": {why: count for why, count in kept.items() if count},
             }
         )  # fmt: skip
-    return found
+    return rows
 
 
 def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, An
     shown = going[:_LISTED]
     return {
         "on": bool(limits),
-        "grains": _grains(app_, limits, items),
+        "grains": _levels(app_, limits, items),
         "goes": [
             {"id": each.handle, "grain": each.grain, "period": each.period, "count": each.count} for each in shown
         ],

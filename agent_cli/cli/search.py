@@ -60,19 +60,19 @@ def search(
     allowed = Filter(
         app_.scope.owner, wanted or (("summary",) if grain else ()), grain=grain,
         place=app_.scope.place if here else place, author=author, here=app_.scope.place,
-        since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
+        since=_latest(_timestamp(since, now), max_days, now), until=_earliest(_timestamp(until, now, 1), min_days, now),
     )  # fmt: skip
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    meaning = app_.ready_to_search(app_.db)
+    embedder = app_.ready_to_search(app_.db)
     if batch:
-        for question in _lines(batch):
-            found = recall.find(app_.db, question, allowed, now, limit, meaning)
+        for question in _questions(batch):
+            found = recall.find(app_.db, question, allowed, now, limit, embedder)
             app_.report_damage(app_.db, found.damaged)
             output.put_line({"query": question, **_as_json(found, explain)})
         return
     query = " ".join(words or ())
-    found = recall.find(app_.db, query, allowed, now, limit, meaning)
+    found = recall.find(app_.db, query, allowed, now, limit, embedder)
     app_.report_damage(app_.db, found.damaged)
     if as_json:
         output.put({"query": query, **_as_json(found, explain)})
@@ -106,7 +106,7 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     return {**row, "legs": dict(hit.legs)} if explain else row
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _questions(file: Path) -> Iterator[str]:
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
             yield from (line.rstrip("\n") for line in _whole(lines))
@@ -118,13 +118,13 @@ def _whole(lines: Iterable[str]) -> Iterator[str]:
     return (line for line in lines if line.strip())
 
 
-def _day(told: str | None, now: datetime, later: int = 0) -> float | None:
-    if told is None:
+def _timestamp(text: str | None, now: datetime, later: int = 0) -> float | None:
+    if text is None:
         return None
     try:
-        return (clock.parse(told, now) + timedelta(days=later if len(told) == 10 else 0)).timestamp()
+        return (clock.parse(text, now) + timedelta(days=later if len(text) == 10 else 0)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
+        raise UsageError(f"{text!r} is no day: write it like 2026-11-20") from error
 
 
 def _latest(since: float | None, max_days: int | None, now: datetime) -> float | None:

@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
 group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="callers", help="Which programs may come in: add, list, rm.")
 
-Name = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
+CallerName = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -69,7 +69,7 @@ def callers_() -> None:
 @group.command()
 def add(
     context: typer.Context,
-    name: Name,
+    name: CallerName,
     read_only: Annotated[bool, typer.Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
     mine: Annotated[bool, typer.Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
 ) -> None:
@@ -96,7 +96,7 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @group.command()
-def rm(context: typer.Context, name: Name) -> None:
+def rm(context: typer.Context, name: CallerName) -> None:
     """Let a program in no more. Its memory stays, and a new token of the same name reaches it again."""
     app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)

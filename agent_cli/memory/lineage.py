@@ -109,8 +109,6 @@ class Walk:
 class Owner(Protocol):
     """A module that answers for the tables of its folder."""
 
-    __name__: str
-
     @property
     def TABLES(self) -> Sequence[Table]: ...
 

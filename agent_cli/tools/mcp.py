@@ -28,7 +28,7 @@ _TOGETHER = 16_000  # characters of what is told of the tools of all servers
 _KEPT = ("type", "enum", "items", "properties", "required")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
-Known = list[dict[str, Any]]
+Descriptions = list[dict[str, Any]]
 """What a server said of its tools: [{name, description, parameters}, …]."""
 
 
@@ -59,14 +59,14 @@ def compare(db: Database, servers: Servers, notice: Callable[[str], None]) -> No
                 notice(f"the server {name} offers other tools than before: agent mcp list {name}")
 
 
-def known(db: Database, servers: Servers, name: str) -> Known | None:
+def known(db: Database, servers: Servers, name: str) -> Descriptions | None:
     """What a server said of its tools when it was last started with these settings."""
     kept = json.loads(meta.get(db, f"mcp {name}") or "{}")
     same = kept.get("settings") == _settings(db, servers.told[name])
     return kept["tools"] if same else None
 
 
-def learn(db: Database, servers: Servers, name: str) -> Known:
+def learn(db: Database, servers: Servers, name: str) -> Descriptions:
     """Ask a server for its tools, and keep what it says. Raises ServerFailed."""
     told = list(map(_described, servers.tools(name)[:_HELD]))
     keep(db, servers, name, told)
@@ -77,7 +77,7 @@ def _described(each: Any) -> dict[str, Any]:
     return described(each.name, each.description or "", each.input_schema)
 
 
-def keep(db: Database, servers: Servers, name: str, told: Known) -> None:
+def keep(db: Database, servers: Servers, name: str, told: Descriptions) -> None:
     """Keep what a server said of its tools."""
     kept = json.dumps({"settings": _settings(db, servers.told[name]), "tools": told}, ensure_ascii=False)
     meta.put(db, f"mcp {name}", kept)
@@ -99,7 +99,7 @@ def described(name: str, description: str, schema: Mapping[str, Any]) -> dict[st
     return {"name": name[:_NAMED], "description": _said(description, _DESCRIBED), "parameters": parameters}
 
 
-def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool]:
+def tools(servers: Servers, name: str, told: Descriptions, seconds: float) -> list[Tool]:
     """The tools of a server, from what it said of them."""
     made: dict[str, Tool] = {}
     for each in _within(told[:MOST], _TOGETHER // max(1, len(servers.told))):
@@ -120,7 +120,7 @@ def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool
     return list(made.values())
 
 
-def _within(told: Known, room: int) -> Iterator[dict[str, Any]]:
+def _within(told: Descriptions, room: int) -> Iterator[dict[str, Any]]:
     """As many as fit, of long ones the kinds of their arguments alone: every request holds them, and all else too."""
     for each in told:
         if len(json.dumps(each)) > room // 4:

@@ -32,10 +32,10 @@ Risk = Literal["read", "session", "propose", "write", "network"]
 """What a call may do: look, keep something until the session closes, put something before the person that counts for
 nothing without their yes, keep something for good, reach out."""
 
-LARGEST = 1_000_000  # characters of a result that the log keeps
+MAX_RESULT = 1_000_000  # characters of a result that the log keeps
 _REASON = 500  # characters of why a call failed
 
-Stopping = Callable[[Callable[[], None]], AbstractContextManager[None]]
+OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
 
 _KINDS: dict[str, Any] = {
@@ -50,7 +50,7 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @frozen
-class Reach:
+class Access:
     """What of the machine and the network tools may reach: nothing but what the person's settings name."""
 
     folders: tuple[Path, ...] = ()  # whose files may be read
@@ -72,11 +72,11 @@ class ToolContext:
     session: int
     scope: Scope
     time: Clock
-    meaning: Meaning | None = None  # None: search by words alone
+    embed: Meaning | None = None  # None: search by words alone
     memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
     reads: bool = True  # whether anything that is remembered may be shown
     without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
-    reach: Reach = Reach()
+    reach: Access = Access()
 
     @property
     def remembered(self) -> Database:
@@ -94,10 +94,11 @@ class Tool:
     offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
     source: str = "built-in"  # where it comes from; the person's rules may name it
     seconds: float = 0  # it may take, without the database; 0: it asks nothing else, and is not timed
-    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
+    resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
     """The arguments as the person's rules read them: of a path where it leads to, with no link and no .. in it. What
     differs is shown to the person beside what the model wrote. Raises ToolFailed, and the call is not run."""
     defaults: Mapping[str, Any] = field(default_factory=dict)  # what it takes for an argument that is left out
+    reads_memory: bool = False  # not available where memory is not read
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
@@ -109,7 +110,8 @@ def tool(
     *,
     source: str = "built-in",
     seconds: float = 0,
-    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+    resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+    reads_memory: bool = False,
 ) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
@@ -121,7 +123,19 @@ def tool(
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         about = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tool(function.__name__, about, schema, risk, function, offered, source, seconds, ruled, defaults)
+        return Tool(
+            name=function.__name__,
+            description=about,
+            parameters=schema,
+            risk=risk,
+            run=function,
+            offered=offered,
+            source=source,
+            seconds=seconds,
+            resolve=resolve,
+            defaults=defaults,
+            reads_memory=reads_memory,
+        )
 
     return make
 
@@ -133,20 +147,20 @@ class _NoDatabase:
         raise ToolFailed("a tool that is timed has no database")
 
 
-def as_ruled(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
+def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
     """The arguments as the person's rules read them, or why the call cannot be run at all."""
     if wrong := _wrong(tool, call.arguments):
         return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
-    if tool.ruled is None:
+    if tool.resolve is None:
         return call.arguments
     try:
-        return tool.ruled(context, call.arguments)
+        return tool.resolve(context, call.arguments)
     except Exception as error:  # what cannot be read cannot be ruled on
         return _failed(_reason(tool, error))
 
 
 def run(
-    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: Stopping | None = None
+    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: OnCancel | None = None
 ) -> ToolResult:
     """Run one call of at most so many seconds, or until the turn is stopped; a result is cut at LARGEST.
 
@@ -159,9 +173,9 @@ def run(
     return _timed(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
 
 
-def _timed(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: Stopping) -> ToolResult:
+def _timed(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
-    alone = replace(context, db=cast(Database, _NoDatabase()), memory=None, meaning=None)
+    alone = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
 
     def work() -> None:
         try:
@@ -192,8 +206,8 @@ def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
 
 
 def _cut(words: str) -> str:
-    left = len(words) - LARGEST
-    return words if left <= 0 else f"{words[:LARGEST]}\n… {left:,} more characters of this result were left out"
+    left = len(words) - MAX_RESULT
+    return words if left <= 0 else f"{words[:MAX_RESULT]}\n… {left:,} more characters of this result were left out"
 
 
 def _failed(why: str) -> ToolResult:

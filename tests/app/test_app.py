@@ -94,8 +94,8 @@ def test_indexes_are_merged_when_enough_was_written(app):
 
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
-    assert app.here(app.db, session).meaning is None
+    assert app.here(app.db, session).embed is None
 
     say(app.db, session, "My cat is called Mia")
     app.ready_to_search(app.db)
-    assert app.here(app.db, session).meaning("cat")
+    assert app.here(app.db, session).embed("cat")

@@ -28,7 +28,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids
-from agent_cli.tools.skills import steps
+from agent_cli.tools.skill_tools import steps
 
 _PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
 _ELSEWHERE = 5.0  # and while another process runs what is due

@@ -10,7 +10,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, Skill
 from agent_cli.store import ids
-from agent_cli.tools.skills import MOST
+from agent_cli.tools.skill_tools import MOST
 
 
 def found(app_: App, told: str, *, hidden: bool = False) -> Skill:

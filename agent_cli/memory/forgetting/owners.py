@@ -16,11 +16,12 @@ from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import jobs
 
 # In this order one row comes from another, so that one walk reaches all; erased is in the opposite order, whoever
-# refers to a row before it. A kind of memory that is not named here takes part by its row in kinds.py.
-_OWNERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
-_NAMES = dict.fromkeys(kind.lineage for kind in kinds.KINDS if kind.lineage)
-_OTHERS = [cast(Owner, import_module(name)) for name in _NAMES if name not in {each.__name__ for each in _OWNERS}]
-OWNERS = (*_OWNERS, *_OTHERS, search)
+# refers to a row before it.
+_FOLDERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
+_ANSWERED = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
+# A kind whose folder is not among these is answered for by the module that writes its table.
+_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _ANSWERED)
+OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(cast(Owner, import_module(name)) for name in _MODULES), search)
 
 _OF_THE_FILE = (  # tables that belong to no folder of memory
     Table("job", words="error", wordless="uid kind subject state due_at lease_until holder at finished_at", owner=""),

@@ -6,7 +6,7 @@ from agent_cli.agent import loop
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
-from agent_cli.tools import skills as skill_tools
+from agent_cli.tools import skill_tools
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import noon

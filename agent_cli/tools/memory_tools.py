@@ -23,10 +23,11 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "working": ("message",),
     **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _OTHERWISE},
 }
+_GRAINS = ("any", "working", "session", *periods.UNITS, *list(_KINDS)[2:])
 if TYPE_CHECKING:
     Grain = str
 else:
-    Grain = Literal["any", "working", "session", *periods.GRAINS, *list(_KINDS)[2:]]
+    Grain = Literal[_GRAINS]
 
 
 @tool(risk="session")
@@ -61,7 +62,7 @@ def save_note(
     return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”")
 
 
-@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner))
+@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner), reads_memory=True)
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
@@ -72,7 +73,7 @@ def search_notes(context: ToolContext, query: str) -> str:
     return "\n".join(lines) or "no note has these words"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def search_memory(
     context: ToolContext,
     query: str,
@@ -94,12 +95,12 @@ def search_memory(
     )
     if not context.memory:
         index.refresh(context.db)
-    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.meaning)
+    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.embed)
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
     return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
     """Read a message whole, with those around it."""
     try:

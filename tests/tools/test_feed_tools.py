@@ -8,9 +8,9 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import fetching
-from agent_cli.tools.feeds import calendar
+from agent_cli.tools.feed_tools import calendar
 from agent_cli.tools.registry import BUILT_IN
-from agent_cli.tools.tool import Reach, ToolFailed
+from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import NOON
 
@@ -58,7 +58,7 @@ def web():
 
 
 def feeds(context, private=True, **named):
-    return replace(context, reach=Reach(feeds=named, private=private, zone="Europe/Vienna"))
+    return replace(context, reach=Access(feeds=named, private=private, zone="Europe/Vienna"))
 
 
 def fetched(here, name=""):

@@ -44,14 +44,14 @@ def create_reminder(
     return ToolResult(f"kept: {told}", receipt=f"kept {told}")
 
 
-@tool(risk="read", offered=_there)
+@tool(risk="read", offered=_there, reads_memory=True)
 def list_tasks(context: ToolContext) -> str:
     """List the person's open tasks and reminders."""
     found = tasks.listing(context.remembered, context.scope.owner, limit=_SHOWN)
     return "\n".join(tasks.receipt(each, context.time()) for each in found) or "nothing is to be done"
 
 
-@tool(risk="write", offered=_there)
+@tool(risk="write", offered=_there, reads_memory=True)
 def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
     """Mark a task as done, when the person says so."""
     try:

@@ -39,7 +39,7 @@ def _ruled(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, resolve=_ruled)
 def read_file(context: ToolContext, path: str, line: Annotated[int, "where to begin"] = 1) -> str:
     """Read a text file of the person's folders."""
     lines = _text(_resolved(context, path)).splitlines()
@@ -60,7 +60,7 @@ def read_file(context: ToolContext, path: str, line: Annotated[int, "where to be
     )
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, resolve=_ruled)
 def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"] = "") -> str:
     """List a folder of the person's."""
     if not folder.strip():
@@ -73,7 +73,7 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
     return "\n".join([*map(_entry, there[:_LISTED]), *more]) or "the folder is empty"
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, resolve=_ruled)
 def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:

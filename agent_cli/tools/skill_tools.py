@@ -16,7 +16,7 @@ def _there(context: ToolContext) -> bool:
     return skill_matching.there(context.remembered, context.scope.owner)
 
 
-@tool(risk="read", offered=_there)
+@tool(risk="read", offered=_there, reads_memory=True)
 def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) -> str:
     """Read the steps of a skill: the person approved them, follow them where they fit."""
     owner = context.scope.owner

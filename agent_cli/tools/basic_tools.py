@@ -32,7 +32,7 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
     return f"{told} = {_shown(result)}"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
     told = today.told(context.remembered, context.scope.owner, context.time())
