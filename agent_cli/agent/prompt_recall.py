@@ -51,7 +51,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
     """
     rounds = tombstones.rounds(here.remembered)
     used, damaged = chosen(here, words, (*shown, message), logged=True)
-    used = [(hit, line) for hit, line in used if (hit.kind, hit.id) not in here.without]
+    used = [(hit, line) for hit, line in used if (hit.kind, hit.id) not in here.excluded]
     if used:
         with here.db.write():
             if tombstones.rounds(here.remembered) == rounds:  # else some of it may just have been erased

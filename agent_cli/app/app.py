@@ -242,7 +242,7 @@ class App:
         if self._servers is not None:
             from agent_cli.tools import mcp
 
-            mcp.compare(db, self._servers, self.notice)
+            mcp.store_changes(db, self._servers, self.notice)
         now = self.time()
         if index.waiting(db) or index.unmerged(db) or index_check.due(db, now) or self.meaning.waits(db):
             jobs.add(db, INDEX, "all", now)
@@ -317,12 +317,12 @@ class App:
         from agent_cli.tools import mcp
 
         with closing(self.db.another_connection()) as db:
-            return {**there, **mcp.offered(db, self.servers(), self.config.tool_seconds, self.notice)}
+            return {**there, **mcp.load_tools(db, self.servers(), self.config.tool_seconds, self.notice)}
 
     def servers(self) -> "Servers":
         """The servers of tools that the settings name, none of them started yet."""
         with self._lock:
-            if self._servers is None or self._servers.told != self.config.mcp:
+            if self._servers is None or self._servers.settings != self.config.mcp:
                 from agent_cli.tools.servers import Servers
 
                 self._servers = Servers(self.config.mcp, {CHILD: "1"})
@@ -332,11 +332,11 @@ class App:
     def here(self, db: Database, session: int) -> ToolContext:
         memory = self._remembered()
         meaning = self.meaning.question(memory or db, choose=False) if self.reads else None
-        reach = Access(
+        access = Access(
             tuple(Path(folder).expanduser().resolve() for folder in self.config.folders), self.config.feeds,
             self.config.feeds_private,
         )  # fmt: skip
-        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads, reach=reach)
+        return ToolContext(db, session, self.scope, self.time, meaning, memory, self.reads, access=access)
 
     def desk(self, db: Database, cancel: Cancel) -> Desk:
         room = (self.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN

@@ -26,12 +26,19 @@ app = typer.Typer(
     " has switched it on, it goes by itself.",
 )
 
-_PLURALS = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
-          "quarter": "quarters", "year": "years"}  # fmt: skip
+_PLURALS = {
+    WORKING: "messages",
+    SESSION: "summaries of sessions",
+    "day": "days",
+    "week": "weeks",
+    "month": "months",
+    "quarter": "quarters",
+    "year": "years",
+}
 _SINGULARS = {WORKING: "message", SESSION: "summary of a session"}
-_SHOWN = 20  # lines of each grain
+_LISTED = 20  # lines for each level
 _BATCH_PAUSE = 0.005  # seconds between batches, so that other programs get their turn to write
-_LISTED = 500  # rows of JSON
+_LISTED_JSON = 500  # rows
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
@@ -82,7 +89,7 @@ def apply(
         output.say("nothing is old enough to go")
         return
     if not yes:
-        _ask(going)
+        _confirm(going)
     removed: Counter[str] = Counter()
     for level, count in retention.run(app_.db, limits, app_.time):
         removed[level] += count
@@ -127,7 +134,7 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
     raise UsageError(f"{handle!r} is no handle of a session or a summary: write it like s4 or y7")
 
 
-def _ask(going: Sequence[Item]) -> None:
+def _confirm(going: Sequence[Item]) -> None:
     """Show what will go, and go on only with a yes. Raises AgentError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
@@ -177,20 +184,25 @@ def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, 
     for level in _PLURALS:
         of_level = [each for each in items if each.grain == level]
         limit = retention.limit_of(limits, level)
-        kept = {why: _counts([each for each in of_level if each.kept == why])[level] for why in (WAITS, PINNED, OPEN, HELD)}
+        kept = {
+            why: _counts([each for each in of_level if each.kept == why])[level] for why in (WAITS, PINNED, OPEN, HELD)
+        }
         goes = _counts([each for each in of_level if not each.kept])[level]
         rows.append(
             {
-                "grain": level, "limit": str(limit) if limit else None, "holds": totals[level], "goes": goes,
+                "grain": level,
+                "limit": str(limit) if limit else None,
+                "holds": totals[level],
+                "goes": goes,
                 "kept": {why: count for why, count in kept.items() if count},
             }
-        )  # fmt: skip
+        )
     return rows
 
 
 def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
     going = [each for each in items if not each.kept]
-    shown = going[:_LISTED]
+    shown = going[:_LISTED_JSON]
     return {
         "on": bool(limits),
         "grains": _levels(app_, limits, items),
@@ -204,11 +216,11 @@ def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, An
 def _list(items: Sequence[Item]) -> None:
     going = [each for each in items if not each.kept]
     output.say()
-    for grain in _PLURALS:
-        of = [each for each in going if each.grain == grain]
-        for each in of[:_SHOWN]:
+    for level in _PLURALS:
+        of_level = [each for each in going if each.grain == level]
+        for each in of_level[:_LISTED]:
             output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
-        if len(of) > _SHOWN:
-            output.say(f"       and {len(of) - _SHOWN} more such (--json lists more)")
+        if len(of_level) > _LISTED:
+            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
     if not going:
         output.say("nothing is old enough to go")

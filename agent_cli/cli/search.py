@@ -39,7 +39,7 @@ def search(
     min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least so many days ago.")] = None,
     max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
-    here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
+    in_this_place: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
     grain: Annotated[
         PeriodUnit | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
@@ -58,10 +58,15 @@ def search(
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
     allowed = Filter(
-        app_.scope.owner, wanted or (("summary",) if grain else ()), grain=grain,
-        place=app_.scope.place if here else place, author=author, here=app_.scope.place,
-        since=_latest(_timestamp(since, now), max_days, now), until=_earliest(_timestamp(until, now, 1), min_days, now),
-    )  # fmt: skip
+        app_.scope.owner,
+        wanted or (("summary",) if grain else ()),
+        grain=grain,
+        place=app_.scope.place if in_this_place else place,
+        author=author,
+        here=app_.scope.place,
+        since=_latest(_timestamp(since, now), max_days, now),
+        until=_earliest(_timestamp(until, now, 1), min_days, now),
+    )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
     embedder = app_.ready_to_search(app_.db)
@@ -95,10 +100,14 @@ def _as_json(found: Found, explain: bool) -> dict[str, Any]:
 
 def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
-        "kind": kinds.BY_NAME[hit.kind].shown, "id": hit.handle, "external_id": hit.external_id,
+        "kind": kinds.BY_NAME[hit.kind].shown,
+        "id": hit.handle,
+        "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
-        "at": clock.utc(clock.from_timestamp(hit.at)), "score": round(hit.score, 6), "text": hit.text,
-    }  # fmt: skip
+        "at": clock.utc(clock.from_timestamp(hit.at)),
+        "score": round(hit.score, 6),
+        "text": hit.text,
+    }
     if hit.path:
         row |= {"path": hit.path, "line": hit.line, "page": hit.page}
     elif hit.label:

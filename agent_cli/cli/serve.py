@@ -55,9 +55,14 @@ def serve(
         run.note("other machines may reach this server, and what is said goes over the network unencrypted")
     limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace=grace)
     code = http.serve(
-        app_, host, port, limits, name or [], beyond=insecure_bind,
+        app_,
+        host,
+        port,
+        limits,
+        name or [],
+        beyond=insecure_bind,
         ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),
-    )  # fmt: skip
+    )
     raise typer.Exit(code)
 
 
@@ -77,7 +82,7 @@ def add(
     app_: App = context.obj.app()
     app_.refuse_child()
     if mine:
-        _consent(name, read_only)
+        _confirm_own_memory(name, read_only)
     caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
     output.say(token)
     which = "your own memory" if caller.mine else "a memory of its own"
@@ -103,7 +108,7 @@ def rm(context: typer.Context, name: CallerName) -> None:
     output.say(f"revoked {name}")
 
 
-def _consent(name: str, read_only: bool) -> None:
+def _confirm_own_memory(name: str, read_only: bool) -> None:
     """The person's own memory is given by a typed word alone. Raises UsageError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")

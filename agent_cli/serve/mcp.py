@@ -66,7 +66,7 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 def search(app: App) -> Callable[..., str]:
     def mem_search(
         query: str,
-        kind: memory_tools.Grain = "any",
+        kind: memory_tools.MemoryKind = "any",
         min_days_ago: int = 0,
         max_days_ago: int = 0,
         max_results: int = 5,

@@ -14,20 +14,20 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_AROUND = 3  # messages that are shown before one and after it
+_CONTEXT_MESSAGES = 3  # messages that are shown before one and after it
 
 # Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
-_OTHERWISE = ("message", "summary", "skill")
+_NAMED_OTHERWISE = ("message", "summary", "skill")
 _KINDS: dict[str, tuple[str, ...]] = {
     "any": (),
     "working": ("message",),
-    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _OTHERWISE},
+    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _NAMED_OTHERWISE},
 }
 _GRAINS = ("any", "working", "session", *periods.UNITS, *list(_KINDS)[2:])
 if TYPE_CHECKING:
-    Grain = str
+    MemoryKind = str
 else:
-    Grain = Literal[_GRAINS]
+    MemoryKind = Literal[_GRAINS]
 
 
 @tool(risk="session")
@@ -37,11 +37,11 @@ def jot(context: ToolContext, text: str) -> str:
     return "kept until the session closes"
 
 
-def _jotted(context: ToolContext) -> bool:
+def _has_session_notes(context: ToolContext) -> bool:
     return bool(session_notes.of(context.db, context.session))
 
 
-@tool(risk="read", offered=_jotted)
+@tool(risk="read", offered=_has_session_notes)
 def read_jottings(context: ToolContext) -> str:
     """Read what you jotted down."""
     return "\n".join(session_notes.of(context.db, context.session)) or "nothing is jotted down"
@@ -77,7 +77,7 @@ def search_notes(context: ToolContext, query: str) -> str:
 def search_memory(
     context: ToolContext,
     query: str,
-    grain: Annotated[Grain, "working: messages; session to year: summaries"] = "any",
+    grain: Annotated[MemoryKind, "working: messages; session to year: summaries"] = "any",
     min_days_ago: int = 0,
     max_days_ago: int = 0,
     max_results: int = 5,
@@ -104,7 +104,9 @@ def search_memory(
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
     """Read a message whole, with those around it."""
     try:
-        entries = log.around(context.remembered, context.scope.owner, ids.number("message", around), _AROUND, _AROUND)
+        entries = log.around(
+            context.remembered, context.scope.owner, ids.number("message", around), _CONTEXT_MESSAGES, _CONTEXT_MESSAGES
+        )
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     lines = [(entry, clock.local(entry.at, entry.utc_offset)) for entry in entries]

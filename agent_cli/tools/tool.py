@@ -33,12 +33,12 @@ Risk = Literal["read", "session", "propose", "write", "network"]
 nothing without their yes, keep something for good, reach out."""
 
 MAX_RESULT = 1_000_000  # characters of a result that the log keeps
-_REASON = 500  # characters of why a call failed
+_MAX_REASON = 500  # characters of why a call failed
 
 OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
 
-_KINDS: dict[str, Any] = {
+_PYTHON_TYPES: dict[str, Any] = {
     "string": str,
     "integer": int,
     "number": (int, float),
@@ -55,9 +55,9 @@ class Access:
 
     folders: tuple[Path, ...] = ()  # whose files may be read
     feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
-    private: bool = False  # whether an address may be on this machine or in the private network
+    allow_private: bool = False  # whether an address may be on this machine or in the private network
     zone: str = ""  # in which times are told, as in Europe/Vienna; empty: the machine's
-    barred: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
+    is_denied: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
 
 
 class ToolFailed(Exception):
@@ -75,8 +75,8 @@ class ToolContext:
     embed: Meaning | None = None  # None: search by words alone
     memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
     reads: bool = True  # whether anything that is remembered may be shown
-    without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
-    reach: Access = Access()
+    excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
+    access: Access = Access()
 
     @property
     def remembered(self) -> Database:
@@ -149,14 +149,14 @@ class _NoDatabase:
 
 def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
     """The arguments as the person's rules read them, or why the call cannot be run at all."""
-    if wrong := _wrong(tool, call.arguments):
-        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if wrong := _argument_errors(tool, call.arguments):
+        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if tool.resolve is None:
         return call.arguments
     try:
         return tool.resolve(context, call.arguments)
     except Exception as error:  # what cannot be read cannot be ruled on
-        return _failed(_reason(tool, error))
+        return _failure(_reason(tool, error))
 
 
 def run(
@@ -166,42 +166,42 @@ def run(
 
     Raises nothing but StoreError: a database that cannot be written ends the turn.
     """
-    if wrong := _wrong(tool, call.arguments):
-        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if wrong := _argument_errors(tool, call.arguments):
+        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if not tool.seconds:
-        return _result(tool, call, context)
-    return _timed(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
+        return _run_here(tool, call, context)
+    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
 
 
-def _timed(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
+def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
-    alone = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
+    detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
 
     def work() -> None:
         try:
-            answers.put(_result(tool, call, alone))
+            answers.put(_run_here(tool, call, detached))
         except BaseException as error:  # a thread has nobody above it, and a library may call sys.exit
-            answers.put(_failed(_reason(tool, error)))
+            answers.put(_failure(_reason(tool, error)))
 
     with stopping(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
         try:
             result = answers.get(timeout=seconds)
         except Empty:
-            return _failed(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
-    return result or _failed(f"{tool.name} was stopped by the person, and left behind")
+            return _failure(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
+    return result or _failure(f"{tool.name} was stopped by the person, and left behind")
 
 
-def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
+def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     try:
         result = tool.run(context, **call.arguments)
     except StoreError:
         raise
     except Exception as error:  # whatever a tool does wrong, the turn goes on
-        return _failed(_reason(tool, error))
+        return _failure(_reason(tool, error))
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
-        return _failed(f"{tool.name} failed: it gave no text")
+        return _failure(f"{tool.name} failed: it gave no text")
     return replace(result, text=text.without_surrogates(_cut(result.text)))
 
 
@@ -210,20 +210,20 @@ def _cut(words: str) -> str:
     return words if left <= 0 else f"{words[:MAX_RESULT]}\n… {left:,} more characters of this result were left out"
 
 
-def _failed(why: str) -> ToolResult:
+def _failure(why: str) -> ToolResult:
     return ToolResult(text.without_surrogates(why), failed=True)
 
 
 def _reason(tool: Tool, error: BaseException) -> str:
     """Why it failed, in a few words: an error may quote whatever the tool has read."""
     try:
-        told = str(error)[: 2 * _REASON]
+        message = str(error)[: 2 * _MAX_REASON]
     except Exception:
-        told = ""
+        message = ""
     if isinstance(error, ToolFailed):
-        return told
+        return message
     kind = type(error).__name__
-    return f"{tool.name} failed: {text.one_line(f'{kind}: {told}' if told else kind, _REASON)}"
+    return f"{tool.name} failed: {text.one_line(f'{kind}: {message}' if message else kind, _MAX_REASON)}"
 
 
 def _property(hint: Any) -> dict[str, Any]:
@@ -238,25 +238,27 @@ def _property(hint: Any) -> dict[str, Any]:
     return {"type": _JSON_TYPES[hint], **described}
 
 
-def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
+def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
     properties = tool.parameters["properties"]
     missing = [name for name in tool.parameters.get("required", ()) if name not in arguments]
     unknown = [name for name in arguments if name not in properties]
-    mistyped = [name for name, value in arguments.items() if name in properties and not _fits(properties[name], value)]
+    mistyped = [
+        name for name, value in arguments.items() if name in properties and not _has_type(properties[name], value)
+    ]
     faults = {"missing": missing, "unknown": unknown, "of the wrong type": mistyped}
-    said = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
-    return f"wrong arguments, {'; '.join(said)}" if said else ""
+    parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
+    return f"wrong arguments, {'; '.join(parts)}" if parts else ""
 
 
-def _fits(schema: dict[str, Any], value: Any) -> bool:
+def _has_type(schema: dict[str, Any], value: Any) -> bool:
     """Whether a value is of the kind that a schema names; one that names none, as servers have them, fits any."""
-    kind = _KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+    type_ = _PYTHON_TYPES.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     choices = schema.get("enum")
-    if kind is None:
+    if type_ is None:
         return True
-    if isinstance(value, bool) and kind is not bool:
+    if isinstance(value, bool) and type_ is not bool:
         return False
-    return isinstance(value, kind) and (not isinstance(choices, list) or value in choices)
+    return isinstance(value, type_) and (not isinstance(choices, list) or value in choices)
 
 
 def _signature(tool: Tool) -> str:

@@ -17,7 +17,7 @@ from tests.turns import agent, calls, run
 
 @pytest.fixture
 def here(context):
-    return replace(context, reach=Access(zone="Europe/Vienna"))
+    return replace(context, access=Access(zone="Europe/Vienna"))
 
 
 def called(here, name, **arguments):

@@ -80,12 +80,12 @@ def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bo
             raise
         raise typer.Exit(129) from error
     finally:
-        _drop_what_nobody_reads()
+        _discard_unread_output()
     if decided:
         app.after_turn(app.db)
 
 
-def _drop_what_nobody_reads() -> None:
+def _discard_unread_output() -> None:
     """Where the terminal has gone, what is left for it would turn the exit code into another."""
     try:
         sys.stdout.flush()

@@ -16,8 +16,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
-from agent_cli.memory.conversations import audit
 from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.reports import audit
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
