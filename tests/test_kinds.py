@@ -65,7 +65,9 @@ def test_each_kind_of_a_folder_has_its_row():
 def test_an_owner_says_how_its_kind_is_forgotten(kind):
     table = TABLES[kind.table]
     assert table.letter == kind.letter
-    assert table.line and table.counts and (table.own or table.other or table.filed)
+    assert table.line
+    assert table.counts
+    assert table.own or table.other or table.filed
 
 
 @pytest.mark.parametrize("path", FILES, ids=module)
