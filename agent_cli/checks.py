@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent_cli.app import model_choice
+from agent_cli.app import model_choice, upkeep
 from agent_cli.app.app import App
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
@@ -222,7 +222,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
 def _indexes(app: App) -> Iterator[Finding]:
     try:
         damaged = index_check.check(app.db, app.time())
-        app.report_damage(app.db, damaged)
+        upkeep.report_damage(app, app.db, damaged)
     except AgentError as error:
         yield Finding("indexes", False, str(error))
         return

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, PeriodUnit, Limit
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -68,16 +69,16 @@ def search(
     )  # fmt: skip
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    meaning = app_.ready_to_search(app_.db)
+    meaning = upkeep.ready_to_search(app_, app_.db)
     if batch:
         for question in _lines(batch):
             found = recall.find(app_.db, question, allowed, now, limit, meaning)
-            app_.report_damage(app_.db, found.damaged)
+            upkeep.report_damage(app_, app_.db, found.damaged)
             output.put_line({"query": question, **_as_json(found, explain)})
         return
     query = " ".join(words or ())
     found = recall.find(app_.db, query, allowed, now, limit, meaning)
-    app_.report_damage(app_.db, found.damaged)
+    upkeep.report_damage(app_, app_.db, found.damaged)
     if as_json:
         output.put({"query": query, **_as_json(found, explain)})
         return

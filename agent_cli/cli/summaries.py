@@ -8,9 +8,10 @@ import typer
 
 from agent_cli import clock, text
 from agent_cli.agent.jobs import summariser
+from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, PeriodUnit, Limit
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
@@ -104,7 +105,7 @@ def rebuild(
     if grain is PeriodUnit.session:
         raise UsageError(_CLOSED)
     named = _all(app_, grain) if every else [_period(app_, each) for each in told or ()]
-    desk = app_.desk(app_.db, Cancel())
+    desk = background.job_context(app_, app_.db, Cancel())
     if summariser.summariser(desk)[0] is None:
         output.note("no model answers: sentences are extracted, and summarised when one does")
     made = 0

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations import audit
@@ -145,7 +146,7 @@ def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):
-            return app.ready_to_search(db)
+            return upkeep.ready_to_search(app, db)
     return app.meaning.question(db, choose=False)
 
 

@@ -13,7 +13,7 @@ import pytest
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import catalog
-from agent_cli.llm.ollama.catalog import ListedModel, PullStep, ModelDetails
+from agent_cli.llm.ollama.catalog import ListedModel, ModelDetails, PullStep
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
