@@ -108,7 +108,8 @@ def _sql(path: Path) -> Iterator[str]:
 
 def written(path: Path) -> set[str]:
     """The tables that a module writes; UNKNOWN stands for names that are put in when it runs."""
-    return {name for text in _sql(path) for name in _WRITTEN.findall(text) if name in TABLES or name == UNKNOWN}
+    names = {name for text in _sql(path) for name in _WRITTEN.findall(text)}
+    return {UNKNOWN if UNKNOWN in name else name for name in names if name in TABLES or UNKNOWN in name}
 
 
 def read(path: Path) -> set[str]:

@@ -1,5 +1,6 @@
 """What CONTRIBUTING says of adding things: each takes the one file, or the one line, that is named there."""
 
+import json
 import os
 import shutil
 import sys
@@ -33,6 +34,76 @@ def toast(context: ToolContext, name: str = "everybody") -> str:
     """Raise a glass to somebody."""
     return f"cheers, {name}"
 '''
+
+TABLE = """
+create table recipe (
+    id integer primary key autoincrement,
+    uid text not null unique,
+    owner text not null,
+    place text not null,
+    text text not null,
+    at text not null,
+    utc_offset integer not null,
+    hidden_at text
+) strict;
+create trigger recipe_indexed before update of text on recipe
+    when exists (select 1 from passage where kind = 'r' and row = old.id)
+    begin select raise(abort, 'erase the recipe from the index before it changes'); end;
+create trigger recipe_stale_new after insert on recipe
+    begin insert into stale values ('r', new.id) on conflict do nothing; end;
+create trigger recipe_stale after update of text on recipe
+    begin insert into stale values ('r', new.id) on conflict do nothing; end;
+"""
+
+VIEW = "when 'r' then (select substr(text, p.start + 1, p.length) from recipe where id = p.row)\n            when 'd'"
+
+OWNER = '''"""Recipes: what the person cooks."""
+
+import sys
+from collections.abc import Sequence
+
+from agent_cli import clock
+from agent_cli.memory.search import index
+from agent_cli.memory.search.sources import Source
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+SOURCES = {
+    "recipe": Source(
+        passages="""select r.id, owner, place, null, '', at, utc_offset, text, null
+            from json_each(?) c cross join recipe r on r.id = c.value""",
+        current="hidden_at is null",
+        completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
+    )
+}
+
+
+def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
+    now = time()
+    return db.insert(
+        "insert into recipe (uid, owner, place, text, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
+        (ids.new(now), owner, place, text, clock.utc(now), clock.offset(now)),
+    )
+
+
+if __name__ == "__main__":
+    with (db := Database(sys.argv[1])).write():
+        add(db, "person", "", sys.argv[2], clock.now)
+'''
+
+ROW = """
+    Kind(
+        "r",
+        "recipe",
+        "recipe",
+        "agent_cli.memory.recipes",
+        example=5,
+        source="agent_cli.memory.recipes",
+        searchable=True,
+        heading=MEMORY,
+        completable=True,
+    ),
+    # What the program keeps"""
 
 
 @pytest.fixture
@@ -77,3 +148,33 @@ def test_a_setting_is_one_line(extended, program):
     assert program("config", "set", "toast", "Anna").code == 0
     assert 'toast = "Anna"' in program("config", "show").out
     assert 'toast = "Maria"' in program("config", "show", env={"AGENT_TOAST": "Maria"}).out
+
+
+def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, server):
+    schema = (PACKAGE / "store" / "schema.sql").read_text(encoding="utf-8")
+    extended("store/schema.sql", schema.replace("when 'd'", VIEW, 1) + TABLE)
+    extended("memory/recipes.py", OWNER)
+    registry = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
+    extended("kinds.py", registry.replace("\n    # What the program keeps", ROW, 1))
+    program("notes", "add", "The boat is blue")
+
+    program.command = [sys.executable, "-P", "-m", "agent_cli.memory.recipes"]
+    assert program(program.db, "Apple strudel needs cinnamon and breadcrumbs").err == ""
+    program.command = [sys.executable, "-P", "-m", PACKAGE.name]
+
+    found = program("search", "--kind", "recipe", "--json", "apple strudel cinnamon")
+    assert [(hit["kind"], hit["id"]) for hit in found.json["hits"]] == [("recipe", "r1")], found.err
+    assert [row["text"] for row in rows(program("db", "export", "--kind", "recipe"))] == [
+        "Apple strudel needs cinnamon and breadcrumbs"
+    ]
+
+    server.play(script.reply("Cinnamon [r1], says nobody [r9]."))
+    ran = program.use(server)("ask", "What does apple strudel need?")
+    assert ran.out == "Cinnamon [r1], says nobody.\n", ran.err
+    (asked,) = server.chats
+    assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
+
+
+def rows(ran):
+    """What was printed as JSON lines."""
+    return [json.loads(line) for line in ran.out.splitlines()]

@@ -11,10 +11,11 @@ import pytest
 from tests import structure
 from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "clock errors messages text values"  # pure values and functions, known to all
+LEAVES = "clock errors kinds messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
+    "kinds": "values",
     "errors": "",
     "text": "",
     "messages": "",
@@ -30,7 +31,7 @@ MAY_IMPORT = {
     "memory.language": "",
     "memory.dates": "",
     "memory.search": "memory memory.language memory.dates store",
-    "memory.conversations": "memory memory.language store",
+    "memory.conversations": "memory memory.language memory.search store",
     "memory.transfers": "memory memory.conversations store",
     "memory.facts": "memory memory.language memory.dates memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",
@@ -62,8 +63,8 @@ MAY_IMPORT = {
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
     "cli": "serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama store config",
-    "cli.facts": "cli repl.* editor app memory.* store",
-    "cli.skills": "cli cli.facts editor app tools memory.* store",
+    "cli.facts": "cli repl.* editor app memory memory.* store",
+    "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
@@ -109,7 +110,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "agent.jobs": "session",
     "checks": "message",
     "cli": "passage",
-    "memory.conversations": "event fact note summary task",
+    "memory.conversations": "event fact fact_source note summary task",
     "memory.documents": "passage",
     "memory.facts": "message session",
     "memory.forgetting": "answered collection document fact fact_source fact_version job jotting message note "
@@ -117,13 +118,14 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.review": "fact fact_version message skill skill_version",
-    "memory.search": "collection document fact fact_source message note said section session skill summary task",
+    "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "passage",
     "memory.summaries": "fact fact_version message said session",
     "store": "forgotten session",
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
+HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.versions, and whose
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
@@ -131,10 +133,10 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.graph": "tables of the graph",
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
+    "memory.versions": "histories of facts and skills",
     "store.file_check": "indexes, checked",
 }
 
-SHARED = {"meta"}  # single values of many modules, each under keys of its own
 MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file
 
 PARTS = sorted({folder(path) for path in FILES} - {"__init__"})
@@ -193,9 +195,7 @@ def writers() -> dict[str, set[str]]:
 
 
 def test_each_table_is_written_by_one_module():
-    assert {
-        table: who for table, who in writers().items() if len(who) > 1 and table not in {*SHARED, structure.UNKNOWN}
-    } == {}
+    assert {table: who for table, who in writers().items() if len(who) > 1 and table != structure.UNKNOWN} == {}
 
 
 def test_only_the_modules_of_the_table_write_under_a_name_that_is_put_in():
@@ -203,11 +203,11 @@ def test_only_the_modules_of_the_table_write_under_a_name_that_is_put_in():
 
 
 def test_tables_of_other_folders_are_read_only_where_the_table_says():
-    owner = VIEWS | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
+    owner = VIEWS | HISTORIES | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
     found: dict[str, set[str]] = {}
     for path in FILES:
         for table in structure.read(path) if module(path) != MIGRATIONS else ():
-            if table not in SHARED and owner[table] != folder(path):
+            if owner[table] != folder(path):
                 found.setdefault(folder(path), set()).add(table)
     assert {part: " ".join(sorted(tables)) for part, tables in found.items()} == MAY_READ
 

@@ -7,12 +7,16 @@ behind a name or a bracket; before a parenthesis it is a link. Scripts without b
 import re
 from collections.abc import Iterable
 
-_HANDLE = re.compile(r"\b[fnsmyk]\d{1,9}\b")
+from agent_cli import kinds
+
+_LETTERS = kinds.letters(kinds.FORGETTABLE)
+_HANDLE = re.compile(rf"\b{_LETTERS}\d{{1,9}}\b")
 _MARK = re.compile(
     r"(?P<ticks>`+|~{3,})|(?P<line>\n)"
-    r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))\[(?P<cited>[fnsmyk]\d{1,9}(?:, ?[fnsmyk]\d{1,9}){0,9})\](?!\()"
+    r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))"
+    rf"\[(?P<cited>{_LETTERS}\d{{1,9}}(?:, ?{_LETTERS}\d{{1,9}}){{0,9}})\](?!\()"
 )
-_OPEN = re.compile(r"(?:`+|~+|\s?\[[fnsmyk0-9, ]{0,120}\]?|\s)\Z")  # what the next piece may make a mark of
+_OPEN = re.compile(rf"(?:`+|~+|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z")  # what the next piece may make a mark of
 _FENCE = 3
 
 

@@ -1,5 +1,6 @@
 """How many tokens a text is, about, and how far off that is for each model: learned from what its server counted."""
 
+from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 _LEAST, _MOST = 0.8, 2.0  # below: the server left out what it had cached; above: it counted something else
@@ -18,7 +19,7 @@ def tokens(words: str) -> int:
 
 def factor(db: Database, model: str) -> float:
     """Tokens of this model for each estimated one; 1 until it has answered."""
-    return float(db.value("select value from meta where key = ?", (f"tokens {model}",)) or 1.0)
+    return float(meta.get(db, f"tokens {model}") or 1.0)
 
 
 def learn(db: Database, model: str, estimated: int, counted: int) -> None:
@@ -28,8 +29,4 @@ def learn(db: Database, model: str, estimated: int, counted: int) -> None:
     before = factor(db, model)
     after = before + _WEIGHT * (min(_MOST, max(_LEAST, counted / estimated)) - before)
     if abs(after - before) > _WORTH:
-        with db.write():
-            db.execute(
-                "insert into meta values (?1, ?2) on conflict do update set value = ?2",
-                (f"tokens {model}", f"{after:.3f}"),
-            )
+        meta.put(db, f"tokens {model}", f"{after:.3f}")

@@ -1,8 +1,8 @@
 """`agent completion`: a script for your shell that completes commands, options and their choices.
 
 The script holds the whole table of commands. So nothing is started when Tab is pressed, which would take a tenth of a
-second each time, except for what only the file knows: the handles of sessions, notes and facts. Print it again after
-an update.
+second each time, except for what only the file knows: the handles of sessions, notes, facts and other kinds.
+Print it again after an update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import typer
 
+from agent_cli import kinds
 from agent_cli.cli import output, usage
 from agent_cli.values import frozen
 
@@ -26,7 +27,7 @@ _INSTALL = {
 }
 
 
-_LISTED = ("sessions", "notes", "facts")
+_LISTED = tuple(kind.list_command for kind in kinds.KINDS if kind.list_command)
 _HANDLES = ("handle", "handles", "told", "resume")  # how the commands name what takes one
 _OPTIONS = {name.split()[0]: told for names, told in usage.OPTIONS.items() for name in names.split(", ")}
 

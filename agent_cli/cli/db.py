@@ -1,26 +1,32 @@
 """`agent db`: the one file in which everything is."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.run import Run
 from agent_cli.config import reading
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.transfers import row_export
 from agent_cli.store import backup as backups
 from agent_cli.store import file_check
+
+# An enumeration, for an option with a Literal cannot be given again and again.
+Kind = StrEnum("Kind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
+_NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Back up, restore, check and compact the database file.",
+    help="Back up, restore, check, export and compact the database file.",
 )
 
 
@@ -48,8 +54,19 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
-    copied = backups.make(context.obj.app().db, file, force=force)
+    copied = backups.create(context.obj.app().db, file, force=force)
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+) -> None:
+    """Write all that is remembered to standard output as JSON lines, a row each."""
+    app_: App = context.obj.app()
+    for row in row_export.exported(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
+        output.put_line(row)
 
 
 @app.command()
@@ -118,10 +135,7 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
 
 
-_PLURALS = {"summary": "summaries"}
-
-
 def _rows(rows: dict[str, int]) -> str:
     return ", ".join(
-        f"{count} {name if count == 1 else _PLURALS.get(name, name + 's')}" for name, count in rows.items()
+        f"{count} {name if count == 1 else kinds.BY_NAME[name].shown_plural}" for name, count in rows.items()
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
@@ -25,7 +25,7 @@ def command(
     context: typer.Context,
     handles: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]…", help="As in m9, n4, f12, s3, y7, k2, t4, d12, c3.", show_default=False),
+        typer.Argument(metavar="[ID]…", help=f"As in {', '.join(kinds.EXAMPLES)}.", show_default=False),
     ] = None,
     about: Annotated[str | None, typer.Option("--topic", help="All that says this, in these words.")] = None,
     session: Annotated[list[str] | None, typer.Option("--session", help="A session with all that was said.")] = None,

@@ -24,7 +24,9 @@ from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that say something to a model
-_ClickUsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)  # Typer's own class for it has no public name
+_ClickUsageError = cast(
+    "type[typer.BadParameter]", typer.BadParameter.__base__
+)  # Typer's own class for it has no public name
 
 
 class LazyGroup(TyperGroup):

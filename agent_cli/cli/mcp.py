@@ -16,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.tools.servers import shown
 from agent_cli.tools.tool import Tool
 
-_NONE = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
+_NO_SERVER = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
 
 app = typer.Typer(
     add_completion=False,
@@ -56,10 +56,10 @@ def list_(
     app_: App = context.obj.app()
     servers = tool_set.servers(app_)
     rows: list[dict[str, Any]] = []
-    for each in _named(app_, name):
+    for each in _server_names(app_, name):
         known = mcp.known(app_.db, servers, each)
         tools = mcp.tools(servers, each, known or [], 0)
-        rows.append({"id": each, "reached": _reached(app_.config.mcp[each]), "started": known is not None,
+        rows.append({"id": each, "reached": _address(app_.config.mcp[each]), "started": known is not None,
                      "tools": [_described(app_, tool) for tool in tools]})  # fmt: skip
     if as_json:
         output.put(rows)
@@ -71,7 +71,7 @@ def list_(
             if name:
                 output.say("".join(f"         {each}\n" for each in tool["arguments"]).rstrip("\n"))
     if not rows:
-        output.note(_NONE)
+        output.note(_NO_SERVER)
 
 
 @app.command("test")
@@ -80,38 +80,38 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     from agent_cli.tools import mcp
 
     app_: App = context.obj.app()
-    _named(app_, name)
-    begun = time.monotonic()
-    told = mcp.learn(app_.db, tool_set.servers(app_), name)
-    seconds = time.monotonic() - begun
-    tools = mcp.tools(tool_set.servers(app_), name, told, 0)
+    _server_names(app_, name)
+    started = time.monotonic()
+    known = mcp.learn(app_.db, tool_set.servers(app_), name)
+    seconds = time.monotonic() - started
+    tools = mcp.tools(tool_set.servers(app_), name, known, 0)
     if as_json:
         output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return
-    left = f"; of {len(told)} no more are offered" if len(told) > len(tools) else ""
-    output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{left}")
+    omitted = f"; of {len(known)} no more are offered" if len(known) > len(tools) else ""
+    output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{omitted}")
     for tool in tools:
         output.say(f"  {tool.name}  {tool.description}")
 
 
-def _named(app_: App, name: str | None) -> list[str]:
+def _server_names(app_: App, name: str | None) -> list[str]:
     """The names of servers. Raises UsageError for one that the settings do not have."""
-    there = list(app_.config.mcp)
-    if name is not None and name not in there:
-        raise UsageError(f"the settings have no server {name!r}; there are {', '.join(there)}" if there else _NONE)
-    return [name] if name else there
+    names = list(app_.config.mcp)
+    if name is not None and name not in names:
+        raise UsageError(f"the settings have no server {name!r}; there are {', '.join(names)}" if names else _NO_SERVER)
+    return [name] if name else names
 
 
-def _reached(told: Mapping[str, Any]) -> str:
+def _address(server: Mapping[str, Any]) -> str:
     """Without what may be secret: the environment, headers, what stands behind a question mark."""
-    return shown(str(told["url"])) if "url" in told else shlex.join([told["command"], *told.get("args", [])])
+    return shown(str(server["url"])) if "url" in server else shlex.join([server["command"], *server.get("args", [])])
 
 
 def _described(app_: App, tool: Tool) -> dict[str, Any]:
     rules = cast(Mapping[str, policy.Ruling], app_.config.rules)
     arguments = [
-        f"{name} ({told.get('type', 'anything')}) {told.get('description', '')}".rstrip()
-        for name, told in tool.parameters["properties"].items()
+        f"{name} ({schema.get('type', 'anything')}) {schema.get('description', '')}".rstrip()
+        for name, schema in tool.parameters["properties"].items()
     ]
     return {"name": tool.name, "description": tool.description, "rule": policy.rule(tool, rules, {}, {}).ruling,
             "arguments": arguments}  # fmt: skip

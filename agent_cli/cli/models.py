@@ -41,7 +41,7 @@ def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -
         for each in found
     ]
     output.listing(
-        rows if as_json else map(_shown, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
+        rows if as_json else map(_displayed, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
     )
 
 
@@ -76,7 +76,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _displayed(row: dict[str, Any]) -> dict[str, Any]:
     state = "cloud, not used" if row["cloud"] else "loaded" if row["loaded"] else "-"
     size, context = f"{row['size'] / 1e9:.1f} GB", f"{row['context']} tokens" if row["context"] else "-"
     return {**row, "size": size, "context": context, "state": state, "capabilities": ", ".join(row["capabilities"])}

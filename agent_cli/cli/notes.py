@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes."
 )
 
-Handle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
+NoteHandle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
 
 
 @app.command()
@@ -58,7 +58,7 @@ def list_(
 
 
 @app.command()
-def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) -> None:
     """Show a note whole."""
     note = _note(context, handle)
     if as_json:
@@ -68,7 +68,7 @@ def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> Non
 
 
 @app.command()
-def edit(context: typer.Context, handle: Handle) -> None:
+def edit(context: typer.Context, handle: NoteHandle) -> None:
     """Change a note in your editor."""
     note = _note(context, handle)
     app_ = context.obj.app()

@@ -13,7 +13,7 @@ from agent_cli.messages import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-At = Annotated[
+AtOption = Annotated[
     str | None, typer.Option("--at", help="When; then no word of the text is taken for a time. “never”: no time.")
 ]
 
@@ -25,7 +25,7 @@ def remind(
         list[str] | None,
         typer.Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
     ] = None,
-    at: At = None,
+    at: AtOption = None,
 ) -> None:
     """Keep something to do and be reminded of it: `agent remind call the dentist friday 3pm`.
 
@@ -34,14 +34,14 @@ def remind(
     """
     app_ = context.obj.app()
     if words or sys.stdin.isatty():
-        keep(app_, " ".join(words or []), at, "typed")
+        add_task(app_, " ".join(words or []), at, "typed")
     else:
-        keep(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
+        add_task(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
 
 
-def keep(app_: App, words: str, at: str | None, origin: Origin) -> None:
+def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Keep a task and say what was understood. Raises UsageError."""
     now, zone = app_.time(), zones.here()
-    text, occasion = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
-    task = tasks.add(app_.db, app_.scope, text, occasion, app_.time, origin=origin)
+    text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
+    task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
     output.say(f"kept {tasks.receipt(task, now)}")

@@ -26,11 +26,11 @@ app = typer.Typer(
     " has switched it on, it goes by itself.",
 )
 
-_NAMES = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
+_PLURALS = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
           "quarter": "quarters", "year": "years"}  # fmt: skip
-_ONE = {WORKING: "message", SESSION: "summary of a session"}
+_SINGULARS = {WORKING: "message", SESSION: "summary of a session"}
 _SHOWN = 20  # lines of each grain
-_BETWEEN = 0.005  # seconds between batches, so that other programs get their turn to write
+_BATCH_PAUSE = 0.005  # seconds between batches, so that other programs get their turn to write
 _LISTED = 500  # rows of JSON
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
@@ -40,7 +40,7 @@ agent config set retention.week keep       for one grain something else than the
 agent config set retention '{}'            off again
 once on, what is old and taken in by the next grain goes by itself, without a question"""
 
-Handles = Annotated[list[str], typer.Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
+PinnableHandles = Annotated[list[str], typer.Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -60,7 +60,7 @@ def overview(
     elif not limits:
         output.say(_OFF)
     else:
-        output.listing(_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
+        output.listing(_table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
         if any(each.kept == WAITS for each in items):
             context.obj.note("not taken in: a summary or a job has yet to read it; see `agent jobs list`")
         if dry_run:
@@ -83,21 +83,21 @@ def apply(
         return
     if not yes:
         _ask(going)
-    gone: Counter[str] = Counter()
-    for grain, count in retention.run(app_.db, limits, app_.time):
-        gone[grain] += count
-        time.sleep(_BETWEEN)
-    output.say(f"removed: {_counted(gone)}")
+    removed: Counter[str] = Counter()
+    for level, count in retention.run(app_.db, limits, app_.time):
+        removed[level] += count
+        time.sleep(_BATCH_PAUSE)
+    output.say(f"removed: {_format_counts(removed)}")
 
 
 @app.command()
-def pin(context: typer.Context, handles: Handles) -> None:
+def pin(context: typer.Context, handles: PinnableHandles) -> None:
     """Leave sessions with their messages, or summaries, alone for good."""
     _pin(context, handles, True)
 
 
 @app.command()
-def unpin(context: typer.Context, handles: Handles) -> None:
+def unpin(context: typer.Context, handles: PinnableHandles) -> None:
     """Let them go like all else when they are old."""
     _pin(context, handles, False)
 
@@ -131,7 +131,7 @@ def _ask(going: Sequence[Item]) -> None:
     """Show what will go, and go on only with a yes. Raises AgentError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
-    output.say(f"to be removed: {_counted(_counts(going))}")
+    output.say(f"to be removed: {_format_counts(_counts(going))}")
     sys.stdout.write("remove it for good? type yes: ")
     sys.stdout.flush()
     if sys.stdin.readline().strip().lower() != "yes":
@@ -145,22 +145,22 @@ def _counts(items: Sequence[Item]) -> Counter[str]:
     return counted
 
 
-def _counted(counts: Counter[str]) -> str:
-    told = [
-        f"{counts[grain]} {name if counts[grain] > 1 else _ONE.get(grain, grain)}"
-        for grain, name in _NAMES.items()
-        if counts[grain]
+def _format_counts(counts: Counter[str]) -> str:
+    parts = [
+        f"{counts[level]} {name if counts[level] > 1 else _SINGULARS.get(level, level)}"
+        for level, name in _PLURALS.items()
+        if counts[level]
     ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(parts) or "nothing"
 
 
-def _rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
     rows = []
     for each in _grains(app_, limits, items):
         kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
         rows.append(
             {
-                "grain": _NAMES[each["grain"]],
+                "grain": _PLURALS[each["grain"]],
                 "limit": each["limit"] or "kept",
                 "holds": f"{each['holds']} there",
                 "goes": f"{each['goes']} would go",
@@ -174,7 +174,7 @@ def _grains(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, 
     """Of each grain its limit, how much it holds, how much would go, and how much is kept for which reason."""
     held = retention.held(app_.db)
     found = []
-    for grain in _NAMES:
+    for grain in _PLURALS:
         of = [each for each in items if each.grain == grain]
         limit = retention.limit_of(limits, grain)
         kept = {why: _counts([each for each in of if each.kept == why])[grain] for why in (WAITS, PINNED, OPEN, HELD)}
@@ -204,10 +204,10 @@ def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, An
 def _list(items: Sequence[Item]) -> None:
     going = [each for each in items if not each.kept]
     output.say()
-    for grain in _NAMES:
+    for grain in _PLURALS:
         of = [each for each in going if each.grain == grain]
         for each in of[:_SHOWN]:
-            output.say(f"{each.handle:<6} {each.period:<10}  {_counted(_counts([each]))}")
+            output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
         if len(of) > _SHOWN:
             output.say(f"       and {len(of) - _SHOWN} more such (--json lists more)")
     if not going:

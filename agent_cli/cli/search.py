@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
@@ -23,13 +23,9 @@ from agent_cli.text import one_line
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-class Kind(StrEnum):  # a Literal cannot be given again and again
-    message = "message"
-    note = "note"
-    fact = "fact"
-    summary = "summary"
-    skill = "skill"
-    file = "file"
+# An enumeration, for an option with a Literal cannot be given again and again.
+Kind = StrEnum("Kind", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
+_NAMES = {kind.shown: kind.name for kind in kinds.SEARCHABLE}
 
 
 @app.command()
@@ -57,13 +53,13 @@ def search(
     """Find what was said, noted, summarised, learned or stands in your documents.
 
     The verdict tells whether it is known at all."""
-    if grain and set(kind or ()) - {Kind.summary}:
+    if grain and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
     now = app_.time()
-    kinds = tuple("section" if each == Kind.file else each.value for each in kind or ())
+    wanted = tuple(_NAMES[each.value] for each in kind or ())
     allowed = Filter(
-        app_.scope.owner, kinds or (("summary",) if grain else ()), grain=grain,
+        app_.scope.owner, wanted or (("summary",) if grain else ()), grain=grain,
         place=app_.scope.place if here else place, author=author, here=app_.scope.place,
         since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
     )  # fmt: skip
@@ -100,7 +96,7 @@ def _as_json(found: Found, explain: bool) -> dict[str, Any]:
 
 def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
-        "kind": "file" if hit.path else hit.kind, "id": hit.handle, "external_id": hit.external_id,
+        "kind": kinds.BY_NAME[hit.kind].shown, "id": hit.handle, "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
         "at": clock.utc(clock.from_timestamp(hit.at)), "score": round(hit.score, 6), "text": hit.text,
     }  # fmt: skip

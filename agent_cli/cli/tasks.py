@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.cli import output, remind
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.remind import At
+from agent_cli.cli.remind import AtOption
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
@@ -17,16 +17,16 @@ from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
 
-Handle = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
-Handles = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
-All = Annotated[bool, typer.Option("--all", help="Those done too.")]
-Done = Annotated[bool, typer.Option("--done", help="Those done.")]
-Hidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
+TaskHandle = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
+TaskHandles = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
+ShowAll = Annotated[bool, typer.Option("--all", help="Those done too.")]
+OnlyDone = Annotated[bool, typer.Option("--done", help="Those done.")]
+OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
 
 
 @app.callback(invoke_without_command=True)
 def overview(
-    context: typer.Context, all_: All = False, done: Done = False, hidden: Hidden = False, limit: Limit = 50,
+    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List and change what is to be done. Alone it lists."""
@@ -38,7 +38,7 @@ def overview(
 
 @app.command("list")
 def list_(
-    context: typer.Context, all_: All = False, done: Done = False, hidden: Hidden = False, limit: Limit = 50,
+    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List what is to be done, by its time."""
@@ -61,7 +61,7 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
 
 
 @app.command()
-def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: TaskHandle, as_json: AsJson = False) -> None:
     """Show a task whole."""
     task, app_ = _task(context, handle), context.obj.app()
     if as_json:
@@ -79,14 +79,14 @@ def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> Non
 def add(
     context: typer.Context,
     words: Annotated[list[str], typer.Argument(help="What and when: call the dentist friday 3pm.")],
-    at: At = None,
+    at: AtOption = None,
 ) -> None:
     """Keep something to do, as `agent remind` does."""
-    remind.keep(context.obj.app(), " ".join(words), at, "typed")
+    remind.add_task(context.obj.app(), " ".join(words), at, "typed")
 
 
 @app.command()
-def done(context: typer.Context, handles: Handles) -> None:
+def done(context: typer.Context, handles: TaskHandles) -> None:
     """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
     app_ = context.obj.app()
     for task in _tasks(context, handles):
@@ -94,7 +94,7 @@ def done(context: typer.Context, handles: Handles) -> None:
 
 
 @app.command()
-def reopen(context: typer.Context, handles: Handles) -> None:
+def reopen(context: typer.Context, handles: TaskHandles) -> None:
     """Open tasks again."""
     app_ = context.obj.app()
     for task in _tasks(context, handles):
@@ -104,7 +104,7 @@ def reopen(context: typer.Context, handles: Handles) -> None:
 @app.command()
 def snooze(
     context: typer.Context,
-    handle: Handle,
+    handle: TaskHandle,
     when: Annotated[list[str], typer.Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
 ) -> None:
     """Let a reminder come up later, and not before."""
@@ -117,15 +117,15 @@ def snooze(
 @app.command()
 def edit(
     context: typer.Context,
-    handle: Handle,
+    handle: TaskHandle,
     words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
-    at: At = None,
+    at: AtOption = None,
 ) -> None:
     """Change the words of a task, or its time with --at."""
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
-        occasion = due_times.parse(at, app_.time(), zones.here())
-        task = tasks.move(app_.db, task, occasion, app_.time)
+        due = due_times.parse(at, app_.time(), zones.here())
+        task = tasks.move(app_.db, task, due, app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)
     elif at is None:
@@ -137,7 +137,7 @@ def edit(
 
 
 @app.command()
-def rm(context: typer.Context, handles: Handles) -> None:
+def rm(context: typer.Context, handles: TaskHandles) -> None:
     """Hide tasks; they come up no more."""
     for task in _tasks(context, handles):
         tasks.hide(context.obj.app().db, task, context.obj.app().time)
@@ -145,7 +145,7 @@ def rm(context: typer.Context, handles: Handles) -> None:
 
 
 @app.command()
-def restore(context: typer.Context, handles: Handles) -> None:
+def restore(context: typer.Context, handles: TaskHandles) -> None:
     """Bring hidden tasks back."""
     for task in _tasks(context, handles):
         tasks.restore(context.obj.app().db, task, context.obj.app().time)

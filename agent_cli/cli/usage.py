@@ -43,7 +43,7 @@ COMMANDS = {
     "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
     "models": "List the models of the server, choose or fetch one.",
     "config": "Show and change the settings.",
-    "db": "Back up, restore, check and compact the database file.",
+    "db": "Back up, restore, check, export and compact the database file.",
     "index": "Show and rebuild what search uses.",
     "stats": "Count tokens, time and cost of the answers.",
     "log": "What has happened: what was allowed, written, decided; what the tools did.",

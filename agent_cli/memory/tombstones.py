@@ -1,12 +1,11 @@
 """What the person had erased must not come back by an import or from a model: keyed hashes of it, never its words."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.memory.scope import PERSON
-from agent_cli.store import keyed_hash
+from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
 
 SHORT = 12  # characters under which a text is nobody's own
@@ -18,7 +17,9 @@ JOB = "forget"  # empties the journal of what was erased
 def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
     """Runs in the caller's transaction."""
     hashes = set(keyed_hash.digests(db, (_of(owner, text) for text in texts if text.strip())))
-    db.execute_many("insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes])
+    db.execute_many(
+        "insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes]
+    )
 
 
 def anything(db: Database) -> bool:
@@ -39,7 +40,7 @@ def known(db: Database, texts: Iterable[str]) -> set[str]:
     asked = list(texts)
     hashes = keyed_hash.digests(db, map(_plain, asked))
     sql = "select hash from forgotten where hash in (select value from json_each(?))"
-    found = {hash for (hash,) in db.rows(sql, (json.dumps(hashes),))}
+    found = {hash for (hash,) in db.rows(sql, (hashes,))}
     return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
 
 
@@ -50,12 +51,12 @@ def said(at: str, text: str) -> str:
 
 def rounds(db: Database) -> int:
     """How often something was erased in this file: who holds words notices by it that they must go."""
-    return int(db.value("select value from meta where key = ?", (_ROUNDS,)) or 0)
+    return meta.number(db, _ROUNDS)
 
 
 def count_round(db: Database) -> None:
     """Runs in the caller's transaction."""
-    db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_ROUNDS,))
+    meta.increase(db, _ROUNDS)
 
 
 def _of(owner: str, text: str) -> str:

@@ -7,13 +7,14 @@ command, as in `agent -r s4` or /resume s4, stays on one line, so that it can be
 import re
 from collections.abc import Iterator
 
+from agent_cli import kinds
 from agent_cli.render.display import Display
 from agent_cli.render.layout import LineWrapper, StyledText, cell_width, split_words
 from agent_cli.text import Pattern, clean
 
 _INDENT = 4  # blanks before the continuation of a line whose columns leave too little room
 _COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
-_ARGUMENT = r"(?: (?:--?[a-z][a-z-]*|[smnfyk]\d+|[A-Z]{2,}|/[a-z]+)\b)*"
+_ARGUMENT = rf"(?: (?:--?[a-z][a-z-]*|{kinds.letters(kinds.KINDS)}\d+|[A-Z]{{2,}}|/[a-z]+)\b)*"
 _COMMAND = Pattern(
     rf"`[^`\n]+`|\bagent (?:-[a-z]\b|--[a-z-]+|[a-z]+(?: [a-z]+)?\b){_ARGUMENT}|(?<![\w/.])/[a-z]+{_ARGUMENT}(?![\w/.])"
 )

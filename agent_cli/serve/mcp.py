@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_cli import __version__
+from agent_cli import __version__, kinds
 from agent_cli.agent import carry_over
 from agent_cli.app import turns
 from agent_cli.app.app import App
@@ -67,7 +67,7 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 def search(app: App) -> Callable[..., str]:
     def mem_search(
         query: str,
-        kind: Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact"] = "any",
+        kind: memory.Grain = "any",
         min_days_ago: int = 0,
         max_days_ago: int = 0,
         max_results: int = 5,
@@ -128,7 +128,7 @@ def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str
 
 def _whole(app: App, db: Database, handle: str) -> str:
     owner = app.scope.owner
-    match ids.KINDS.get(handle[:1]):
+    match (kind := kinds.BY_LETTER.get(handle[:1])) and kind.name:
         case "note":
             note = notes.get(db, ids.number("note", handle), owner)
             return f"{note.handle} ({note.at[:10]}, {note.origin}) {note.title}\n{note.text}"

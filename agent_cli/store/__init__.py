@@ -1,1 +1,5 @@
-"""The SQLite file. Only this package knows apsw."""
+"""The SQLite file: connections, schema, migrations, identifiers, events, jobs, backups. Only this folder knows apsw.
+
+Owns the tables `event`, `job`, `migration` and `meta`; everything else belongs to the folder that writes it. It knows
+no other folder.
+"""

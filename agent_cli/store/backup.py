@@ -1,8 +1,8 @@
-"""Copies of the database: made while others write, checked before anybody relies on them, and brought back.
+"""Backups of the database, made while others write, verified, and restored.
 
-A copy is of one moment: the read transaction it is made in keeps what it sees, so that writers neither wait nor make
-it begin again. It is written beside its place under another name, verified there, and takes its place in one step; so
-does a restored one. Where each copy went is kept in the file, because forgetting has to name what still holds a text.
+A backup is a snapshot: it is made in a read transaction, so that writers neither wait nor restart it. It is written
+under a temporary name beside its target, verified there, and moved into place in one step; a restore works the same
+way. The path of each backup is stored in the database, because forgetting must name every file that still holds a text.
 """
 
 import json
@@ -13,17 +13,17 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli import text
+from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, schema
+from agent_cli.store import holder, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COUNTED_TABLES = ("session", "message", "note", "fact", "summary", "skill", "event")
-_PAGES_PER_STEP = 1000  # copied in a step
+COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)
+_PAGES_PER_STEP = 1000
 _KEY = "backups"
-_BUSY_TIMEOUT = 1.0  # seconds to wait for others to let go of the file
+_BUSY_TIMEOUT = 1.0  # seconds to wait while another process uses the file
 
 
 @frozen
@@ -43,7 +43,7 @@ class RestoreResult:
 def create(
     db: Database, path: Path, *, force: bool = False, progress: Callable[[int], None] = lambda left: None
 ) -> Backup:
-    """Copy the database to a file. Raises UsageError when that is there, StoreError when the copy is not whole."""
+    """Copy the database to a file. Raises UsageError when the file exists, StoreError when the copy is incomplete."""
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -59,10 +59,10 @@ def create(
 
 
 def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> RestoreResult:
-    """Put a copy in the place of the database, which is kept aside under a dated name.
+    """Replace the database with a copy; the former database is kept under a dated name.
 
-    Raises UsageError when there is no such copy, StoreError when it cannot be used or another process has the database
-    open. Nothing is changed then.
+    Raises UsageError when the copy does not exist, StoreError when it cannot be used or another process has the
+    database open; nothing is changed then.
     """
     current, path = current.resolve(), path.expanduser().absolute()
     if not path.is_file():
@@ -87,30 +87,27 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
 
 
 def record_copy(db: Database, path: Path) -> None:
-    """Keep in mind that a copy of this file is there."""
+    """Store the path of a copy."""
     with db.write():
         known = known_copies(db)
         copy = text.without_surrogates(str(path))
         if copy not in known:
-            db.execute(
-                "insert into meta values (?, ?) on conflict do update set value = excluded.value",
-                (_KEY, json.dumps([*known, copy])),
-            )
+            meta.put(db, _KEY, json.dumps([*known, copy]))
 
 
 def known_copies(db: Database) -> list[str]:
-    """Where copies were written to, or kept aside, as far as this file knows."""
-    return [str(each) for each in json.loads(db.value("select value from meta where key = ?", (_KEY,)) or "[]")]
+    """The paths of backups and of former databases that this database knows of."""
+    return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
 
 
 def counts(db: Database) -> dict[str, int]:
-    """How many rows there are of each kind that is kept."""
+    """Rows in each canonical table."""
     tables = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
     return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED_TABLES if table in tables}
 
 
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
-    """Copy one moment of the source and verify it; gives its rows."""
+    """Copy a snapshot of the source and verify it; returns its counts of rows."""
     wal = source.value("pragma journal_mode") == "wal"
     copy = Database(part, "delete")
     try:
@@ -119,11 +116,11 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
                 rows = counts(source)
                 for left in source.copy_into(copy, _PAGES_PER_STEP):
                     progress(left)
-        else:  # a writer in between would make it begin again, and a transaction would keep writers out: in one go
+        else:  # in one step: a writer in between would restart it, and a transaction would lock writers out
             for left in source.copy_into(copy):
                 progress(left)
             rows = counts(copy)
-        copy.value("pragma journal_mode = delete")  # one file, with nothing beside it
+        copy.value("pragma journal_mode = delete")  # a single file, without a journal beside it
         _verify(copy, "quick_check")
         if counts(copy) != rows:
             raise StoreError(f"{part}: the copy does not hold what the database holds; check the disk and try again")
@@ -133,7 +130,7 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
 
 
 def _stage(path: Path, part: Path) -> dict[str, int]:
-    """Copy a backup to where it can be looked at without touching it; gives its rows."""
+    """Copy a backup to `part` and verify it there, so that the backup stays untouched; returns its counts of rows."""
     source, copy = Database(path, busy_timeout=_BUSY_TIMEOUT), Database(part, "delete")
     try:
         schema.check(source)
@@ -148,7 +145,7 @@ def _stage(path: Path, part: Path) -> dict[str, int]:
 
 
 def _verify(copy: Database, pragma: str, source: Path | None = None) -> None:
-    """Raises StoreError when the copy is not a whole file of this program."""
+    """Raise StoreError when the copy is not a sound database of this program."""
     name = source or copy.path
     if copy.value("pragma application_id") != schema.APPLICATION_ID:
         raise StoreError(f"{name}: this is no database of agent; name a file that `agent db backup` wrote")
@@ -158,7 +155,7 @@ def _verify(copy: Database, pragma: str, source: Path | None = None) -> None:
 
 
 def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
-    """Bring the copy up to this program's format, and tell it where other copies are."""
+    """Bring the copy up to this program's schema, and store the known copies in it."""
     db = files.open_file(part, now, notice)
     try:
         for each in known:
@@ -169,10 +166,10 @@ def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str]
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
-    """Keep every other process out of the file; gives the copies it knows of and the hashes of what was forgotten.
+    """Lock the file against every other process; yields the copies it knows of and the hashes of erased rows.
 
-    Raises StoreBusy when another has it open: leaving the WAL needs the file for oneself alone. A file so damaged that
-    SQLite cannot open it has no other user either.
+    Raises StoreBusy when another process has it open: leaving WAL mode needs exclusive use. A file too damaged for
+    SQLite to open has no other user either.
     """
     db = Database(path, busy_timeout=_BUSY_TIMEOUT)
     try:
@@ -195,7 +192,7 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
 
 
 def _refuse_if_open(db: Database) -> None:
-    """Where the journal is a plain one, an idle process holds no lock: but its session says that it is there."""
+    """Raise StoreBusy for a live session: without WAL an idle process holds no lock, but its session names it."""
     if not db.value("select 1 from sqlite_schema where name = 'session'"):
         return
     for (held_by,) in db.rows("select distinct holder from session where holder is not null"):
@@ -225,20 +222,20 @@ def _erased_hashes(db: Database) -> set[str]:
 
 
 def _set_aside(current: Path, former: Path) -> None:
-    """Give the file a second name before another takes its first: at no moment is there none."""
+    """Link the database to a second name before its first is replaced, so that a file always has that name."""
     try:
         os.link(current, former)
     except OSError:  # a file system without links
         shutil.copyfile(current, former)
         former.chmod(0o600)
     wal = current.with_name(f"{current.name}-wal")
-    if wal.exists():  # of a damaged file: it must not be read into the new one
+    if wal.exists():  # of a damaged file: it must not be applied to the new one
         os.replace(wal, former.with_name(f"{former.name}-wal"))
     current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
 
 
 def _unused_path(current: Path, now: datetime) -> Path:
-    """A dated name beside the database that no file has."""
+    """A dated path beside the database that does not exist."""
     stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
     names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
     return next(path for name in names if not (path := current.with_name(name)).exists())
@@ -255,7 +252,7 @@ def _refuse_target(db: Path, path: Path, force: bool) -> None:
 
 @contextmanager
 def _temporary_file(part: Path) -> Iterator[None]:
-    """An empty file of the owner's alone, and nothing left of it in the end."""
+    """Create an empty file that only the owner can read, and delete what is left of it in the end."""
     try:
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -269,10 +266,10 @@ def _temporary_file(part: Path) -> Iterator[None]:
 
 
 def _move_into_place(part: Path, path: Path) -> None:
-    """Give the finished file its name, on the disk too."""
+    """Rename the finished file to its target, durably."""
     _fsync(part)
     os.replace(part, path)
-    with suppress(OSError):  # not every file system lets a folder be synced
+    with suppress(OSError):  # not every file system can sync a folder
         _fsync(path.parent)
 
 

@@ -1,17 +1,19 @@
 """One connection to the SQLite file.
 
-Reads are plain; every write is inside `with db.write():`. A connection belongs to one thread; another thread opens its
-own with `db.again()`, which a database in memory can do when it has a name (`shared`). Writers of one process queue on
-a lock, writers of several on SQLite's, where they retry with 1-20 ms of chance for up to 15 s: longer pauses
-(20-150 ms) were measured to wait four times as long at the 95th percentile, shorter ones starve a process among seven
-others.
+Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names are bound as one JSON
+array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its own with
+`db.another_connection()`, for a database in memory only when it has a name (`open_shared_memory`). Writers of one
+process queue on a lock, writers of several on SQLite's, where they retry after a random 1-20 ms for up to 15 s: longer
+pauses (20-150 ms) were measured to wait four times as long at the 95th percentile, and shorter ones starve one process
+among eight.
 """
 
+import json
 import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -29,23 +31,25 @@ T = TypeVar("T")
 
 
 class IndexDamaged(StoreError):
-    """A derived table cannot be read or written: it can be made anew, and nothing canonical is lost."""
+    """A derived table cannot be read or written. It can be rebuilt; nothing canonical is lost."""
 
 
 class TransactionLost(StoreError):
-    """SQLite has undone a whole transaction by itself, as where a damaged index asked for all the memory there is."""
+    """SQLite rolled back a whole transaction by itself, for instance out of memory because of a damaged index."""
 
 
 PATIENCE = 15.0
 SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
-_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()  # gone with the last
-_SHARED = "file:/agent-"  # begins the name of one in memory; that of a file is a path
+_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = (
+    weakref.WeakValueDictionary()
+)  # dropped with the last connection
+_SHARED = "file:/agent-"  # how names of databases in memory begin; that of a file is a path
 _numbers = count(1)
 
 
 class Database:
-    """A connection. Everything that SQLite refuses is raised as StoreError, a sentence with the file's name."""
+    """A connection. Failures of the file are raised as StoreError, a sentence with the file's name."""
 
     def __init__(
         self,
@@ -67,12 +71,13 @@ class Database:
         with self._translate_errors():
             self._connection = apsw.Connection(self.path, self._flags())
             self._connection.set_busy_handler(self._wait)
+            self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
         self._load_vectors()
 
     def prepare(self) -> None:
-        """Set what every connection that writes relies on, and read each back: SQLite refuses a pragma in silence."""
-        if self.in_memory or self.read_only:  # words that are sorted must not go into a file of SQLite's own
+        """Set the pragmas that writers rely on, and read each back: SQLite ignores a refused pragma silently."""
+        if self.in_memory or self.read_only:  # text being sorted must not be written to a temporary file
             self._pragma("temp_store", 2)
         if self.read_only:
             return
@@ -91,10 +96,10 @@ class Database:
         return partial(_open, self.path, self.journal, self.busy_timeout, self.read_only)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
-        """Begin a read on another thread and connection; what is returned waits for its result.
+        """Begin a read on another thread and connection; the returned function waits for its result.
 
-        It is done here, when it is waited for, where another connection would not see the same: in memory, or while
-        something is being written.
+        Where another connection would not see the same data (in memory, or inside a transaction), that function reads
+        on this connection instead.
         """
         if self.in_memory or self._connection.in_transaction:
             return lambda: read(self)
@@ -104,7 +109,7 @@ class Database:
         return self._read_worker.submit(read)
 
     def copy_into(self, other: "Database", pages: int = -1) -> Iterator[int]:
-        """Copy the whole file into another, so many pages at a time; gives how many are left."""
+        """Copy the whole file into another, so many pages at a time; yields how many pages are left."""
         with self._translate_errors(), other._connection.backup("main", self._connection, "main") as copying:
             while not copying.done:
                 copying.step(pages)
@@ -112,10 +117,10 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All reads within see the same moment; others may write meanwhile (with a WAL)."""
+        """All reads within see the same state; others may write meanwhile (in WAL mode)."""
         self.execute("begin")
         try:
-            self.value("select 1 from sqlite_schema")  # only the first read takes the moment
+            self.value("select 1 from sqlite_schema")  # the snapshot is taken by the first read
             yield
         finally:
             self.execute("rollback")
@@ -163,10 +168,10 @@ class Database:
 
     @contextmanager
     def index_access(self) -> Iterator[None]:
-        """Statements on an index: what goes wrong within is raised as IndexDamaged.
+        """For statements on an index: damage is raised as IndexDamaged.
 
-        FTS5 and sqlite-vec tell of damage as SQLError with texts of their own as well as CorruptError; FTS5 also runs
-        out of memory over a size that is garbage, and sqlite-vec finds a row that should not be there.
+        FTS5 and sqlite-vec report damage as SQLError with their own texts as well as CorruptError; FTS5 also runs out
+        of memory when a stored size is garbage, and sqlite-vec raises ConstraintError for an unexpected row.
         """
         try:
             yield
@@ -178,12 +183,12 @@ class Database:
             raise
 
     def tokens(self, text: str) -> list[str]:
-        """The stems of a text's words, as the word index has them."""
+        """The stemmed words of a text, as in the word index."""
         return self.tokens_of([text])[0]
 
     def tokens_of(self, texts: Iterable[str]) -> list[list[str]]:
-        """The same of several texts, in half the time."""
-        # Not kept: it would hold the connection open at the end, and the journal would stay beside the file.
+        """The stemmed words of several texts, in half the time."""
+        # Not cached: it would keep the connection open at the end, and the journal would stay beside the file.
         tokenize = self._connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
         # Without include_colocated=False a text takes four times as long.
         return [
@@ -199,7 +204,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """All or nothing. A nested one is a savepoint of the outer."""
+        """A transaction; nested, a savepoint of the outer one."""
         with self._lock:
             nested = self._connection.in_transaction
             self.execute("savepoint step" if nested else "begin immediate")
@@ -211,14 +216,14 @@ class Database:
                     )
                 self.execute("release step" if nested else "commit")
             except BaseException:
-                if self._connection.in_transaction:  # where the disk was full, SQLite has undone it itself
+                if self._connection.in_transaction:  # when the disk is full, SQLite has rolled back itself
                     self.script("rollback to step; release step" if nested else "rollback")
                 raise
 
     def truncate_journal(self, busy_timeout: float = 2.0) -> bool:
-        """Move all that the journal holds into the file and leave it empty; False when another process holds it up.
+        """Move the journal's contents into the file and empty it; False when another process prevents it.
 
-        A reader that began before the last commit does. Raises StoreError inside a transaction.
+        A reader that began before the last commit prevents it. Raises StoreError inside a transaction.
         """
         if self.in_memory or self.journal != "wal":
             return True
@@ -235,7 +240,7 @@ class Database:
             self.busy_timeout = previous
 
     def change_counter(self) -> tuple[int, int]:
-        """Another one after each write, by this connection or by another."""
+        """A value that differs after each write, by this connection or by another."""
         return int(self.value("pragma data_version")), self._connection.total_changes()
 
     @property
@@ -250,7 +255,7 @@ class Database:
         return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | uri
 
     def _set_journal(self, mode: str) -> None:
-        """Two programs may make the same new file at once; SQLite does not wait by itself when the mode changes."""
+        """Retry while busy: programs may create the same file at once, and SQLite does not wait for a mode change."""
         since = time.monotonic()
         while True:
             try:
@@ -298,7 +303,7 @@ class Database:
 
 
 def open_shared_memory() -> Database:
-    """A new one in memory that `again` gives to other threads; it goes with its last connection."""
+    """A new database in memory that other threads can connect to; it is dropped with its last connection."""
     return Database(f"{_SHARED}{next(_numbers)}?vfs=memdb")
 
 
@@ -308,13 +313,20 @@ def _open(path: str, journal: str, busy_timeout: float, read_only: bool) -> Data
     return other
 
 
+def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
+    """Several ids or names in one parameter: a JSON array, which SQL reads with `json_each(?)`."""
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f"a value of type {type(value).__name__} cannot be bound")
+    return json.dumps(list(value))
+
+
 def _fold(*words: Any) -> str:
-    """Case folded; SQLite's own lower() knows ASCII alone."""
+    """Case folded; SQLite's own lower() knows only ASCII."""
     return str(words[0]).casefold()
 
 
 def _error_message(error: apsw.Error) -> str | None:
-    """What a failure of the file means for the person; None for a bug of ours."""
+    """A sentence for a failure of the file; None for a bug of ours."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return "another program keeps the database busy; nothing was written, try again"
@@ -337,6 +349,6 @@ def _error_message(error: apsw.Error) -> str | None:
 
 
 def refuse_old_sqlite(version: str) -> None:
-    """Raises StoreError when this version of SQLite must not write."""
+    """Raise StoreError when this version of SQLite must not write."""
     if tuple(int(part) for part in version.split(".")) < SQLITE_NEEDED:
         raise StoreError(f"SQLite {version} can lose a commit; update the package apsw to 3.51.3 or newer")

@@ -1,4 +1,4 @@
-"""The audit log: what was ruled, written, decided. Ids, kinds and hashes, never text: forgetting can be complete."""
+"""The audit log of permissions, writes and decisions: ids, kinds and hashes, never text, so forgetting is complete."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from agent_cli import clock
 from agent_cli.store import ids, keyed_hash
 from agent_cli.store.db import Database
 
-_HIGHEST = "\U0010ffff"  # sorts behind every letter
+_HIGHEST = "\U0010ffff"  # sorts after every letter
 
 
 def append(
@@ -23,7 +23,7 @@ def append(
 ) -> None:
     """Record that something of this kind happened to a subject (a handle or a tool's name).
 
-    `of` is hashed under a key of the file, so that equal things can be told to be equal and nothing can be guessed.
+    `content` is hashed with the file's key: equal contents can be recognised, and nothing can be guessed.
     """
     now = time()
     with db.write():
@@ -43,10 +43,10 @@ def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
 def listing(
     db: Database, limit: int, kinds: Sequence[str] = (), since: datetime | None = None, after: int | None = None
 ) -> list[dict[str, Any]]:
-    """The newest events, newest last. `kinds`: how theirs begin. `after`: the first ones after this number instead.
+    """The newest events, newest last. `kinds`: prefixes of kinds. `after`: the first events after this number instead.
 
-    Of a million events none takes longer than 0.1 s: they are read by number, and a kind has no index of its own,
-    which would cost each writer more than it saves the few who ask.
+    At most 0.1 s for a million events: they are read by number. An index on the kind would cost each writer more than
+    it saves the few readers.
     """
     first = max(after or 0, last_before(db, since) if since else 0)
     conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
@@ -62,21 +62,21 @@ def listing(
 
 
 def kinds(db: Database) -> list[str]:
-    """Those of which there is an event."""
+    """All kinds of which there is an event."""
     return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]
 
 
 def last_before(db: Database, moment: datetime) -> int:
-    """The number before the first event since then: identifiers sort by time, and have an index."""
+    """The number before the first event since this moment, found by the indexed identifiers, which sort by time."""
     found = db.value("select id from event where uid >= ? order by uid limit 1", (ids.lowest(moment),))
     return latest_number(db) if found is None else int(found) - 1
 
 
 def count(db: Database, kind: str) -> int:
-    """How often something of this kind happened."""
+    """The number of events of this kind."""
     return int(db.value("select count(*) from event where kind = ?", (kind,)))
 
 
 def latest_number(db: Database) -> int:
-    """The number of the newest one."""
+    """The number of the newest event; 0 when there is none."""
     return int(db.value("select max(id) from event") or 0)

@@ -1,4 +1,4 @@
-"""The database as a file: where it may be, who may read it, and how it is opened."""
+"""Opens the database file: its permissions, its journal mode, its schema."""
 
 import os
 import re
@@ -17,11 +17,11 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 
 
 def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS) -> Database:
-    """Open the file, making it and its folder when there is none, and bring its schema up to date.
+    """Open the file, creating it and its folder when missing, and bring its schema up to date.
 
-    The folder is made readable by its owner alone, the file always is. A file of another program or of a newer version
-    is refused untouched (StoreError). WAL needs memory that all readers share, which a network file system has not:
-    there the journal is a plain one, and `notice` says so.
+    Only the owner can read the file, and a folder that is created. A file of another program or of a newer version is
+    left untouched (StoreError). WAL needs shared memory, which a network file system does not have: there a rollback
+    journal is used, and `notice` is called with a sentence.
     """
     _create(path)
     network = network_file_system(path, mounts)
@@ -40,7 +40,7 @@ def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: 
 
 
 def open_in_memory(now: datetime) -> Database:
-    """A new database of which nothing ever stands in a file; other threads get theirs by `again`."""
+    """A new database that is never written to a file; other threads use `another_connection`."""
     db = database.open_shared_memory()
     db.prepare()
     schema.reconcile(db, now)
@@ -48,7 +48,7 @@ def open_in_memory(now: datetime) -> Database:
 
 
 def open_read_only(path: Path) -> Database:
-    """Open the file as it is, and write nothing. Raises StoreError, also of a file that is not up to date."""
+    """Open the file without ever writing to it. Raises StoreError, also when its schema is not up to date."""
     db = Database(path, read_only=True)
     try:
         schema.check(db)
@@ -66,7 +66,7 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return ""  # not Linux: nothing to read it from
+        return ""  # not Linux
     path = path.resolve()
     found, longest = "", -1
     for line in lines:
@@ -82,14 +82,14 @@ def _create(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except PermissionError:
-        if not os.path.exists(path):  # unlike Path.exists, also false where the folder may not be looked into
+        if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
             raise StoreError(f"{path}: the file cannot be made; check the permissions of its folder") from None
     except OSError as error:
         raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
 
 
 def _make_private(path: Path) -> None:
-    """Let nobody else read it; SQLite gives the files beside it the same mode."""
-    with suppress(OSError):  # another's file, or a file system without modes
+    """Remove other users' permissions; SQLite gives its journals the same mode."""
+    with suppress(OSError):  # another user's file, or a file system without modes
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)

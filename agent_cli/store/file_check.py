@@ -1,4 +1,4 @@
-"""Whether the file is whole, how large it is, and making it smaller."""
+"""Integrity check, status and compaction of the database file."""
 
 import shutil
 from pathlib import Path
@@ -10,19 +10,19 @@ from agent_cli.store import backup
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
-_MAX_PROBLEMS = 5  # problems of a kind
+_MAX_PROBLEMS = 5  # of each kind
 
 
 @frozen
 class CheckResult:
-    """What is wrong with what cannot be made anew, and with what can."""
+    """Problems of canonical data, and of derived data, which can be rebuilt."""
 
     canonical: tuple[str, ...]
     derived: tuple[str, ...]
 
 
 def check(db: Database) -> CheckResult:
-    """Read everything: pages, references between rows, and the indexes of words against what they index."""
+    """Check all pages, foreign keys, and the word indexes against the texts they index."""
     found = [str(row[0]) for row in db.rows(f"pragma integrity_check({_MAX_PROBLEMS})")]
     words = [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
     derived = [each for each in found if "FTS5" in each or "fts5" in each]
@@ -45,7 +45,7 @@ def _matches_texts(db: Database, name: str) -> bool:
 
 
 def status(db: Database) -> dict[str, Any]:
-    """Sizes in bytes, rows of each kind, and how the file is set."""
+    """Sizes in bytes, counts of rows, known backups and the file's settings."""
     path = Path(db.path)
     size, free = (int(db.value(f"pragma {name}")) for name in ("page_size", "freelist_count"))
     wal = path.with_name(f"{path.name}-wal")
@@ -63,12 +63,12 @@ def status(db: Database) -> dict[str, Any]:
 
 
 def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
-    """Write the file anew without its free pages; gives its bytes before and after.
+    """Rewrite the file without its free pages; returns its size in bytes before and after.
 
-    While another process reads what was there before, the file keeps its size, and the new one stands in the journal.
-    Little `patience` (seconds) is had with it: whoever waits to empty the journal lets nobody write.
+    While another process reads the former state, the file keeps its size and the new pages stay in the journal.
+    `busy_timeout` (seconds) is short because nobody can write while the journal is waited for.
 
-    Raises StoreError when there is no room for it: SQLite writes a copy, and that into the journal once more.
+    Raises StoreError when the disk is too full: SQLite writes a copy, and the copy again into the journal.
     """
     path = Path(db.path)
     before = path.stat().st_size

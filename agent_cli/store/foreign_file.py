@@ -1,4 +1,4 @@
-"""Another program's SQLite file, to read: nothing is written into it, and no schema of ours is expected."""
+"""Reads another program's SQLite file. Nothing is written to it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from agent_cli.errors import StoreError
 
 
 class ForeignFile:
-    """A connection that can only read. Raises StoreError when it is no SQLite file."""
+    """A read-only connection; `tables` gives each table's columns. Raises StoreError when it is no SQLite file."""
 
     def __init__(self, file: Path):
         self._file = file
@@ -32,7 +32,7 @@ class ForeignFile:
         """The rows, one at a time. Raises StoreError when the file is damaged."""
         try:
             yield from self._connection.execute(sql, values)
-        except (apsw.Error, UnicodeDecodeError) as error:  # SQLite keeps any bytes as text
+        except (apsw.Error, UnicodeDecodeError) as error:  # SQLite stores any bytes as text
             raise StoreError(f"{self._file} cannot be read to its end: {error}") from error
 
     def close(self) -> None:
@@ -40,9 +40,9 @@ class ForeignFile:
 
 
 def _is_closed_wal(file: Path) -> bool:
-    """Whether it has a journal for writing ahead (bytes 18 and 19) that nobody has open.
+    """Whether the file is in WAL mode (bytes 18 and 19) and nobody has it open.
 
-    SQLite would make that journal to read by, and leave it behind.
+    To read such a file SQLite would create a WAL file and leave it behind, unless it is opened as immutable.
     """
     with file.open("rb") as opened:
         return opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()

@@ -1,7 +1,7 @@
-"""Which process holds something, and whether it still lives.
+"""The process that holds a row, and whether it is still alive.
 
-A session that is open and a job that runs are held by a process. When that process was killed, its things must be
-free at once, so a holder names host, process id and start time, and a process of this host can be looked up.
+An open session and a running job are held by a process, and must be free at once when it is killed. So a holder is
+`host/pid/start time`, which can be looked up on this host.
 """
 
 import os
@@ -21,7 +21,7 @@ def this_process() -> str:
 
 
 def is_alive(holder: str) -> bool:
-    """Whether the process may still run; one of another host is taken to."""
+    """Whether the process may still run; a process of another host is assumed to."""
     host, pid, started = holder.rsplit("/", 2)
     if host != socket.gethostname():
         return True
@@ -35,7 +35,7 @@ def is_alive(holder: str) -> bool:
 
 
 def _start_time(pid: int) -> str:
-    """Clock ticks after boot at which the process began, where /proc tells; a zombie has ended."""
+    """The start of a process in clock ticks after boot, from /proc; `ended` for a zombie, empty without /proc."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

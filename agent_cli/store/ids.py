@@ -9,27 +9,13 @@ import re
 import threading
 from datetime import datetime
 
+from agent_cli import kinds
 from agent_cli.errors import UsageError
 
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [one + other for one in _LETTERS for other in _LETTERS]
 _lock = threading.Lock()
 _last = 0
-
-KINDS = {
-    "s": "session",
-    "m": "message",
-    "n": "note",
-    "f": "fact",
-    "j": "job",
-    "e": "event",
-    "y": "summary",
-    "k": "skill",
-    "t": "task",
-    "d": "section",
-    "c": "schedule",
-    "q": "test",
-}
 
 
 def new(moment: datetime) -> str:
@@ -51,12 +37,12 @@ def lowest(moment: datetime) -> str:
 
 def handle(kind: str, number: int) -> str:
     """`handle("note", 4)` is n4."""
-    return next(letter for letter, name in KINDS.items() if name == kind) + str(number)
+    return f"{kinds.BY_NAME[kind].letter}{number}"
 
 
 def number(kind: str, text: str) -> int:
     """The number in a handle of this kind; the letter may be left out. Raises UsageError."""
-    letter = handle(kind, 0)[0]
+    letter = kinds.BY_NAME[kind].letter
     match = re.fullmatch(rf"{letter}?(\d{{1,18}})", text.strip().lower())
     if match is None:
         raise UsageError(f"{text!r} is no handle of a {kind}: write it like {letter}4")

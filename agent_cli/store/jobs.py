@@ -1,11 +1,10 @@
-"""Work that may wait: a durable queue in the file.
+"""A durable queue of background jobs.
 
-A job names what it is about and holds no text. It runs at least once; its effect and the record that it is done are
-one transaction, fenced by the number of the attempt, so that the effect happens once however often it was begun. A
-running job is leased to a process and free again when the lease ends or that process has died.
+A job has a kind and a subject and holds no text. It runs at least once; its effect and its completion are one
+transaction, fenced by the number of the attempt, so that the effect happens once however often the job was started. A
+running job is leased to a process, and free again when the lease ends or the process has died.
 """
 
-import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,10 +15,10 @@ from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-LEASE = timedelta(minutes=30)  # a slow machine may read a long conversation for a quarter of an hour, in silence
+LEASE = timedelta(minutes=30)  # on a slow machine a model may read a long conversation for a quarter of an hour
 ATTEMPTS = 5
 _PARKED_PAUSE = timedelta(days=1)
-_DONE_RETENTION = timedelta(days=31)  # of a job that is done
+_DONE_RETENTION = timedelta(days=31)  # of jobs that are done
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 
@@ -32,13 +31,13 @@ class Job:
 
 
 class LeaseLost(Exception):
-    """Somebody else has taken the job over: its effect must not happen here."""
+    """Another process has taken the job over: its effect must not happen here."""
 
 
 def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | None = None) -> None:
-    """Queue a job, unless one of this kind and subject is waiting already; one given up has a new reason to run.
+    """Queue a job, unless one of this kind and subject is waiting already; a parked one becomes ready again.
 
-    `due`: not before this. One that waits for a later time comes forward, as after a clock was set back.
+    `due`: not before this moment. A waiting job that is due later is moved forward.
     """
     with db.write():
         db.execute(
@@ -51,7 +50,7 @@ def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | No
 
 
 def claim(db: Database, now: datetime) -> Job | None:
-    """Take the job that has waited longest, or None."""
+    """Lease the job that has waited longest; None when none is due."""
     with db.write():
         for id, kind, subject, attempts, state, lease, held_by in db.rows(
             """select id, kind, subject, attempts, state, lease_until, holder from job
@@ -83,7 +82,7 @@ def finish(db: Database, job: Job, now: datetime) -> None:
 
 
 def release(db: Database, job: Job) -> None:
-    """Give the job back untried: the person came first."""
+    """Return the job to the queue without counting the attempt, because the person needs the model."""
     with db.write():
         db.execute(
             """update job set state = 'ready', attempts = attempts - 1, holder = null, lease_until = null
@@ -93,7 +92,7 @@ def release(db: Database, job: Job) -> None:
 
 
 def fail(db: Database, job: Job, error: str, now: datetime) -> None:
-    """Try again later, each time after twice the pause; after five failures park it with the error."""
+    """Retry later, each time after twice the pause; after five failures park the job with the error."""
     state = "parked" if job.attempts >= ATTEMPTS else "ready"
     due = now + _FIRST_PAUSE * 2 ** (job.attempts - 1)
     with db.write():
@@ -105,7 +104,7 @@ def fail(db: Database, job: Job, error: str, now: datetime) -> None:
 
 
 def park(db: Database, job: Job, error: str) -> None:
-    """Give a job up at once, with a sentence: to try it again would not help. Runs in the caller's transaction."""
+    """Park a job at once with an error: a retry would not help. Runs in the caller's transaction."""
     db.execute(
         """update job set state = 'parked', error = ?, finished_at = null, holder = null, lease_until = null
            where id = ? and attempts = ?""",
@@ -114,7 +113,7 @@ def park(db: Database, job: Job, error: str) -> None:
 
 
 def unpark(db: Database, kind: str, error: str, now: datetime) -> None:
-    """Let jobs of a kind that were given up for this reason run again: it holds no more."""
+    """Make jobs of a kind that were parked with this error ready again."""
     with db.write():
         db.execute(
             """update job set state = 'ready', attempts = 0, error = '', due_at = ?
@@ -124,7 +123,7 @@ def unpark(db: Database, kind: str, error: str, now: datetime) -> None:
 
 
 def is_pending(db: Database, kind: str, subject: str | None = None) -> bool:
-    """Whether a job of this kind, about this or anything, is not done yet; parked ones count."""
+    """Whether a job of this kind, with this subject or any, is not done yet; parked jobs count."""
     return bool(
         db.value(
             "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1",
@@ -134,7 +133,7 @@ def is_pending(db: Database, kind: str, subject: str | None = None) -> bool:
 
 
 def parked_recently(db: Database, kind: str, subject: str, now: datetime) -> bool:
-    """Whether it was given up less than a day ago: without a new reason it is not tried again so soon."""
+    """Whether the job was parked less than a day ago, and so should not be queued again yet."""
     return bool(
         db.value(
             "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?",
@@ -144,7 +143,7 @@ def parked_recently(db: Database, kind: str, subject: str, now: datetime) -> boo
 
 
 def prune(db: Database, now: datetime) -> None:
-    """Delete what was done more than a month ago: each turn leaves some behind."""
+    """Delete jobs that were done more than a month ago: each turn leaves some behind."""
     old = (clock.utc(now - _DONE_RETENTION),)
     if db.value("select 1 from job where state = 'done' and due_at < ?1 and finished_at < ?1 limit 1", old):
         with db.write():
@@ -152,7 +151,7 @@ def prune(db: Database, now: datetime) -> None:
 
 
 def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
-    """What the jobs of this kind are about that run (true) or are due and have not failed yet."""
+    """The subjects of this kind's jobs that run (True) or are due and have not failed yet (False)."""
     rows = db.rows(
         """select subject, state = 'running' from job where kind = ?
              and (state = 'running' or (state = 'ready' and attempts = 0 and due_at <= ?)) order by id""",
@@ -162,17 +161,17 @@ def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
 
 
 def count_parked(db: Database) -> int:
-    """How many were given up."""
+    """The number of parked jobs."""
     return int(db.value("select count(*) from job where state = 'parked'"))
 
 
 def count_by_state(db: Database) -> dict[str, int]:
-    """How many there are in each state."""
+    """The number of jobs in each state."""
     return dict(db.rows("select state, count(*) from job group by state order by state"))
 
 
 def finish_kind(db: Database, kind: str, now: datetime) -> None:
-    """What the jobs of this kind were to do has been done without them."""
+    """Mark all jobs of this kind as done: their work has been done otherwise."""
     with db.write():
         db.execute(
             """update job set state = 'done', finished_at = ?, holder = null, lease_until = null, error = ''
@@ -182,22 +181,22 @@ def finish_kind(db: Database, kind: str, now: datetime) -> None:
 
 
 def about(db: Database, subjects: Iterable[str]) -> list[tuple[int, str, str]]:
-    """Number, kind and subject of each job about one of these, the oldest first."""
+    """Number, kind and subject of each job with one of these subjects, oldest first."""
     rows = db.rows(
         "select id, kind, subject from job where subject in (select value from json_each(?)) order by id",
-        (json.dumps(list(subjects)),),
+        (subjects,),
     )
     return [(id, kind, subject) for id, kind, subject in rows]
 
 
 def erase(db: Database, found: Iterable[int]) -> None:
-    """Delete jobs; one that runs loses its lease, and its effect does not happen. Runs in the caller's transaction."""
-    db.execute("delete from job where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    """Delete jobs; a running one loses its lease and has no effect. Runs in the caller's transaction."""
+    db.execute("delete from job where id in (select value from json_each(?))", (found,))
 
 
 def blank_errors(db: Database, found: Iterable[int]) -> None:
-    """Runs in the caller's transaction."""
-    db.execute("update job set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    """Clear the errors of jobs. Runs in the caller's transaction."""
+    db.execute("update job set error = '' where id in (select value from json_each(?))", (found,))
 
 
 def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
@@ -212,7 +211,7 @@ def _park(db: Database, id: int, error: str) -> None:
 
 
 def any_due(db: Database, now: datetime) -> bool:
-    """Whether something is waiting to be run now, or was begun by a process that has died."""
+    """Whether a job is due now, or was started by a process that has died."""
     rows = db.rows(
         "select state, holder, lease_until from job where (state = 'ready' and due_at <= ?) or state = 'running'",
         (clock.utc(now),),
@@ -221,7 +220,7 @@ def any_due(db: Database, now: datetime) -> bool:
 
 
 def retry(db: Database, id: int, now: datetime) -> None:
-    """Let a job that waits or is parked run now, with all its attempts. Raises UsageError."""
+    """Make a waiting or parked job due now, with all its attempts. Raises UsageError."""
     with db.write():
         found = db.execute(
             """update job set state = 'ready', attempts = 0, error = '', due_at = ?
@@ -233,7 +232,7 @@ def retry(db: Database, id: int, now: datetime) -> None:
 
 
 def listing(db: Database, limit: int) -> list[dict[str, Any]]:
-    """The jobs, those not done first, newest first."""
+    """The jobs, unfinished ones first, newest first."""
     rows = db.rows(
         """select id, kind, subject, state, attempts, due_at, finished_at, error from job
            order by state = 'done', id desc limit ?""",

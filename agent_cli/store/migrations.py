@@ -1,7 +1,7 @@
-"""Steps that move data when the schema changes. Each has a name, runs once in a file, and is recorded in it.
+"""Data migrations. Each has a name, runs once per file, and is recorded in it.
 
-A step runs inside the transaction that creates new tables and columns, before indexes and triggers are made, so it
-sees both the old rows and the new columns. A new file has nothing to move: its steps are only recorded.
+A step runs inside the transaction that creates new tables and columns, before indexes and triggers are created, so it
+sees both the old rows and the new columns. In a new file the steps are only recorded.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ Steps = Mapping[str, Callable[[Database], None]]
 
 
 def queue_indexing(db: Database) -> None:
-    """Have everything indexed that was written before there was an index."""
+    """Queue for indexing all rows that were written before there was an index."""
     db.execute(
         """insert or ignore into stale select 'm', id from message
            where finish is not null and role in ('user', 'assistant') and text <> ''"""
@@ -25,12 +25,12 @@ def queue_indexing(db: Database) -> None:
 
 
 def set_fact_trust(db: Database) -> None:
-    """A fact from before trust was told apart is as trusted as the way it came in."""
+    """Facts older than the column `trust` get the trust of their origin."""
     db.execute("update fact set trust = origin where trust = ''")
 
 
 def requeue_secrets(db: Database) -> None:
-    """Have what may hold a secret indexed anew, without it, and facts with the words that ask for them."""
+    """Queue rows that may hold a secret, to be indexed without it, and facts, to be indexed with their query words."""
     long = f"*{'[^ ]' * 16}*"
     for kind, table in (("m", "message"), ("n", "note"), ("y", "summary")):
         db.execute(
@@ -45,7 +45,7 @@ def requeue_secrets(db: Database) -> None:
 
 
 def queue_days(db: Database) -> None:
-    """Have the days made on which the person talked before there were summaries of days, the latest first."""
+    """Queue summaries of the days with messages that are older than such summaries, the latest day first."""
     now = clock.now()
     for (day,) in db.rows(
         """select distinct date(m.at, m.utc_offset || ' minutes') from message m join session s on s.id = m.session_id
@@ -58,7 +58,7 @@ def queue_days(db: Database) -> None:
 
 
 def clamp_future_sessions(db: Database) -> None:
-    """A session that an import dated in the future was last spoken in as late as those that were there before it."""
+    """Give sessions that an import dated in the future the latest time of the sessions before them."""
     db.execute(
         """update session as s set last_at = coalesce((select max(b.last_at) from session b
              where b.id < s.id and b.last_at <= ?1), ?1), closed_at = min(closed_at, ?1) where last_at > ?1""",
@@ -76,13 +76,13 @@ STEPS: Steps = {
 
 
 def pending(db: Database, steps: Steps) -> list[str]:
-    """The names of steps that this file has not had, in order."""
+    """The names of the steps that have not run in this file, in order."""
     done = {name for (name,) in db.rows("select name from migration")}
     return [name for name in steps if name not in done]
 
 
 def run(db: Database, now: datetime, steps: Steps, *, fresh: bool) -> None:
-    """Run what waits. Call it inside a transaction."""
+    """Run the pending steps; only record them in a `fresh` file. Call it inside a transaction."""
     for name in pending(db, steps):
         if not fresh:
             steps[name](db)

@@ -1,7 +1,7 @@
-"""Work on another thread, which holds something of its own: a connection.
+"""A worker thread with a resource of its own: a connection to read with.
 
-SQLite lets go of Python's lock while it searches, so that searches on two connections use two cores. An executor of
-`concurrent.futures` would do it too: its import costs 3 to 7 ms, and who closes its connections is left open.
+SQLite releases Python's lock while it searches, so that searches on two connections use two cores. An executor of
+`concurrent.futures` would not close its connections, and its import takes 3 to 7 ms.
 """
 
 import threading
@@ -20,30 +20,32 @@ T = TypeVar("T")
 
 
 class ReadWorker(Generic[C]):
+    """Runs submitted functions one after the other on a thread that opens the resource when it is first needed."""
+
     def __init__(self, open_resource: Callable[[], C]):
         self._open_resource = open_resource
         self._steps: SimpleQueue[Callable[[C | None], C | None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="aside", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="read worker", daemon=True)
         self._thread.start()
 
     def submit(self, work: Callable[[C], T]) -> Callable[[], T]:
-        """Begin some work; what is returned waits for its result, or raises what it raised."""
-        told: SimpleQueue[Callable[[], T]] = SimpleQueue()
+        """Begin some work; the returned function waits for its result, or raises what it raised."""
+        outcome: SimpleQueue[Callable[[], T]] = SimpleQueue()
 
-        def step(held: C | None) -> C | None:
+        def step(resource: C | None) -> C | None:
             try:
-                held = held or self._open_resource()
-                result = work(held)
-                told.put(lambda: result)
+                resource = resource or self._open_resource()
+                result = work(resource)
+                outcome.put(lambda: result)
             except BaseException as error:
-                told.put(partial(_raise, error))
-            return held
+                outcome.put(partial(_raise, error))
+            return resource
 
         self._steps.put(step)
-        return lambda: told.get()()
+        return lambda: outcome.get()()
 
     def close(self) -> None:
-        """Let go of what is held, once the work begun is done."""
+        """Close the resource once the submitted work is done."""
         self._steps.put(None)
         self._thread.join()
 
@@ -51,7 +53,7 @@ class ReadWorker(Generic[C]):
         resource: C | None = None
         while step := self._steps.get():
             resource = step(resource)
-            del step  # it refers to what was asked, which need not live until the next
+            del step  # it refers to the submitted work, which should be freed before the next
         if resource:
             resource.close()
 

@@ -1,27 +1,27 @@
-"""Bring a file up to `schema.sql`.
+"""Brings a file up to `schema.sql`.
 
-The schema is declared once, whole. A file is compared with it and gets what it lacks (tables, columns, indexes,
-triggers, views) in one transaction; what needs data moved is a named step in migrations.py. So there is no ladder of
-versions to climb, and a file that was half-way can always be finished.
+The schema is declared once, complete. A file is compared with it and gets the missing tables, columns, indexes,
+triggers and views in one transaction; a change that moves data is a named step in migrations.py. So there is no chain
+of versions, and a partly updated file can always be completed.
 """
 
 from datetime import datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
-from agent_cli.store import migrations
+from agent_cli.store import meta, migrations
 from agent_cli.store.db import Database
 
-APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header: this program's file, and no other's
-VERSION = 5  # raised with each change of schema.sql that an older program must not write to
+APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
+VERSION = 5  # raised with each change of schema.sql after which older programs must not write
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-_RECREATED = ("index", "trigger", "view")  # hold no data of their own: a changed one is dropped and made again
+_RECREATED = ("index", "trigger", "view")  # without data of their own: a changed one is dropped and created again
 
 
 def check(db: Database) -> None:
-    """Raises StoreError when the file is a newer program's or another program's. Writes nothing."""
-    version, application, used = db.rows(  # in one statement: another process may be making the file just now
+    """Raise StoreError when the file belongs to a newer version or to another program. Writes nothing."""
+    version, application, used = db.rows(  # in one statement: another process may be creating the file
         """select user_version, application_id, exists (select 1 from sqlite_schema)
            from pragma_user_version, pragma_application_id"""
     )[0]
@@ -35,7 +35,7 @@ def check(db: Database) -> None:
 
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> None:
-    """Create what the file lacks and run the data steps it has not had, all in one transaction."""
+    """Create what is missing and run the pending migrations, all in one transaction."""
     if is_current(db, schema, steps):
         return
     wanted = Database()
@@ -47,21 +47,20 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
         _create_columns(db, wanted)
         migrations.run(db, now, steps, fresh=fresh)
         _create_rest(db, wanted)
-        db.execute("insert into meta values ('schema', ?) on conflict do update set value = excluded.value", (schema,))
+        meta.put(db, "schema", schema)
         db.execute(f"pragma user_version = {VERSION}")
     wanted.close()
 
 
 def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> bool:
-    """Whether the file has all that this program needs. Writes nothing."""
+    """Whether the file has this schema and all migrations. Writes nothing."""
     if not db.value("select 1 from sqlite_schema where name = 'meta'"):
         return False
-    same = db.value("select value from meta where key = 'schema'") == schema
-    return same and not migrations.pending(db, steps)
+    return meta.get(db, "schema") == schema and not migrations.pending(db, steps)
 
 
 def _names(db: Database) -> dict[tuple[str, str], str]:
-    """(type, name) of everything in the schema, with the SQL that made it."""
+    """The SQL of everything in the schema, by (type, name)."""
     rows = db.rows(
         "select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite~_%' escape '~'"
     )

@@ -1,7 +1,7 @@
-"""The database and the files beside it, read byte for byte: does anything of a text stand in them?
+"""Searches the bytes of the database and of the files beside it for traces of erased text.
 
-A row that was deleted can stand in a free page, in the journal or in a copy. So nothing is asked of SQLite here: the
-files are read as they lie on the disk.
+A deleted row can remain in a free page, in the journal or in a copy, so the files are read as they are on the disk,
+without SQLite.
 """
 
 import json
@@ -17,19 +17,19 @@ _CHUNK = 1 << 20  # bytes; larger reads gain nothing
 
 
 def files(database: str, others: Iterable[str] = ()) -> list[Path]:
-    """Those that are there: the database and others such as backups, each with its journals."""
+    """The existing files among the database and `others` (backups), each with its journals."""
     known = [Path(name + end) for name in (database, *others) if name for end in ("", "-wal", "-journal")]
     return [path for path in dict.fromkeys(known) if path.is_file()]
 
 
 def litestream_folder(database: str) -> Path | None:
-    """Where Litestream keeps what it copies, compressed, so that no reading finds a word in it; None: it does not."""
+    """The folder of Litestream's compressed copies, which cannot be searched; None when there is none."""
     beside = Path(database).with_name(f".{Path(database).name}-litestream")
     return beside if beside.is_dir() else None
 
 
 def byte_forms(text: str) -> frozenset[bytes]:
-    """How a text may stand in a file: in its cases, without accents (in an index), and escaped in JSON."""
+    """The bytes of a text as it may be stored: in several cases, without accents (in an index), escaped in JSON."""
     folded = text.casefold()
     plain = "".join(each for each in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(each))
     cases = {text, folded, text.upper(), text.capitalize(), text.title()}
@@ -39,7 +39,7 @@ def byte_forms(text: str) -> frozenset[bytes]:
 
 
 def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[bytes, int]:
-    """How often each piece stands in a file, in any case of its ASCII letters. `once`: whether it does, as a 1.
+    """How often each piece occurs in a file, ignoring the case of ASCII letters. `once`: count at most 1.
 
     Raises StoreError when the file cannot be read.
     """
@@ -61,19 +61,19 @@ def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[by
 
 
 def distinctive_length(size: int) -> int:
-    """The length from which a word in lower case hardly ever stands in so many bytes by chance.
+    """The length from which a word in lower case hardly ever occurs by chance in so many bytes.
 
-    The lists in an index are nearly random bytes below 128: two of them are the same letter, so n letters come up in
-    B bytes B / 64^n times.
+    The lists in an index are nearly random bytes below 128, and two of these values match a letter, so n letters occur
+    B / 64^n times in B bytes.
     """
     return max(4, math.ceil(math.log(max(1, 10 * size), 64)))
 
 
 def free_pages(path: Path) -> tuple[int, int]:
-    """(how many pages of a database are free, how many of them hold something): with secure_delete none should.
+    """(Number of free pages, number of those that are not cleared): with secure_delete the second should be 0.
 
     The free list: trunk pages with the number of the next one, a count and that many numbers of further free pages
-    (https://www.sqlite.org/fileformat2.html#the_freelist). Of a trunk page only what lies behind its list is looked at.
+    (https://www.sqlite.org/fileformat2.html#the_freelist). Trunk pages themselves are not examined.
     """
     free = not_cleared = 0
     with path.open("rb") as file:
@@ -100,7 +100,7 @@ def _page(file: BinaryIO, size: int, number: int) -> bytes:
 
 
 def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
-    """The end of what was read before, and what comes next; both in lower case."""
+    """(The end of the previous chunk, the next chunk), both in lower case."""
     before = b""
     try:
         with path.open("rb") as file:
@@ -112,5 +112,5 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def total_size(paths: Sequence[Path]) -> int:
-    """Bytes of all of them."""
+    """Total bytes of the files that exist."""
     return sum(path.stat().st_size for path in paths if path.exists())

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from agent_cli.messages import ToolResult
-from agent_cli.store import keyed_hash
+from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
 from agent_cli.text import one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
@@ -61,7 +61,7 @@ def compare(db: Database, servers: Servers, notice: Callable[[str], None]) -> No
 
 def known(db: Database, servers: Servers, name: str) -> Known | None:
     """What a server said of its tools when it was last started with these settings."""
-    kept = json.loads(db.value("select value from meta where key = ?", (f"mcp {name}",)) or "{}")
+    kept = json.loads(meta.get(db, f"mcp {name}") or "{}")
     same = kept.get("settings") == _settings(db, servers.told[name])
     return kept["tools"] if same else None
 
@@ -80,10 +80,7 @@ def _described(each: Any) -> dict[str, Any]:
 def keep(db: Database, servers: Servers, name: str, told: Known) -> None:
     """Keep what a server said of its tools."""
     kept = json.dumps({"settings": _settings(db, servers.told[name]), "tools": told}, ensure_ascii=False)
-    with db.write():
-        db.execute(
-            "insert into meta values (?, ?) on conflict do update set value = excluded.value", (f"mcp {name}", kept)
-        )
+    meta.put(db, f"mcp {name}", kept)
 
 
 def described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:

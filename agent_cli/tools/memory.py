@@ -1,11 +1,12 @@
 """Tools that keep words and find them again."""
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from agent_cli import clock, text
+from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, session_notes
+from agent_cli.memory.dates import periods
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -13,15 +14,19 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-Grain = Literal["any", "working", "session", "day", "week", "month", "quarter", "year", "note", "fact", "file"]
 _AROUND = 3  # messages that are shown before one and after it
+
+# Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
+_OTHERWISE = ("message", "summary", "skill")
 _KINDS: dict[str, tuple[str, ...]] = {
     "any": (),
     "working": ("message",),
-    "note": ("note",),
-    "fact": ("fact",),
-    "file": ("section",),
+    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _OTHERWISE},
 }
+if TYPE_CHECKING:
+    Grain = str
+else:
+    Grain = Literal["any", "working", "session", *periods.GRAINS, *list(_KINDS)[2:]]
 
 
 @tool(risk="session")

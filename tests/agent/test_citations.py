@@ -4,7 +4,7 @@ from hypothesis import strategies as some
 
 from agent_cli.agent.citations import Citations, handles
 
-KNOWN = frozenset({"f12", "n4"})
+KNOWN = frozenset({"f12", "n4", "t4", "d12"})
 
 
 def passed(text, size=10_000):
@@ -20,6 +20,8 @@ def passed(text, size=10_000):
         ("[f99] You live in Graz.", " You live in Graz."),
         ("Graz [f12, f99, n4] it is", "Graz [f12, n4] it is"),
         ("Graz [f99][f12]", "Graz[f12]"),
+        ("In a file [d99], a task [t9] and a schedule [c9].", "In a file, a task and a schedule."),
+        ("Due on Friday [t4, t9], says the file [d12].", "Due on Friday [t4], says the file [d12]."),
         ("`a [f99]` and a[n1] and [f99]", "`a [f99]` and a[n1] and"),
         ("```\nx [m1]\n```\n[m1] y", "```\nx [m1]\n```\n y"),
         ("~~~ py\nx [m1]\n```\n y ~~~ [f9]\n  ~~~~\n[m1] y", "~~~ py\nx [m1]\n```\n y ~~~ [f9]\n  ~~~~\n y"),

@@ -123,5 +123,13 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
         assert subprocess.run([shell, *check], input=ran.out, text=True, capture_output=True).stderr == ""
 
 
+def test_handles_are_listed_wherever_a_group_lists_them(places):
+    taken = {path: place.listed.get("") for path, place in places.items() if path.endswith("/restore")}
+    assert taken == {
+        "/notes/restore": "notes", "/tasks/restore": "tasks", "/facts/restore": "facts", "/skills/restore": None,
+        "/schedule/restore": "schedule", "/sessions/restore": "sessions", "/db/restore": None,
+    }  # fmt: skip
+
+
 def test_a_shell_that_is_not_known_is_said(program):
     assert program("completion", "tcsh").code == 2

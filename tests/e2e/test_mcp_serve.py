@@ -15,6 +15,7 @@ from agent_cli.memory.search import index
 from agent_cli.messages import Part
 from agent_cli.serve import mcp as serving
 from agent_cli.store import events
+from agent_cli.tools import memory
 from tests.conftest import HERE, NOON, noon
 
 READING = ["mem_search", "mem_timeline", "mem_context"]
@@ -116,6 +117,16 @@ def test_nothing_of_another_owner_is_told(app):
         call("mem_timeline", handle="n2"),
     )  # fmt: skip
     assert not any("stranger's" in each for each in told)
+
+
+def test_search_offers_the_kinds_that_the_tool_offers(app):
+    async def described(client):
+        (search,) = [each for each in (await client.list_tools()).tools if each.name == "mem_search"]
+        return search.input_schema["properties"]["kind"]["enum"]
+
+    (offered,) = conversation(serving.server(app, writes=False), described)
+    assert offered == memory.search_memory.parameters["properties"]["grain"]["enum"]
+    assert offered[-3:] == ["note", "fact", "file"]
 
 
 def test_no_line_of_memory_can_pose_as_the_programs_own(app):

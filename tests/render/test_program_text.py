@@ -1,5 +1,8 @@
 """What the program itself says, at the widths of real windows."""
 
+import pytest
+
+from agent_cli import kinds
 from agent_cli.render.display import Display
 from agent_cli.render.layout import cell_width
 from agent_cli.render.program_text import Verbatim, formatted, wrap
@@ -28,6 +31,13 @@ def test_line_is_broken_between_words_and_commands_stay_whole():
         "`ollama serve`; or wait",
     ]
     assert at("nothing was changed; bring it back with /resume s12, once", 49)[-1] == "/resume s12, once"
+
+
+@pytest.mark.parametrize("handle", [f"{kind.letter}4" for kind in kinds.KINDS])
+def test_command_stays_whole_with_the_handle_of_any_kind(handle):
+    assert at(f"it can be brought back with `it` agent tasks restore {handle}, once", 48)[-1].startswith(
+        f"agent tasks restore {handle}"
+    )
 
 
 def test_address_longer_than_the_line_is_left_in_one_piece():

@@ -261,3 +261,15 @@ def test_a_file_that_is_opened_to_be_read_is_written_by_none_of_its_threads(file
             each.execute("insert into word values ('more')")
         each.close()
     assert words(file) == ["hello"]
+
+
+def test_several_ids_are_bound_in_one_parameter(db):
+    sql = "select value from json_each(?) order by value"
+
+    assert db.rows(sql, ((3, 1, 2),)) == db.rows(sql, ({1, 2, 3},)) == [(1,), (2,), (3,)]
+    assert db.rows(sql, ([],)) == []
+
+
+def test_a_mapping_is_not_bound_as_its_keys(db):
+    with pytest.raises(TypeError):
+        db.rows("select value from json_each(?)", ({1: "one"},))

@@ -5,7 +5,7 @@ import sys
 
 from agent_cli.store import holder
 
-ME = "from agent_cli.store import holder; print(holder.me(), flush=True); input()"
+ME = "from agent_cli.store import holder; print(holder.this_process(), flush=True); input()"
 
 
 def started():

@@ -12,6 +12,9 @@ from agent_cli.values import frozen
 
 INDEX, MEND = "index", "mend"  # kinds of jobs
 
+Effect = Callable[[], None]
+"""What a job has found out, to be written together with the record that it is done."""
+
 
 @frozen
 class Desk:

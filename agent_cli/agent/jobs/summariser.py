@@ -5,7 +5,7 @@ As jobs, their work done outside any transaction; and while the person waits, wo
 
 from collections.abc import Callable, Iterator
 
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import Desk, Effect
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory.conversations import log
@@ -14,8 +14,6 @@ from agent_cli.memory.summaries import period_summaries, session_summary, summar
 from agent_cli.memory.summaries.period_summaries import Material
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
-
-Effect = Callable[[], None]
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.Ask:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from agent_cli.agent.jobs import learner, reflector, summariser
-from agent_cli.agent.jobs.job_context import INDEX, MEND, Desk
-from agent_cli.agent.jobs.summariser import Effect
+from agent_cli.agent.jobs.job_context import INDEX, MEND, Desk, Effect
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel
@@ -117,20 +116,6 @@ def mend(desk: Desk, job: jobs.Job) -> Effect:
     return lambda: None
 
 
-def learn(desk: Desk, job: jobs.Job) -> Effect:
-    """Read what was said for facts, which then wait for a yes."""
-    if not desk.learns:
-        return lambda: None
-    return learner.learn(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
-
-
-def reflect(desk: Desk, job: jobs.Job) -> Effect:
-    """Look back on a conversation for a skill, which then waits for a yes."""
-    if not desk.learns:
-        return lambda: None
-    return reflector.reflect(desk.db, desk.time, job, desk.model(), desk.characters, desk.cancel)
-
-
 def empty_journal(desk: Desk, job: jobs.Job) -> Effect:
     """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
     if not forget.finish(desk.db, desk.time):
@@ -158,8 +143,8 @@ HANDLERS: Mapping[str, Callable[[Desk, jobs.Job], Effect]] = {
     session_summary.JOB: summariser.summarise,
     period_summaries.JOB: summariser.summarise_period,
     rolling_summary.JOB: fold,
-    LEARN: learn,
-    REFLECT: reflect,
+    LEARN: learner.learn,
+    REFLECT: reflector.reflect,
     INDEX: catch_up,
     MEND: mend,
     tombstones.JOB: empty_journal,

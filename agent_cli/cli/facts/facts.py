@@ -15,6 +15,7 @@ from agent_cli.cli.facts.fact_format import became, day, found, note_masked, pla
 from agent_cli.cli.options import AsJson, Limit, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts, replacements
 from agent_cli.memory.facts.facts import Fact
@@ -233,17 +234,28 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 def history(context: typer.Context, handle: Handle, limit: Limit = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
     app_, fact = found(context, handle)
-    versions = facts.history(app_.db, fact)[::-1][:limit]
+    changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
     rows = [
         {
             "at": each.at, "day": f"{day(fact, each.at)}", "change": each.change + (" (undone)" * each.undone),
-            "actor": each.actor, "was": f"“{each.statement}”, {each.state}" if each.statement else "",
+            "actor": each.actor, "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
         }
-        for each in versions
+        for each in changes
     ]  # fmt: skip
     if as_json:
-        plain = ("change", "statement", "state", "actor", "undone", "at")
-        output.put([{name: getattr(each, name) for name in plain} for each in versions])
+        output.put(
+            [
+                {
+                    "change": each.change,
+                    "statement": each.was.get("statement", ""),
+                    "state": each.was.get("state", ""),
+                    "actor": each.actor,
+                    "undone": each.undone,
+                    "at": each.at,
+                }
+                for each in changes
+            ]
+        )
         return
     output.listing(rows, ("day", "change", "actor", "was"), as_json=False)
     output.say(f"now: {short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")

@@ -15,7 +15,8 @@ from agent_cli.cli.skills.skill_format import day, difference, found, note_unsee
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_file, skill_folders, skills
-from agent_cli.memory.skills.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill, Version
+from agent_cli.memory.skills.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill
+from agent_cli.memory.versions import Version
 from agent_cli.messages import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
@@ -55,14 +56,14 @@ def show(
     """Show a skill whole, as it is or was."""
     app_: App = context.obj.app()
     skill = found(app_, name)
-    older = skills.versions(app_.db, skill)
+    older = skills.former(app_.db, skill)
     if versions:
         _versions(skill, older, as_json)
         return
     words = skill.text if version in (None, skill.version) else _worded(skill, older, version)
     if as_json:
         told = skill.described() | {"text": words, "version": version or skill.version}
-        output.put(told | {"versions": [each.version for each in older] + [skill.version]})
+        output.put(told | {"versions": [each.was["version"] for each in older] + [skill.version]})
         return
     for what, value in _told(skill, version or skill.version):
         output.say(f"{what:<8} {value}")
@@ -74,8 +75,8 @@ def show(
 def _worded(skill: Skill, older: list[Version], version: int | None) -> str:
     """Raises UsageError when it had no such version."""
     for each in older:
-        if each.version == version:
-            return each.text
+        if each.was["version"] == version:
+            return str(each.was["text"])
     raise UsageError(f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them")
 
 
@@ -96,11 +97,24 @@ def _told(skill: Skill, version: int) -> list[tuple[str, str]]:
 def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
     if as_json:
         now = {"version": skill.version, "change": "", "actor": "", "at": skill.changed_at, "text": skill.text}
-        plain = ("version", "change", "actor", "at", "text")
-        output.put([*({name: getattr(each, name) for name in plain} for each in older), now])
+        former = [
+            {
+                "version": each.was["version"],
+                "change": each.change,
+                "actor": each.actor,
+                "at": each.at,
+                "text": each.was["text"],
+            }
+            for each in older
+        ]
+        output.put([*former, now])
         return
     rows: list[dict[str, Any]] = [
-        {"version": each.version, "until": f"until {day(skill, each.at)}", "how": f"{each.change} by the {each.actor}"}
+        {
+            "version": each.was["version"],
+            "until": f"until {day(skill, each.at)}",
+            "how": f"{each.change} by the {each.actor}",
+        }
         for each in older
     ]
     output.listing([*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"), as_json=False)

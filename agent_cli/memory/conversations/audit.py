@@ -6,14 +6,15 @@ is; what is about the file itself, or about something that is gone, is the perso
 
 from typing import Any
 
+from agent_cli import kinds
 from agent_cli.memory.scope import PERSON
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
-_ABOUT = ("session", "message", "note", "fact", "summary", "skill", "task", "schedule")
 _SUBJECTS = " ".join(
-    f"when '{ids.handle(name, 0)[0]}' then (select owner from {name} where id = cast(substr(e.subject, 2) as integer))"
-    for name in _ABOUT
+    f"when '{kind.letter}' then (select owner from {kind.table} where id = cast(substr(e.subject, 2) as integer))"
+    for kind in kinds.KINDS
+    if kind.owned
 )
 _OWNER = f"""case
     when e.session_id is not null then (select owner from session where id = e.session_id)

@@ -4,9 +4,8 @@ Each is an owner of its own, whose memory no other sees; the person's own it rea
 256 bits of chance, shown once; the file has its SHA-256, which is enough for what nobody can guess.
 """
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -223,7 +222,7 @@ def erase_answered(
 ) -> None:  # fmt: skip
     """Forget these requests, and which ones these messages answered. Runs in the caller's transaction."""
     for column, gone in (("message_id", messages), ("session_id", sessions), ("id", requests)):
-        db.execute(f"delete from answered where {column} in (select value from json_each(?))", (_listed(gone),))
+        db.execute(f"delete from answered where {column} in (select value from json_each(?))", (gone,))
 
 
 def prune(db: Database, before: str) -> None:
@@ -232,10 +231,6 @@ def prune(db: Database, before: str) -> None:
     if db.value("select 1 from answered where at < ? and hash <> '' limit 1", old):
         with db.write():
             db.execute("delete from answered where at < ? and hash <> ''", old)
-
-
-def _listed(found: Iterable[int]) -> str:
-    return json.dumps(list(found))
 
 
 def _hash(token: str) -> str:

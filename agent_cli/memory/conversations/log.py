@@ -267,14 +267,14 @@ def exchanges(db: Database, found: Iterable[int]) -> list[int]:
            select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
            where m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
                                   and id > n.first), m.id + 1) order by m.id""",
-        (json.dumps(list(found)),),
+        (found,),
     )
     return [id for (id,) in rows]
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete messages with their calls. Whoever refers to them is erased before. Runs in the caller's transaction."""
-    listed = (json.dumps(list(found)),)
+    listed = (found,)
     db.execute("delete from tool_call where message_id in (select value from json_each(?))", listed)
     db.execute("delete from message where id in (select value from json_each(?))", listed)
 
@@ -288,14 +288,10 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
         db.execute(
             f"""update message set thinking = '', text = ?2, parts = ?3
                 where {found} and id in (select value from json_each(?1))""",
-            (json.dumps(list(messages)), with_, _spans([Part(with_, _origin(origin))])),
+            (messages, with_, _spans([Part(with_, _origin(origin))])),
         )
-    db.execute(
-        "update message set thinking = '' where id in (select value from json_each(?))", (json.dumps(list(messages)),)
-    )
-    db.execute(
-        "update tool_call set arguments = '{}' where id in (select value from json_each(?))", (json.dumps(list(calls)),)
-    )
+    db.execute("update message set thinking = '' where id in (select value from json_each(?))", (messages,))
+    db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
 
 
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:

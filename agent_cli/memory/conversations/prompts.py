@@ -64,10 +64,10 @@ def only(db: Database, found: Sequence[int], command: str) -> bool:
     """Whether these lines are nothing but this command."""
     return not db.value(
         "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",
-        (json.dumps(list(found)), command),
+        (found, command),
     )
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute("delete from prompt where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from prompt where id in (select value from json_each(?))", (found,))

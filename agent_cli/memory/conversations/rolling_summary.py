@@ -4,7 +4,6 @@ It is made from the transcript each time, never from an older summary: at once f
 again by the cheap model when its job has run. Numbers, paths and the like are lifted word for word beside it.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -87,9 +86,7 @@ def keep(db: Database, session: int, made: Rolling, now: datetime) -> bool:
 
 def erase(db: Database, sessions: Sequence[int]) -> None:
     """Drop those of some sessions, until a window is folded again. Runs in the caller's transaction."""
-    db.execute(
-        "delete from rolling where session_id in (select value from json_each(?))", (json.dumps(list(sessions)),)
-    )
+    db.execute("delete from rolling where session_id in (select value from json_each(?))", (sessions,))
 
 
 def extract(entries: Sequence[log.Entry]) -> str:

@@ -1,6 +1,5 @@
 """Session memory: what the model jots down for itself, without asking, until the session closes."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -39,4 +38,4 @@ def erase(db: Database, session: int) -> None:
 
 def erase_some(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute("delete from jotting where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from jotting where id in (select value from json_each(?))", (found,))

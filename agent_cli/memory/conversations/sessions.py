@@ -1,6 +1,5 @@
 """Sessions: when one began, what it is called, who has it open, whether it is closed or hidden."""
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -128,7 +127,9 @@ def silent(db: Database, since: datetime) -> list[int]:
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
         (clock.utc(since),),
     )
-    return [id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)]
+    return [
+        id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)
+    ]
 
 
 def release(db: Database, id: int) -> None:
@@ -218,14 +219,12 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 def blank_titles(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute("update session set title = '' where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("update session set title = '' where id in (select value from json_each(?))", (found,))
 
 
 def drop_openings(db: Database, found: Sequence[int]) -> None:
     """What was carried over is put together anew when these go on. Runs in the caller's transaction."""
-    db.execute(
-        "update session set opening = null where id in (select value from json_each(?))", (json.dumps(list(found)),)
-    )
+    db.execute("update session set opening = null where id in (select value from json_each(?))", (found,))
 
 
 def opened_with(db: Database, found: Iterable[int]) -> list[int]:
@@ -234,7 +233,7 @@ def opened_with(db: Database, found: Iterable[int]) -> list[int]:
         """select distinct s.id from json_each(?) c join session s
              on instr(s.opening, '(s' || c.value || ')') or instr(s.opening, '(s' || c.value || ',')
            where s.opening is not null order by s.id""",
-        (json.dumps(list(found)),),
+        (found,),
     )
     return [id for (id,) in rows]
 

@@ -125,7 +125,9 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
         code for begin, code in _UNITS.items() if unit.startswith(begin)
     )
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
-        raise UsageError(f"every {interval} minutes is more than anyone wants to hear: every {_MIN_MINUTES} minutes at most")
+        raise UsageError(
+            f"every {interval} minutes is more than anyone wants to hear: every {_MIN_MINUTES} minutes at most"
+        )
     if days := groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
     if "end" in groups:
@@ -143,7 +145,9 @@ def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
     today = zones.to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = datetime.combine(today - timedelta(days=1), at)
     each = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
-    occurrence = next((time for time in _occurrences(each, start, zone, start) if time.moment > now.astimezone(UTC)), None)
+    occurrence = next(
+        (time for time in _occurrences(each, start, zone, start) if time.moment > now.astimezone(UTC)), None
+    )
     if occurrence is None:
         raise UsageError("there is no such day, so it would never come: name another")
     return occurrence
@@ -153,7 +157,9 @@ def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurr
     """The first time after a moment; None when there is none in the years that a calendar has."""
     start = datetime.fromisoformat(starts)
     earliest = zones.to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
-    return next((time for time in _occurrences(rule, start, zone, earliest) if time.moment > moment.astimezone(UTC)), None)
+    return next(
+        (time for time in _occurrences(rule, start, zone, earliest) if time.moment > moment.astimezone(UTC)), None
+    )
 
 
 def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:

@@ -23,7 +23,7 @@ def here() -> str:
     return ""
 
 
-def of(name: str, now: datetime) -> tzinfo:
+def get(name: str, now: datetime) -> tzinfo:
     """The zone of this name, or the offset of the present moment where there is none."""
     from zoneinfo import ZoneInfo  # as late as tzlocal
 

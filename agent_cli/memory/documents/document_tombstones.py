@@ -5,7 +5,6 @@ stood in so are their lines, sentences and headings, for a file is changed a lin
 stays of it says too: the line that closes a function is no secret. A file that was erased by its path is not opened.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -33,15 +32,13 @@ def hashed(db: Database, sections: Sequence[int], documents: Sequence[int]) -> l
     """What is remembered of sections, and of documents that go whole, before they do."""
     found = dict.fromkeys(
         _path(path)
-        for (path,) in db.rows(
-            "select path from document where id in (select value from json_each(?))", (json.dumps(list(documents)),)
-        )
+        for (path,) in db.rows("select path from document where id in (select value from json_each(?))", (documents,))
     )
     gone = set(sections)
     rows = db.rows(
         """select distinct d.id, d.path from section s join document d on d.id = s.document_id
            where s.id in (select value from json_each(?))""",
-        (json.dumps(list(sections)),),
+        (sections,),
     )
     for document, path in rows:
         told: dict[bool, dict[str, None]] = {True: {}, False: {}}

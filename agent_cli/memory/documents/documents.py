@@ -5,7 +5,6 @@ else changes, so that d12 goes on naming what it named. A file that was taken ou
 or the next look at its folder would bring it back.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -161,7 +160,7 @@ def lose(db: Database, gone: Sequence[int]) -> None:
     """Let documents go whose files are no more."""
     with db.write():
         erase(db, _sections_of(db, gone), soon=True)
-        db.execute("delete from document where id in (select value from json_each(?))", (json.dumps(list(gone)),))
+        db.execute("delete from document where id in (select value from json_each(?))", (gone,))
 
 
 def synced(db: Database, collection: int, now: datetime) -> None:
@@ -195,7 +194,7 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
         going = _sections_of(db, [*inside, *named])
         many = len(going) >= _MANY
         erase(db, going, soon=many)
-        db.execute("delete from document where collection_id in (select value from json_each(?))", (json.dumps(whole),))
+        db.execute("delete from document where collection_id in (select value from json_each(?))", (whole,))
         db.execute_many("delete from collection where id = ?", [(id,) for id in whole])
         db.execute_many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
         events.append(db, time, "documents removed", "", actor="person", content=pattern)
@@ -211,7 +210,7 @@ def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
     """
     if found:
         (index.erase_soon if soon else index.erase_many)(db, "d", found)
-        db.execute("delete from section where id in (select value from json_each(?))", (json.dumps(list(found)),))
+        db.execute("delete from section where id in (select value from json_each(?))", (found,))
 
 
 def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
@@ -222,10 +221,10 @@ def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collecti
     passages = int(db.value("select count(*) from passage"))
     many = len(sections) > max(_MANY, passages // _AS_MANY)
     of = "select document_id from section where id in (select value from json_each(?))"
-    db.execute(f"update document set title = '' where id in ({of})", (json.dumps(list(sections)),))
+    db.execute(f"update document set title = '' where id in ({of})", (sections,))
     erase(db, sections, soon=many)
     for table, gone in (("document", whole), ("collection", collections)):
-        db.execute(f"delete from {table} where id in (select value from json_each(?))", (json.dumps(list(gone)),))
+        db.execute(f"delete from {table} where id in (select value from json_each(?))", (gone,))
     return many
 
 
@@ -291,7 +290,7 @@ def _taken_out(db: Database, owner: str) -> list[tuple[int, str]]:
 
 def _sections_of(db: Database, found: Sequence[int]) -> list[int]:
     sql = "select id from section where document_id in (select value from json_each(?))"
-    return [id for (id,) in db.rows(sql, (json.dumps(list(found)),))]
+    return [id for (id,) in db.rows(sql, (found,))]
 
 
 def _moved(db: Database, owner: str, read: Read) -> tuple[int, str, str, int] | None:

@@ -22,7 +22,7 @@ from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.language.predicates import SINGLE
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
-from agent_cli.store import ids
+from agent_cli.store import ids, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -185,11 +185,11 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
         with db.write():
             for fact in facts.lapsed(db, owner, time()):
                 _lapse(db, fact, time, "program", ids.new(time()))
-    if not db.value("select value from meta where key = ?", (_UNTOLD,)):
+    if not meta.get(db, _UNTOLD):
         return 0
     with db.write():
-        told = int(db.value("select value from meta where key = ?", (_UNTOLD,)) or 0)
-        db.execute("delete from meta where key = ?", (_UNTOLD,))
+        told = meta.number(db, _UNTOLD)
+        meta.drop(db, _UNTOLD)
     return told
 
 
@@ -321,7 +321,7 @@ def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
     facts.change(
         db, fact, EXPIRED, time, actor="program", batch=ids.new(time()), state=EXPIRED, decided_at=clock.utc(time())
     )
-    db.execute("insert into meta values (?, '1') on conflict do update set value = value + 1", (_UNTOLD,))
+    meta.increase(db, _UNTOLD)
 
 
 def names(found: Iterable[Fact]) -> str:

@@ -22,7 +22,7 @@ MARK = "<!-- written by `agent facts export`: it is written over by the next one
 def rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     """Each fact as an object, the oldest first, without what is not known of it."""
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
-    wanted = json.dumps([each.message_id for each in ordered if each.message_id])
+    wanted = [each.message_id for each in ordered if each.message_id]
     outer: dict[int | None, str] = dict(
         db.rows(
             """select m.id, coalesce(m.external_id, m.uid)

@@ -1,6 +1,5 @@
 """Questions whose answer the person wants to be found: each with words that recall must bring."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,7 +70,7 @@ def missing(test: Test, find: Callable[[str], Found]) -> list[str]:
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete tests. Runs in the caller's transaction."""
-    db.execute("delete from fact_test where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from fact_test where id in (select value from json_each(?))", (found,))
 
 
 def _plain(words: str) -> str:

@@ -4,21 +4,21 @@ Who may bring one in and what it replaces is decided in adoption.py. Each change
 that it can be shown and undone; changes that belong together are one batch.
 """
 
-import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import versions
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import graph, index
-from agent_cli.store import events, ids
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -86,19 +86,6 @@ _POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean
 _CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
 
 
-@frozen
-class Version:
-    """What was done to a fact, and its statement and state before that."""
-
-    change: str
-    statement: str
-    state: str
-    actor: str
-    undone: bool
-    at: str
-    utc_offset: int
-
-
 def get(db: Database, id: int, owner: str) -> Fact:
     """Raises UsageError when this owner has no such fact."""
     row = db.row(f"select {_COLUMNS} from fact where id = ? and owner = ?", (id, owner))
@@ -110,7 +97,7 @@ def get(db: Database, id: int, owner: str) -> Fact:
 def many(db: Database, found: Sequence[int], owner: str) -> list[Fact]:
     """Those of these numbers that this owner has, in their order."""
     where = "+owner = ? and id in (select value from json_each(?))"
-    facts = {fact.id: fact for fact in _read(db, where, (owner, json.dumps(list(found))))}
+    facts = {fact.id: fact for fact in _read(db, where, (owner, found))}
     return [facts[id] for id in found if id in facts]
 
 
@@ -134,7 +121,7 @@ def listing(
                    and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
-            "owner": owner, "states": json.dumps(wanted), "place": place, "moment": moment, "limit": limit,
+            "owner": owner, "states": wanted, "place": place, "moment": moment, "limit": limit,
         },
     )  # fmt: skip
     return [Fact(*row) for row in rows]
@@ -172,7 +159,7 @@ def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.unnumbered(statement))
-    found = _read(db, where, (json.dumps(_telling(db, _marks(statement))), owner))
+    found = _read(db, where, (_telling(db, _marks(statement)), owner))
     return [each for each in found if terms.overlap(blank, terms.shingles(terms.unnumbered(each.statement)), ALIKE)]
 
 
@@ -233,18 +220,6 @@ def support(db: Database, fact: Fact, message: int | None, quote: str, at: datet
         )
 
 
-def history(db: Database, fact: Fact) -> list[Version]:
-    """What was done to a fact, the oldest first."""
-    rows = db.rows(
-        "select change, was, actor, undone, at, utc_offset from fact_version where fact_id = ? order by id", (fact.id,)
-    )
-    told = [(change, json.loads(was) if was else {}, *rest) for change, was, *rest in rows]
-    return [
-        Version(change, was.get("statement", ""), was.get("state", ""), actor, bool(undone), at, offset)
-        for change, was, actor, undone, at, offset in told
-    ]
-
-
 def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
     """Take back the person's last change, of this fact or of any, with all that belonged to it.
 
@@ -267,34 +242,29 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[F
 
     Raises UsageError when one of its facts was changed again since.
     """
-    undone = []
-    again = ids.new(time())
+    undoing = ids.new(time())
     with db.write():
-        later = db.value(
-            """select l.fact_id from fact_version v join fact_version l on l.fact_id = v.fact_id and l.id > v.id
-               where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 and l.actor = 'person' limit 1""",
-            (batch,),
-        )
+        later = versions.changed_since(db, "fact", batch, "person")
         if later:
             raise UsageError(f"f{later} was changed again since; take that back first: `agent facts undo f{later}`")
-        for id, version, was in db.rows(
-            "select fact_id, id, was from fact_version where batch = ? and undone = 0 order by id desc", (batch,)
-        ):
+
+        def put_back(id: int, was: Mapping[str, Any]) -> Fact:
             now = get(db, id, owner)
-            before = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(time())}
-            undone.append(_set(db, now, before))
-            _record(db, undone[-1], now, "undone", time, "person", again, undone=1)
-            db.execute("update fact_version set undone = 1 where id = ?", (version,))
-    return undone
+            changed = _set(db, now, was)
+            _record(db, changed, now, "undone", time, "person", undoing, undone=True)
+            return changed
+
+        return versions.take_back(db, "fact", batch, clock.utc(time()), put_back)
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete facts with all their versions and marks, and what points to them. Runs in the caller's transaction."""
-    listed = (json.dumps(list(found)),)
+    listed = (found,)
     for id in found:
         index.erase(db, "f", id)
         graph.forget(db, id)
-    for table in ("fact_version", "fact_source", "fact_mark"):
+    versions.erase(db, "fact", found)
+    for table in ("fact_source", "fact_mark"):
         db.execute(f"delete from {table} where fact_id in (select value from json_each(?))", listed)
     db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
     db.execute("delete from fact where id in (select value from json_each(?))", listed)
@@ -305,7 +275,7 @@ def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
 
     Runs in the caller's transaction.
     """
-    listed = (json.dumps(list(messages)),)
+    listed = (messages,)
     db.execute("delete from fact_source where message_id in (select value from json_each(?))", listed)
     left = []
     for (id,) in db.rows("select id from fact where message_id in (select value from json_each(?))", listed):
@@ -324,18 +294,10 @@ def drop_quotes(db: Database, messages: Sequence[int]) -> None:
 
     Runs in the caller's transaction.
     """
-    listed = (json.dumps(list(messages)),)
-    rows = db.rows(
-        """select id, was from fact_version
-           where was is not null and was ->> 'message_id' in (select value from json_each(?))""",
-        listed,
-    )
-    for id, was in rows:
-        told = json.dumps(json.loads(was) | {"message_id": None, "quote": ""}, ensure_ascii=False)
-        db.execute("update fact_version set was = ? where id = ?", (told, id))
+    versions.clear(db, "fact", "message_id", messages, message_id=None, quote="")
 
 
-def _set(db: Database, fact: Fact, values: dict[str, Any]) -> Fact:
+def _set(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
     """Write columns, and keep what finds the fact in step."""
     wanted = {key: value for key, value in values.items() if key in _CHANGES}
     if wanted.get("statement", fact.statement) != fact.statement:
@@ -357,17 +319,19 @@ def _relate(db: Database, fact: Fact) -> None:
 
 
 def _record(
-    db: Database, fact: Fact, before: Fact | None, change: str, time: clock.Clock, actor: str, batch: str,
-    undone: int = 0,
-) -> None:  # fmt: skip
-    now = time()
-    was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)
-    db.execute(
-        """insert into fact_version (fact_id, change, was, batch, actor, undone, at, utc_offset)
-           values (?, ?, ?, ?, ?, ?, ?, ?)""",
-        (fact.id, change, was, batch, actor, undone, clock.utc(now), clock.offset(now)),
+    db: Database,
+    fact: Fact,
+    before: Fact | None,
+    change: str,
+    time: clock.Clock,
+    actor: str,
+    batch: str,
+    *,
+    undone: bool = False,
+) -> None:
+    versions.record(
+        db, "fact", fact.id, change, before, time, actor=actor, batch=batch, text=fact.statement, undone=undone
     )
-    events.append(db, time, f"fact {change}", fact.handle, actor=actor, content=fact.statement)
 
 
 def _mark(db: Database, id: int, statement: str) -> None:
@@ -390,7 +354,7 @@ def _telling(db: Database, marks: Sequence[int]) -> list[int]:
     counted = db.rows(
         """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
            from json_each(?) c order by 2, 1""",
-        (json.dumps(list(marks)),),
+        (marks,),
     )
     return [mark for mark, _ in counted[:needed]]
 

@@ -141,7 +141,9 @@ def _fallen(db: Database, walk: Walk) -> list[str]:
 def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
     """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
     version, repeated = plan.version, plan.verbatim_copies
-    if db.change_counter() != version:  # looked for outside of the transaction: where there is much to read it takes seconds
+    if (
+        db.change_counter() != version
+    ):  # looked for outside of the transaction: where there is much to read it takes seconds
         version = db.change_counter()
         repeated = _repeated(db, plan)
     with db.write():

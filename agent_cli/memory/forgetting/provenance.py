@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
-from agent_cli import text
+from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.forgetting import owned_rows, skill_unlearning
@@ -76,16 +76,16 @@ class Walk:
 
 
 def named(db: Database, owner: str, told: Iterable[str]) -> Named:
-    """The rows that handles name, as in m9, n4, f12, s3, y7, k2, t4, d12, c3. Raises UsageError for what is none."""
+    """The rows that handles name, as in m9 or n4. Raises UsageError for what is none."""
     found: dict[str, list[int]] = {name: [] for name in (*_NAMED, *_KEPT)}
     for handle in told:
-        match = re.fullmatch(r"([smnfyktdc])(\d{1,18})", handle.strip().lower())
+        match = re.fullmatch(rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})", handle.strip().lower())
         if match is None:
             raise UsageError(
-                f"{handle!r} is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with "
-                "--topic"
+                f"{handle!r} is no handle: write it like {', '.join(kinds.EXAMPLES[:-1])} or {kinds.EXAMPLES[-1]}, "
+                "or name words with --topic"
             )
-        kind = ids.KINDS[match[1]]
+        kind = kinds.BY_LETTER[match[1]].name
         if not db.value(f"select 1 from {kind} where id = ? and owner = ?", (int(match[2]), owner)):
             raise UsageError(f"there is no {kind} {handle.lower()}; `agent search` finds what there is")
         found[kind].append(int(match[2]))

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from agent_cli import kinds
 from agent_cli.memory import columns
 from agent_cli.memory.forgetting import provenance
 from agent_cli.memory.forgetting.provenance import Ids, Texts, Walk
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import Wanted
 from agent_cli.memory.scope import PERSON
-from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -180,7 +180,7 @@ def _remaining(
                 for line in lines.within(distinctive.folded(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{letter}{about}"
-                    if letter and handle not in handles and _mine(db, ids.KINDS[letter], (about,), owner):
+                    if letter and handle not in handles and _mine(db, kinds.BY_LETTER[letter].table, (about,), owner):
                         handles.append(handle)
             enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
             wanted = wanted.without([*(here & wanted.words), *enough])

@@ -20,7 +20,7 @@ from agent_cli.memory.lifecycle import retention_candidates
 from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, Gone, Item
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.summaries import summaries
-from agent_cli.store import events, jobs
+from agent_cli.store import events, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -84,12 +84,10 @@ def _limit(grain: str, told: str) -> Limit:
 
 def queue(db: Database, now: datetime) -> None:
     """Have it done, at most once a day."""
-    last = db.value("select value from meta where key = ?", (_KEY,))
-    if last is not None and clock.utc(now - _PAUSE) < last <= clock.utc(now):
-        return
-    with db.write():
-        db.execute("insert into meta values (?1, ?2) on conflict do update set value = ?2", (_KEY, clock.utc(now)))
-        jobs.add(db, JOB, "all", now)
+    if meta.is_due(db, _KEY, now, _PAUSE):
+        with db.write():
+            meta.stamp(db, _KEY, now)
+            jobs.add(db, JOB, "all", now)
 
 
 def plan(db: Database, limits: Policy, now: datetime) -> list[Item]:

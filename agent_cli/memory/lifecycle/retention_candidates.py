@@ -6,8 +6,7 @@ a summary also stays as long as something it was made of is still to go, and a s
 none of its messages is old. One session that is continued for ever keeps all its days.
 """
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +22,7 @@ from agent_cli.values import frozen
 WORKING, SESSION = "working", "session"  # the grains below those of periods: messages, and summaries of sessions
 OPEN, PINNED, WAITS, HELD = "open", "pinned", "not taken in", "made of what stays"  # why something old is kept
 
-_READERS = json.dumps([session_summary.JOB, "learn", "reflect"])  # jobs that have yet to read a session
+_READERS = [session_summary.JOB, "learn", "reflect"]  # jobs that have yet to read a session
 
 # Of a session s with its summary t: whether some day on which something was said in it has not taken it in. A day is
 # made from the summary of a conversation that lies whole in it, else from what was said.
@@ -77,7 +76,7 @@ def messages(db: Database, before: datetime, only: Sequence[int] | None = None) 
                      when {_TO_BE_READ} or {_UNTOLD} then '{WAITS}' else '' end
             from {_among("session", only)} left join summary t on t.session_id = s.id
             where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
-        {"before": clock.utc(before), "only": _json(only), "person": PERSON, "readers": _READERS},
+        {"before": clock.utc(before), "only": only, "person": PERSON, "readers": _READERS},
     )
     return [
         Item(WORKING, id, ids.handle("session", id), periods.day_of(last_at, offset).isoformat(), count, kept)
@@ -97,7 +96,7 @@ def of_sessions(
                      when t.at < s.last_at or {_TO_BE_READ} or {_UNTOLD} or {_UNNAMED} then '{WAITS}' else '' end
             from {_among("summary", only)} join session s on s.id = t.session_id
             where t.grain = 'session' order by t.id""",
-        {"only": _json(only), "person": PERSON, "readers": _READERS},
+        {"only": only, "person": PERSON, "readers": _READERS},
     )
     found = []
     for id, session, last_at, offset, stands, kept in rows:
@@ -110,32 +109,31 @@ def of_sessions(
 
 def of_periods(
     db: Database, grain: str, before: datetime, now: datetime, only: Sequence[int] | None = None, *,
-    limited: Iterable[str] = (), gone: Gone = frozenset(),
+    limited: Collection[str] = (), gone: Gone = frozenset(),
 ) -> list[Item]:  # fmt: skip
     """Old summaries of a grain. `limited`: the grains of which something is to go before them."""
-    finer = json.dumps(list(limited))
     rows = db.rows(
         f"""select t.id, t.owner, t.period, t.at, t.pinned from {_among("summary", only)}
             where t.grain = :grain order by t.period, t.id""",
-        {"only": _json(only), "grain": grain},
+        {"only": only, "grain": grain},
     )
     found = []
     for id, owner, key, at, pinned in rows:
         period = periods.parse(key)
         if period.ends_at(now) <= before:
-            kept = PINNED if pinned else _kept(db, owner, period, id, at, now, finer, gone)
+            kept = PINNED if pinned else _kept(db, owner, period, id, at, now, limited, gone)
             found.append(Item(grain, id, ids.handle("summary", id), key, 1, kept))
     return found
 
 
 def _kept(
-    db: Database, owner: str, period: Period, id: int, at: str, now: datetime, finer: str, gone: Gone
+    db: Database, owner: str, period: Period, id: int, at: str, now: datetime, limited: Collection[str], gone: Gone
 ) -> str:  # fmt: skip
     if _waits(db, owner, period) or not all(
         each.has_ended(now) and _took_in(db, owner, each, id, at) for each in periods.enclosing(period)
     ):
         return WAITS
-    return HELD if any(each not in gone for each in _standing(db, id, finer)) else ""
+    return HELD if any(each not in gone for each in _standing(db, id, limited)) else ""
 
 
 def _waits(db: Database, owner: str, period: Period) -> bool:
@@ -158,7 +156,7 @@ def _took_in(db: Database, owner: str, coarser: Period, id: int, at: str) -> boo
     return bool(found) and not _waits(db, owner, coarser)
 
 
-def _standing(db: Database, id: int, finer: str) -> Sequence[tuple[Any, ...]]:
+def _standing(db: Database, id: int, limited: Collection[str]) -> Sequence[tuple[Any, ...]]:
     """What a summary was made of that still stands and is to go before it."""
     return db.rows(
         """select 'working', s.id from summary_source o join session s on s.id = o.row
@@ -171,7 +169,7 @@ def _standing(db: Database, id: int, finer: str) -> Sequence[tuple[Any, ...]]:
              left join session s on s.id = t.session_id
            where o.summary_id = ?1 and o.sentence = 0 and not t.pinned and not coalesce(s.pinned, 0)
              and t.grain in (select value from json_each(?2))""",
-        (id, finer),
+        (id, limited),
     )
 
 
@@ -180,7 +178,3 @@ def _among(table: str, only: Sequence[int] | None) -> str:
     if only is None:
         return f"{table} {letter}"
     return f"json_each(:only) c cross join {table} {letter} on {letter}.id = c.value"
-
-
-def _json(only: Sequence[int] | None) -> str | None:
-    return None if only is None else json.dumps(list(only))

@@ -8,11 +8,11 @@ What is asked anew takes the place of what was asked before, and only an answer 
 it that the model fails or the program is killed, `heal` has what was there stand again.
 """
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
@@ -99,7 +99,7 @@ def heal(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
 def staying(db: Database, owner: str, gone: Sequence[int]) -> list[Fact]:
     """The accepted facts that were learned from these messages."""
     found = db.rows(
-        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (json.dumps(gone),)
+        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (gone,)
     )
     return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.current]
 
@@ -112,7 +112,7 @@ def _hide_reminders(db: Database, owner: str, gone: Sequence[int], now: datetime
     rows = db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
            where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
-        (json.dumps(gone),),
+        (gone,),
     )
     for (id,) in rows:
         tasks.hide(db, tasks.get(db, id, owner), lambda: now, actor="program")
@@ -129,7 +129,7 @@ def hidden(db: Database, owner: str, gone: Sequence[int]) -> list[Task]:
     found = db.rows(
         """select t.id from json_each(?) c join message m on m.id = c.value
              join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id""",
-        (json.dumps(gone),),
+        (gone,),
     )
     return [tasks.get(db, id, owner) for (id,) in found]
 
@@ -164,7 +164,7 @@ def _withdraw(db: Database, owner: str, gone: Sequence[int], time: clock.Clock) 
         """select f.id from json_each(?) c cross join fact f on f.message_id = c.value
            where f.state = 'pending' and not exists (
                  select 1 from fact_source o join said m on m.id = o.message_id where o.fact_id = f.id)""",
-        (json.dumps(gone),),
+        (gone,),
     )
     batch = ids.new(time())
     for fact in facts.many(db, [id for (id,) in found], owner):
@@ -177,9 +177,9 @@ def _propose_again(db: Database, owner: str, back: Sequence[int], time: clock.Cl
     """Have proposals wait again that were let go of with these messages."""
     found = db.rows(
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where f.state = ? order by f.id",
-        (json.dumps(back), EXPIRED),
+        (back, EXPIRED),
     )
     batch = ids.new(time())
     for fact in facts.many(db, [id for (id,) in found], owner):
-        if facts.history(db, fact)[-1].change == _WITHDRAWN:
+        if versions.history(db, "fact", fact.id)[-1].change == _WITHDRAWN:
             facts.change(db, fact, "proposed again", time, actor="program", batch=batch, state=PENDING, decided_at=None)

@@ -1,6 +1,5 @@
 """Notes: what the person wrote down, or let the model write down."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -61,7 +60,9 @@ def add(
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
         )
-        events.append(db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body)
+        events.append(
+            db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body
+        )
     return get(db, id, scope.owner)
 
 
@@ -131,14 +132,14 @@ def restore(db: Database, note: Note, time: clock.Clock) -> None:
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete notes, out of the index first. Runs in the caller's transaction."""
     index.erase_many(db, "n", found)
-    db.execute("delete from note where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from note where id in (select value from json_each(?))", (found,))
 
 
 def leave(db: Database, sessions: Sequence[int]) -> None:
     """Notes stay when the sessions they were written in go. Runs in the caller's transaction."""
     db.execute(
         "update note set session_id = null where session_id in (select value from json_each(?))",
-        (json.dumps(list(sessions)),),
+        (sessions,),
     )
 
 

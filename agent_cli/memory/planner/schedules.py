@@ -14,7 +14,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import zones
 from agent_cli.memory.scope import Scope
-from agent_cli.store import events, holder, ids
+from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -320,17 +320,13 @@ def next_due(db: Database, owner: str) -> datetime | None:
 
 def look(db: Database, now: datetime) -> None:
     """Keep that a runner has looked for what is due, at most once a minute."""
-    last = last_look(db)
-    if last is None or abs(now - last) >= timedelta(minutes=1):
-        with db.write():
-            db.execute(
-                "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_LOOKED, clock.utc(now))
-            )
+    if meta.is_due(db, _LOOKED, now, timedelta(minutes=1)):
+        meta.stamp(db, _LOOKED, now)
 
 
 def last_look(db: Database) -> datetime | None:
     """When a runner last looked for what is due."""
-    told = db.value("select value from meta where key = ?", (_LOOKED,))
+    told = meta.get(db, _LOOKED)
     return datetime.fromisoformat(told) if told else None
 
 
@@ -338,17 +334,15 @@ def leave(db: Database, sessions: Sequence[int]) -> None:
     """Schedules stay when the sessions of their runs go. Runs in the caller's transaction."""
     db.execute(
         "update schedule set last_session = null where last_session in (select value from json_each(?))",
-        (json.dumps(list(sessions)),),
+        (sessions,),
     )
 
 
 def blank_errors(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute(
-        "update schedule set error = '' where id in (select value from json_each(?))", (json.dumps(list(found)),)
-    )
+    db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete schedules; a run that has begun lands nowhere. Runs in the caller's transaction."""
-    db.execute("delete from schedule where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from schedule where id in (select value from json_each(?))", (found,))

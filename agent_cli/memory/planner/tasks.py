@@ -5,7 +5,6 @@ each comes up in one of them: whoever marks it in the file shows it. What repeat
 that has passed, done means moved to the one after. Times it missed while nothing ran come up once, with their number.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal
@@ -241,7 +240,7 @@ def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person
 
 def erase(db: Database, found: Iterable[int]) -> None:
     """Delete tasks; no index holds them. Runs in the caller's transaction."""
-    db.execute("delete from task where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from task where id in (select value from json_each(?))", (found,))
 
 
 def leave(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -> None:
@@ -250,7 +249,7 @@ def leave(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -
         if gone:
             db.execute(
                 f"update task set {column} = null where {column} in (select value from json_each(?))",
-                (json.dumps(list(gone)),),
+                (gone,),
             )
 
 

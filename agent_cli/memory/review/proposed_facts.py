@@ -4,6 +4,7 @@ from collections.abc import Set
 from dataclasses import replace
 
 from agent_cli.errors import UsageError
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
@@ -113,11 +114,7 @@ def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
 
 def take_back(reviewer: Reviewer, batch: str) -> list[str]:
     """Undo what was decided at once. Raises UsageError when one of these facts was changed since."""
-    changed_since = reviewer.db.value(
-        """select v.fact_id from fact_version v join fact_version w on w.fact_id = v.fact_id and w.id > v.id
-           where v.batch = ?1 and v.undone = 0 and w.batch <> ?1 and w.undone = 0 limit 1""",
-        (batch,),
-    )
+    changed_since = versions.changed_since(reviewer.db, "fact", batch)
     if changed_since:
         raise UsageError(
             f"f{changed_since} was changed since, and stays as it is; `agent facts undo` takes changes back"

@@ -13,6 +13,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.review.proposals import Proposal, Reviewer, one_line
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, PENDING, Skill
+from agent_cli.store import meta
 from agent_cli.store.db import Database
 from agent_cli.text import visible
 
@@ -85,15 +86,14 @@ def expire(reviewer: Reviewer) -> int:
     """Let go of what nobody looked at; how many went unread since this was last asked."""
     db, owner = reviewer.db, reviewer.scope.owner
     skills.expire(db, owner, reviewer.time)
-    told = int(db.value("select value from meta where key = ?", (_TOLD,)) or 0)
+    told = meta.number(db, _TOLD)
     count, last = db.row(
         """select count(*), max(v.id) from skill_version v join skill s on s.id = v.skill_id
            where v.id > ? and v.change = 'expired' and s.owner = ? and s.state = 'expired'""",
         (told, owner),
     ) or (0, None)
     if last:
-        with db.write():
-            db.execute("insert into meta values (?, ?) on conflict do update set value = excluded.value", (_TOLD, last))
+        meta.put(db, _TOLD, str(last))
     return int(count)
 
 

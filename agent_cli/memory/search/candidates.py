@@ -5,9 +5,9 @@ taken from the rarest on, up to a budget of rows, and the common ones come back 
 outright costs four to fifteen points of recall.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 
+from agent_cli import kinds
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import index, ranking
 from agent_cli.store.db import Database
@@ -98,7 +98,7 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
             for (id,) in db.rows(
                 """select p.id from json_each(?) c cross join passage p on p.id = c.value
                    where p.kind in (select value from json_each(?))""",
-                (json.dumps(list(best)), values(allowed)["kinds"]),
+                (best.keys(), values(allowed)["kinds"]),
             )
         }
         ordered_hits = [hit for hit in ordered_hits if hit[0] in wanted]
@@ -135,8 +135,7 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
 
 def facts(db: Database, ids: Sequence[int]) -> list[int]:
     """The passages of facts."""
-    found = json.dumps(list(ids))
-    rows = db.rows("select p.id from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value", (found,))
+    rows = db.rows("select p.id from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value", (ids,))
     return [id for (id,) in rows]
 
 
@@ -165,7 +164,7 @@ def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -
         found = [id for (id,) in db.rows(sql, (halves,))]
     texts = db.rows(
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
-        (json.dumps(found),),
+        (found,),
     )
     return [id for id, own, facts in texts if terms.resembles(folded, f"{own}\n{facts or ''}")][:limit]
 
@@ -208,11 +207,11 @@ CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value f
 
 def values(allowed: Filter) -> dict[str, object]:
     """What CONDITIONS binds."""
-    kinds = json.dumps([index.LETTERS[kind] for kind in allowed.kinds])
+    letters = [kinds.BY_NAME[kind].letter for kind in allowed.kinds]
     return {
-        "owner": allowed.owner, "kinds": kinds, "session": allowed.session, "besides": allowed.besides,
+        "owner": allowed.owner, "kinds": letters, "session": allowed.session, "besides": allowed.besides,
         "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
-        "but": json.dumps(allowed.but), "here": allowed.here, "within": allowed.within,
+        "but": allowed.but, "here": allowed.here, "within": allowed.within,
         "grain": allowed.grain,
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ A damaged index never stops a write: what it could not take in is there again wh
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged, TransactionLost
 
 _KEY = "damaged "
@@ -32,16 +33,14 @@ def survived(db: Database, index: str) -> Iterator[None]:
 
 def note(db: Database, index: str) -> None:
     """The index is damaged."""
-    with db.write():
-        db.execute("insert into meta values (?, '') on conflict do nothing", (_KEY + index,))
+    meta.put(db, _KEY + index, "")
 
 
 def noted(db: Database) -> list[str]:
     """The indexes that wait to be made anew."""
-    rows = db.rows("select key from meta where key between ? and ?", (_KEY, _KEY + "~"))
-    return [str(key).removeprefix(_KEY) for (key,) in rows]
+    return meta.keys(db, _KEY)
 
 
 def clear(db: Database, index: str) -> None:
     """The index is whole again."""
-    db.execute("delete from meta where key = ?", (_KEY + index,))
+    meta.drop(db, _KEY + index)

@@ -4,7 +4,6 @@ A name is known whatever its case, accents and article, and a person by the firs
 spotted without a model. An entity is called as a fact calls it that is still there: a forgotten fact leaves no name.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -220,7 +219,7 @@ def _named(db: Database, owner: str, question: str) -> list[int]:
     rows = db.rows(
         """select distinct a.entity_id from json_each(?) g cross join alias a on a.owner = ? and a.folded = g.value
            limit 20""",
-        (json.dumps(sorted(grams)), owner),
+        (sorted(grams), owner),
     )
     return [id for (id,) in rows]
 

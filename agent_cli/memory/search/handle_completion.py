@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from agent_cli.memory.search import graph
+from agent_cli import kinds
+from agent_cli.memory.search import graph, sources
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
@@ -17,43 +18,17 @@ _NEWEST = 500  # rows of a kind in whose words the beginning is looked for; a nu
 _WORDS = 4  # of a name
 _LEAST = 2  # letters of a name
 
-_SESSION = """select id, coalesce(nullif(title, ''), (select substr(text, 1, 200) from said
-                                                       where session_id = s.id and role = 'user' order by id limit 1))
-              from session s where owner = :owner and hidden_at is null {more}
-                and exists (select 1 from said where session_id = s.id)"""
-_ROWS = {
-    "session": (_SESSION, "last_at desc, id desc"),
-    "fact": (
-        """select id, statement from fact
-           where owner = :owner and state = 'accepted' and valid_to is null and hidden_at is null {more}""",
-        "id desc",
-    ),
-    "note": (
-        """select id, iif(title = '', substr(text, 1, 200), title) from note
-           where owner = :owner and hidden_at is null {more}""",
-        "changed_at desc, id desc",
-    ),
-    "skill": (
-        """select id, name || ': ' || description from skill
-           where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
-        "id desc",
-    ),
-    "task": (
-        "select id, text from task where owner = :owner and state = 'open' and hidden_at is null {more}",
-        "id desc",
-    ),
-}
 
-
-def handles(db: Database, owner: str, kinds: Sequence[str], told: str, limit: int = LIMIT) -> list[tuple[str, str]]:
-    """(handle, words) of rows whose handle begins so, then of the newest ones with these words."""
+def handles(db: Database, owner: str, names: Sequence[str], told: str, limit: int = LIMIT) -> list[tuple[str, str]]:
+    """(handle, words) of rows of these kinds whose handle begins so, then of the newest ones with these words."""
     found: dict[str, str] = {}
-    for kind in kinds:
+    for kind in names:
         for id, words in islice(_numbered(db, owner, kind, told.lower()), limit):
             found[ids.handle(kind, id)] = one_line(words or "", 60)
-    for kind in kinds:
-        sql, order = _ROWS[kind]
-        rows = db.rows(f"{sql.format(more='')} order by {order} limit {_NEWEST}", {"owner": owner})
+    for kind in names:
+        source = sources.of(kind)
+        sql = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
+        rows = db.rows(sql, {"owner": owner})
         for id, words in rows if len(found) < limit else ():
             if told.casefold() in (words or "").casefold():
                 found.setdefault(ids.handle(kind, id), one_line(words or "", 60))
@@ -62,9 +37,9 @@ def handles(db: Database, owner: str, kinds: Sequence[str], told: str, limit: in
 
 def _numbered(db: Database, owner: str, kind: str, told: str) -> Iterator[tuple[int, str]]:
     """Rows whose handle begins so: f12 is f12, f120 to f129, f1200 …"""
-    match = re.fullmatch(rf"{ids.handle(kind, 0)[0]}([1-9]\d{{0,11}})", told)
-    sql, _ = _ROWS[kind]
-    sql = sql.replace("owner =", "+owner =")  # or SQLite would go through all rows of the owner
+    match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", told)
+    # With a plain column SQLite would go through all rows of the owner.
+    sql = sources.of(kind).completions.replace("owner =", "+owner =")
     first, size = int(match[1]) if match else 0, 1
     while first and first <= 10**12:
         yield from db.rows(

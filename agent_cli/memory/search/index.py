@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.memory.language import predicates, secrets, terms
-from agent_cli.memory.search import damaged_indexes, graph, vectors
+from agent_cli.memory.search import damaged_indexes, graph, sources, vectors
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
-KINDS = {"m": "message", "n": "note", "f": "fact", "y": "summary", "k": "skill", "d": "section"}
-LETTERS = {name: letter for letter, name in KINDS.items()}
-FILES = "d"  # passages of this kind have ids below zero: so files and talk are searched apart, by a range of ids
+# Passages of files have ids below zero: so files and talk are searched apart, by a range of ids.
+FILES = kinds.BY_NAME["section"].letter
 
 T = TypeVar("T")
 
 # Files come last: there may be very many, and they may wait. Each half is a range of the key.
-_STALE = """select kind, row from stale where kind > 'd' union all select kind, row from stale where kind <= 'd'
-    limit ?"""
+_STALE = f"""select kind, row from stale where kind > '{FILES}' union all select kind, row from stale
+    where kind <= '{FILES}' limit ?"""
 
 _FILE_IDS = "file passages"  # how many ids below zero were given
 _EPOCH = date(1970, 1, 1)
@@ -40,42 +40,13 @@ _TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passa
 _COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
 _MADE = {"words": _WORDS, "trigrams": _TRIGRAMS}
 
-# What a passage is made of: id, owner, place, session, author, at, utc_offset, text, facts; no row: not to be found.
-# Facts are [[statement, predicate], …]; one that ends by itself is found alone, for nothing would tell its message.
-_SOURCE = {
-    "m": """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
-                   (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact
-                    where id in (select id from fact where message_id = m.id
-                                 union select fact_id from fact_source where message_id = m.id)
-                      and +owner = s.owner and +state = 'accepted' and valid_to is null and hidden_at is null
-                      and expires_at is null and session_id is null)
-            from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
-            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> '' and m.undone_at is null
-              and m.model <> 'offline'""",  # which only quotes
-    "n": """select n.id, owner, place, session_id, '', at, utc_offset,
-                   iif(title = '', '', title || char(10)) || text, null
-            from json_each(?) c cross join note n on n.id = c.value""",
-    "f": """select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
-                   iif(predicate = '', null, json_array(json_array('', predicate)))
-            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
-    "y": """select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
-                   iif(details = '', text, text || char(10) || details), null
-            from json_each(?) c cross join summary y on y.id = c.value""",
-    "k": """select k.id, owner, '', null, '', changed_at, utc_offset, text, null
-            from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
-    "d": """select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
-                   iif(heading = '', '', heading || char(10)) || d.text, null
-            from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id
-            join collection o on o.id = f.collection_id""",
-}
-
 
 def table(db: Database, index: str) -> str:
     """The present name of the index "words" or "trigrams", made when there is none and the file may be written."""
-    name = db.value("select value from meta where key = ?", (f"index {index}",))
+    name = meta.get(db, f"index {index}")
     if name is None and db.read_only:
         raise IndexDamaged(f"{db.path}: nothing has been indexed yet")
-    return str(name) if name else _make(db, index, f"{index}_1")
+    return name or _make(db, index, f"{index}_1")
 
 
 def _make(db: Database, index: str, name: str) -> str:
@@ -83,9 +54,7 @@ def _make(db: Database, index: str, name: str) -> str:
         db.execute(_MADE[index].format(name=name))
         db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', 1)")
         db.execute(f"insert into {name} ({name}, rank) values ('automerge', 0)")  # merging is an idle job
-        db.execute(
-            "insert into meta values (?, ?) on conflict do update set value = excluded.value", (f"index {index}", name)
-        )
+        meta.put(db, f"index {index}", name)
     return name
 
 
@@ -105,10 +74,10 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
         with db.write():
             names = _names(db)
             stale = db.rows(_STALE, (limit,))
-            for letter in KINDS:
-                rows = json.dumps([row for kind, row in stale if kind == letter])
-                _remove(db, names, letter, rows)
-                _add(db, names, letter, db.rows(_SOURCE[letter], (rows,)))
+            for kind in kinds.SEARCHABLE:
+                if rows := [row for letter, row in stale if letter == kind.letter]:
+                    _remove(db, names, kind.letter, rows)
+                    _add(db, names, kind.letter, db.rows(sources.of(kind.name).passages, (rows,)))
             db.execute_many("delete from stale where kind = ? and row = ?", stale)
     except TransactionLost:
         if damaged_indexes.noted(db) == damaged:
@@ -125,12 +94,12 @@ def refresh_all(db: Database) -> None:
 
 def erase(db: Database, kind: str, row: int) -> None:
     """Take a row out of everything that finds it. Runs in the caller's transaction."""
-    _remove(db, _names(db), kind, json.dumps([row]))
+    _remove(db, _names(db), kind, [row])
 
 
 def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
     """The same of many rows of a kind."""
-    _remove(db, _names(db), kind, json.dumps(list(rows)))
+    _remove(db, _names(db), kind, rows)
 
 
 def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
@@ -140,7 +109,7 @@ def erase_soon(db: Database, kind: str, rows: Sequence[int]) -> None:
     """
     names = _names(db)
     _set_secure(db, names, 0)
-    _remove(db, names, kind, json.dumps(list(rows)))
+    _remove(db, names, kind, rows)
     _set_secure(db, names, 1)
 
 
@@ -166,15 +135,15 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         graph.rebuild(db)
         db.execute("delete from passage")
         db.execute("delete from sqlite_sequence where name = 'passage'")  # how many there are is read off the ids
-        db.execute("delete from meta where key = ?", (_FILE_IDS,))
+        meta.drop(db, _FILE_IDS)
         db.execute("delete from stale")
         db.execute(
             """insert into stale select 'm', id from message
                where finish is not null and role in ('user', 'assistant') and text <> ''"""
         )
-        for letter, name in KINDS.items():
-            if letter != "m":
-                db.execute(f"insert into stale select ?, id from {name}", (letter,))
+        for kind in kinds.SEARCHABLE:
+            if kind.letter != "m":
+                db.execute(f"insert into stale select ?, id from {kind.table}", (kind.letter,))
     total = waiting(db)
     while left := waiting(db):
         yield total - left, total
@@ -205,8 +174,7 @@ def mend(db: Database, index: str) -> None:
 
 def unmerged(db: Database) -> bool:
     """Whether so much came in since the last merge that another would make searches quicker."""
-    told = db.row("select (select max(id) from passage), (select value from meta where key = 'merged')")
-    newest, merged = (int(each or 0) for each in told or (0, 0))
+    newest, merged = int(db.value("select max(id) from passage") or 0), meta.number(db, "merged")
     return not merged <= newest < merged + _UNMERGED  # the ids begin anew with a rebuild
 
 
@@ -217,10 +185,7 @@ def merge(db: Database, pages: int = 200) -> None:
         name = table(db, index)
         with damaged_indexes.survived(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
-    with db.write():
-        db.execute(
-            "insert into meta values ('merged', ?) on conflict do update set value = excluded.value", (str(newest),)
-        )
+    meta.put(db, "merged", str(newest))
 
 
 def condense(db: Database, pages: int = 500) -> Iterator[None]:
@@ -322,7 +287,9 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     db.execute_many(
         "insert into day values (?, ?) on conflict do nothing", [(day, _day_words(day)) for day in {m[9] for m in made}]
     )
-    db.execute_many("insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name])
+    db.execute_many(
+        "insert into speaker values (?) on conflict do nothing", [(name,) for name in {m[7] for m in made} if name]
+    )
     db.execute_many(
         """insert into passage (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
@@ -337,15 +304,13 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
                 sorted((made[0][0], made[-1][0])),
             )
     if kind == FILES:
-        db.execute(
-            "insert into meta values (?1, ?2) on conflict do update set value = ?2", (_FILE_IDS, str(-made[-1][0]))
-        )
+        meta.put(db, _FILE_IDS, str(-made[-1][0]))
 
 
 def _last(db: Database, kind: str) -> int:
     """The id that a passage was given last; none is given twice, for what was made of it goes by its id."""
     if kind == FILES:
-        return -int(db.value("select value from meta where key = ?", (_FILE_IDS,)) or 0)
+        return -meta.number(db, _FILE_IDS)
     return int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
 
 
@@ -357,8 +322,8 @@ def _facts(told: str) -> str:
     return "\n".join(line.strip() for line in lines)
 
 
-def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
-    """Out of the indexes first, with the very words that were indexed. `rows`: a JSON array of ids."""
+def _remove(db: Database, names: dict[str, str], kind: str, rows: Sequence[int]) -> None:
+    """Out of the indexes first, with the very words that were indexed."""
     gone = [
         id
         for (id,) in db.rows(
@@ -369,7 +334,6 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
         return
     with damaged_indexes.survived(db, "vectors"):
         vectors.erase(db, gone)
-    listed = json.dumps(gone)
     many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
@@ -378,9 +342,9 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: str) -> None:
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
-                    (listed,),
+                    (gone,),
                 )
-    db.execute("delete from passage where id in (select value from json_each(?))", (listed,))
+    db.execute("delete from passage where id in (select value from json_each(?))", (gone,))
     for index, name in names.items():
         if many:
             with damaged_indexes.survived(db, index):

@@ -5,14 +5,13 @@ looked for by their own words and vectors (0.1 s at 100,000 messages): an index 
 of 30 looks. What is damaged is noted, and made anew by a job.
 """
 
-import json
 import random
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from agent_cli import clock
 from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _SAMPLE = 32  # passages that are looked for
@@ -25,13 +24,12 @@ _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 def due(db: Database, now: datetime) -> bool:
     """Whether the indexes have not been looked at for a day, or since a process died."""
-    checked = db.value("select value from meta where key = ?", (_KEY,))
-    return checked is None or not clock.utc(now - _PAUSE) < checked <= clock.utc(now)
+    return meta.is_due(db, _KEY, now, _PAUSE)
 
 
 def doubt(db: Database) -> None:
     """Have the indexes looked at soon: a process did not end as it should."""
-    db.execute("delete from meta where key = ?", (_KEY,))
+    meta.drop(db, _KEY)
 
 
 def check(db: Database, now: datetime) -> list[str]:
@@ -46,14 +44,13 @@ def check(db: Database, now: datetime) -> list[str]:
             sound = False
         if not sound and _tables(db) == tables:  # else another program has made them anew meanwhile
             damaged_indexes.note(db, name)
-    with db.write():
-        db.execute("insert into meta values (?1, ?2) on conflict do update set value = ?2", (_KEY, clock.utc(now)))
+    meta.stamp(db, _KEY, now)
     return damaged_indexes.noted(db)
 
 
-def _tables(db: Database) -> list[tuple[str, ...]]:
+def _tables(db: Database) -> list[str | None]:
     """What names the tables of the indexes."""
-    return db.rows("select value from meta where key glob 'index *' or key in ('vectors', 'vectors next') order by key")
+    return [meta.get(db, key) for key in ("index words", "index trigrams", "vectors", "vectors next")]
 
 
 def _sample(db: Database) -> dict[int, str]:
@@ -62,7 +59,7 @@ def _sample(db: Database) -> dict[int, str]:
     if first is None:
         return {}
     ids = range(first, last + 1)
-    chosen = json.dumps(random.sample(ids, min(_SAMPLE, len(ids))))
+    chosen = random.sample(ids, min(_SAMPLE, len(ids)))
     return dict(
         db.rows("select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value", (chosen,))
     )
@@ -106,7 +103,7 @@ def _set_whole(db: Database, among: vectors.Set, sample: dict[int, str]) -> bool
     rows = db.rows(  # in one statement: another program may be filling the set
         f"""select c.value, (select e from {among.table} where id = c.value),
                 (select e from {among.bits} where rowid = c.value) from json_each(?) c""",
-        (json.dumps(list(sample)),),
+        (sample.keys(),),
     )
     made = {id: (small, bits) for id, small, bits in rows if small is not None or bits is not None}
     if not all(_alike(small, bits, among.dimension) for small, bits in made.values()):

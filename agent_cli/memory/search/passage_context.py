@@ -7,9 +7,10 @@ neighbours: the same recall as indexing it, in a third of the space, and a forgo
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 
-from agent_cli import clock
-from agent_cli.memory.search import candidates
+from agent_cli import clock, kinds
+from agent_cli.memory.search import candidates, sources
 from agent_cli.memory.search.candidates import Filter, Question
 from agent_cli.memory.search.ranking import Row
 from agent_cli.store.db import Database
@@ -20,13 +21,7 @@ _PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.
     join day d on d.id = p.day
     where {candidates.CONDITIONS}
         and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
-        and case p.kind when 'n' then (select hidden_at is null from note where id = p.row)
-            when 'f' then (select hidden_at is null and state = 'accepted' and valid_to is null
-                               and (expires_at is null or expires_at > :now)
-                               and (session_id is null or session_id = :within)
-                           from fact where id = p.row)
-            when 'y' then (select hidden_at is null from summary where id = p.row)
-            when 'k' then (select hidden_at is null and state = 'accepted' from skill where id = p.row) else 1 end"""
+        and case p.kind {{current}} else 1 end"""
 
 _ENDED = """select c.value, max(f.valid_to), max(f.state = 'accepted' and f.valid_to is null)
     from json_each(:rows) c cross join fact f on f.id in (
@@ -61,15 +56,15 @@ def rows(
     """
     places = around(db, ids, alone)
     needed = set(places).union(*places.values()) - {0}
-    texts: dict[int, str] = dict(db.rows(_TEXTS, (json.dumps(sorted(needed)),)))
+    texts: dict[int, str] = dict(db.rows(_TEXTS, (sorted(needed),)))
     if besides:
         texts = {id: own for id, own in texts.items() if own.strip() not in besides}
     values = {
-        "ids": json.dumps([id for id in places if id in texts]),
+        "ids": [id for id in places if id in texts],
         **candidates.values(allowed),
         "now": clock.utc(now),
     }
-    passages = db.rows(_PASSAGES, values)
+    passages = db.rows(_PASSAGES.format(current=_current()), values)
     others = {text for passage in passages for text in passage[4:7] if text}
     counts = _counts(db, others.union(texts.values()), question)
     own = {id: counts[text] for id, text in texts.items()}
@@ -88,11 +83,21 @@ def rows(
     return made
 
 
+@cache
+def _current() -> str:
+    """Whether the row of a passage is one that counts, by kind."""
+    return " ".join(
+        f"when '{kind.letter}' then (select {sources.of(kind.name).current} from {kind.table} where id = p.row)"
+        for kind in kinds.SEARCHABLE
+        if sources.of(kind.name).current
+    )
+
+
 def _mark_ended(db: Database, rows: Collection[Row], owner: str) -> None:
     """Tell of messages what was true when they were written and is true no more."""
     if not db.value("select 1 from fact where owner = ? and state = 'superseded' limit 1", (owner,)):
         return
-    said = json.dumps([row.row for row in rows if row.kind == "m"])
+    said = [row.row for row in rows if row.kind == "m"]
     ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_ENDED, {"rows": said, "owner": owner})}
     for row in rows:
         if row.kind == "m" and row.row in ended:
@@ -106,7 +111,7 @@ def around(db: Database, ids: Sequence[int], alone: Collection[int] = ()) -> dic
     Those of `alone` come without their neighbours.
     """
     found = dict.fromkeys(ids, (0, 0, 0))
-    for id, before, after in db.rows(_AROUND, (json.dumps(list(ids)),)):
+    for id, before, after in db.rows(_AROUND, (ids,)):
         line = [*reversed((json.loads(before) + [0] * 3)[:3]), id, *(json.loads(after) + [0] * 2)[:2]]
         for n in (2, 3, 4):
             if line[n] and (n == 3 or id not in alone):

@@ -4,14 +4,13 @@ Words, trigrams and vectors propose candidates; these and their neighbours in th
 once more, with what stands around them (ranking.py). An index that is damaged is left out, and the others answer.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from agent_cli import clock, text
+from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.language import terms
@@ -113,7 +112,7 @@ def _find(
     damaged = damaged_indexes.noted(db)
     vector = meaning(query) if meaning and among else None
     said, filed = [], list[Scored]()
-    if set(allowed.kinds or index.LETTERS) - {FILE}:
+    if set(allowed.kinds or (kind.name for kind in kinds.SEARCHABLE)) - {FILE}:
         said = _scored(db, query, allowed, now, vector, among, logged, damaged)
     if FILE in (allowed.kinds or (FILE,)) and candidates.size(db, True):
         files = among.files if among else None
@@ -226,7 +225,7 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
     sums: dict[int, float] = {}
     for id, session in db.rows(
         "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
-        (json.dumps(list(scores)),),
+        (scores.keys(),),
     ):
         if session is not None:
             sums[session] = sums.get(session, 0.0) + scores[id]
@@ -251,7 +250,7 @@ def _mark_timely(db: Database, rows: Mapping[int, Row], then: Filter) -> None:
     for (id,) in db.rows(
         """select p.id from json_each(?) c cross join passage p on p.id = c.value
            where p.at >= coalesce(?, p.at) and p.at < coalesce(?, p.at + 1)""",
-        (json.dumps(list(rows)), then.since, then.until),
+        (rows.keys(), then.since, then.until),
     ):
         rows[id].timely = True
 
@@ -287,5 +286,5 @@ def _hit(db: Database, scored: Scored) -> Hit:
     if row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
         file = db.row(sql, (row.row,)) or ()
-    return Hit(index.KINDS[row.kind], row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
+    return Hit(kinds.BY_LETTER[row.kind].name, row.row, outer, row.session, row.at, scored.score, row.text, scored.legs,
                row.place, row.ended, row.partly, period or "", *file)  # fmt: skip

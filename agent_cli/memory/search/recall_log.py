@@ -45,14 +45,12 @@ def of(db: Database, message: int) -> list[Recollection]:
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Runs in the caller's transaction."""
-    db.execute("delete from recollection where id in (select value from json_each(?))", (json.dumps(list(found)),))
+    db.execute("delete from recollection where id in (select value from json_each(?))", (found,))
 
 
 def erase_of(db: Database, messages: Sequence[int]) -> None:
     """Erase what was recalled for some messages. Runs in the caller's transaction."""
-    db.execute(
-        "delete from recollection where message_id in (select value from json_each(?))", (json.dumps(list(messages)),)
-    )
+    db.execute("delete from recollection where message_id in (select value from json_each(?))", (messages,))
 
 
 def latest(db: Database, owner: str) -> int | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from agent_cli.memory.search import damaged_indexes
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
@@ -76,9 +77,7 @@ def begin(db: Database, identity: str, dimension: int, floor: float, key: str = 
     Under the key "vectors next" it is filled beside the present one.
     """
     with db.write():
-        number = 1 + int(db.value("select value from meta where key = 'vector sets'") or 0)
-        db.execute("insert into meta values ('vector sets', ?1) on conflict do update set value = ?1", (str(number),))
-        made = Set(number, identity, dimension, floor)
+        made = Set(meta.increase(db, "vector sets"), identity, dimension, floor)
         _make(db, made)
         _store(db, key, made)
     return made
@@ -87,12 +86,12 @@ def begin(db: Database, identity: str, dimension: int, floor: float, key: str = 
 def _make(db: Database, made: Set) -> None:
     db.execute(f"create virtual table {made.bits} using vec0(e bit[{8 * -(-made.dimension // 8)}])")
     db.execute(f"create table {made.table} (id integer primary key, e blob not null) strict")
-    db.execute("insert into meta values (?, '0') on conflict do update set value = '0'", (_key(made),))
+    meta.put(db, _key(made), "0")
 
 
 def _there(db: Database, part: Set) -> bool:
     """Whether the set has vectors of files."""
-    return bool(db.value("select 1 from meta where key = ?", (_key(part),)))
+    return meta.get(db, _key(part)) is not None
 
 
 def _key(of: Set) -> str:
@@ -106,7 +105,7 @@ def swap(db: Database) -> None:
         return
     with db.write():
         _store(db, "vectors", filled)
-        db.execute("delete from meta where key = 'vectors next'")
+        meta.drop(db, "vectors next")
         if old:
             _drop(db, old)
 
@@ -127,7 +126,7 @@ def abandon(db: Database) -> None:
     half = filling(db)
     if half:
         with db.write():
-            db.execute("delete from meta where key = 'vectors next'")
+            meta.drop(db, "vectors next")
             _drop(db, half)
 
 
@@ -159,7 +158,7 @@ def _fill(db: Database, into: Set, embed: Embed, limit: int) -> int:
         for (id, _), vector in zip(rows, made, strict=True):
             if vector is not None and id in still:
                 put(db, into, id, vector)
-        db.execute("update meta set value = ? where key = ?", (str(abs(rows[-1][0])), _key(into)))
+        meta.put(db, _key(into), str(abs(rows[-1][0])))
         return len(rows)
     return 0
 
@@ -200,7 +199,7 @@ def cosines(db: Database, among: Set, query: Sequence[float], ids: Sequence[int]
     rows = db.value(
         f"""select json_group_array(json_array(f.id, {_COSINE.format("?")}))
             from json_each(?) c cross join {among.table} f on f.id = c.value""",
-        (small(query), json.dumps(list(ids))),
+        (small(query), ids),
     )
     return dict(json.loads(rows))
 
@@ -228,9 +227,7 @@ def _bound(db: Database, among: Set, bits: bytes) -> int:
     key = (db.path, among.table, count >> 14)
     if key not in _samples:
         chosen = random.sample(range(first, last + 1), _SAMPLE)
-        rows = db.rows(
-            f"select b.e from json_each(?) c cross join {among.bits} b on b.rowid = c.value", (json.dumps(chosen),)
-        )
+        rows = db.rows(f"select b.e from json_each(?) c cross join {among.bits} b on b.rowid = c.value", (chosen,))
         _samples[key] = [int.from_bytes(e) for (e,) in rows]
     query = int.from_bytes(bits)
     distances = sorted((query ^ each).bit_count() for each in _samples[key])
@@ -241,28 +238,26 @@ def _bound(db: Database, among: Set, bits: bytes) -> int:
 
 
 def _stored(db: Database, key: str) -> Set | None:
-    told = db.value("select value from meta where key = ?", (key,))
+    told = meta.get(db, key)
     return Set(**json.loads(told)) if told else None
 
 
 def _store(db: Database, key: str, made: Set) -> None:
-    db.execute(
-        "insert into meta values (?, ?) on conflict do update set value = excluded.value",
-        (key, json.dumps(asdict(made))),
-    )
+    meta.put(db, key, json.dumps(asdict(made)))
 
 
 def _mark(db: Database, among: Set) -> int | None:
     """The last passage a set has looked at, of files without its sign; None when the set is gone."""
-    told = db.value("select value from meta where key = ?", (_key(among),))
-    if told is None and among.part:  # nothing of files has been looked at, while there is a set
-        told = db.value("select '0' from meta where key = ?", (f"embedded {among.number}",))
+    told = meta.get(db, _key(among))
+    if told is None and among.part and meta.get(db, f"embedded {among.number}"):
+        return 0  # nothing of files has been looked at, while there is a set
     return None if told is None else int(told)
 
 
 def _drop(db: Database, old: Set) -> None:
     made = [old, old.files] if _there(db, old.files) else [old]
-    db.execute_many("delete from meta where key = ?", [(_key(each),) for each in made])
+    for each in made:
+        meta.drop(db, _key(each))
     for table in (table for each in made for table in (each.bits, each.table)):
         try:
             with db.index_access(), db.write():

@@ -217,8 +217,10 @@ def _checked(found: Found) -> Found:
 
 def _as_of(db: Database, skill: Skill, at: str) -> Used:
     """A skill as it was at a moment."""
-    later = [each for each in skills.versions(db, skill) if each.version < skill.version and each.at > at]
-    return Used(skill, later[0].version, later[0].text) if later else Used(skill, skill.version, skill.text)
+    later = [each for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
+    return (
+        Used(skill, later[0].was["version"], later[0].was["text"]) if later else Used(skill, skill.version, skill.text)
+    )
 
 
 def _amended(before: str, found: Found) -> str:

@@ -7,7 +7,6 @@ a skill it is found for 46 by words, and 2 of the 50 others are offered one in v
 more in vain where the steps are short; long steps drown the description in their passage, and it changes nothing.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 
 from agent_cli.memory.language import terms
@@ -134,7 +133,7 @@ def _near(db: Database, skills: Sequence[int], vector: Sequence[float] | None) -
     passages: dict[int, int] = dict(
         db.rows(
             "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value",
-            (json.dumps(list(skills)),),
+            (skills,),
         )
     )
     try:

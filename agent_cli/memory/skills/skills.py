@@ -4,20 +4,20 @@ Only a person accepts. What a model writes and what a file brings waits for a ye
 its own, which a yes writes into the skill as its next version. Every version stays.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import timedelta
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import tombstones
+from agent_cli.memory import tombstones, versions
 from agent_cli.memory.language import secrets
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skill_file
+from agent_cli.memory.versions import Version
 from agent_cli.messages import Origin
-from agent_cli.store import events, ids
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -63,18 +63,6 @@ class Skill:
         return told | {"id": self.handle, "changes": ids.handle("skill", self.target_id) if self.target_id else None}
 
 
-@frozen
-class Version:
-    """A skill as it was, and what was then done to it."""
-
-    change: str
-    version: int
-    text: str
-    actor: str
-    at: str
-    utc_offset: int
-
-
 _COLUMNS = ", ".join(each.name for each in fields(Skill))
 _CHANGES = {each.name for each in fields(Skill)} - {"id", "owner", "at", "utc_offset"}
 
@@ -103,7 +91,7 @@ def many(db: Database, found: Sequence[int], owner: str) -> list[Skill]:
     """Those of these numbers that this owner has, in their order."""
     rows = db.rows(
         f"select {_COLUMNS} from skill where +owner = ? and id in (select value from json_each(?))",
-        (owner, json.dumps(list(found))),
+        (owner, found),
     )
     skills = {row[0]: Skill(*row) for row in rows}
     return [skills[id] for id in found if id in skills]
@@ -116,7 +104,7 @@ def listing(
     rows = db.rows(
         f"""select {_COLUMNS} from skill where owner = ? and state in (select value from json_each(?))
               and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?""",
-        (owner, json.dumps(list(states)), limit),
+        (owner, states, limit),
     )
     return [Skill(*row) for row in rows]
 
@@ -214,27 +202,23 @@ def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None =
         now = get(db, skill.id, skill.owner)
         if version is None or version == now.version:
             return _change(db, now, "restored", time, hidden_at=None)
-        older = next((each for each in versions(db, now) if each.version == version), None)
+        older = next((each for each in former(db, now) if each.was["version"] == version), None)
         if older is None:
             raise UsageError(
                 f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them"
             )
-        told = skill_file.read(older.text)
+        told = skill_file.read(older.was["text"])
         return _change(
             db, now, "restored", time, hidden_at=None, text=told.text, name=told.name, description=told.description,
             version=now.version + 1,
         )  # fmt: skip
 
 
-def versions(db: Database, skill: Skill) -> list[Version]:
+def former(db: Database, skill: Skill) -> list[Version]:
     """The wordings it had while it was accepted, the oldest first, without the present one."""
-    rows = db.rows(
-        """select change, was ->> 'version', was ->> 'text', actor, at, utc_offset from skill_version
-           where skill_id = ? and was ->> 'state' = 'accepted' order by id""",
-        (skill.id,),
-    )
-    told = {row[1]: Version(*row) for row in rows}
-    return [each for number, each in sorted(told.items()) if number != skill.version]
+    accepted = [each for each in versions.history(db, "skill", skill.id) if each.was.get("state") == ACCEPTED]
+    found = {each.was["version"]: each for each in accepted}
+    return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
 def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Skill]:
@@ -242,24 +226,18 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[S
 
     Raises UsageError when one of its skills was changed again since.
     """
-    again = ids.new(time())
-    undone: dict[int, Skill] = {}
+    undoing = ids.new(time())
     with db.write():
-        later = db.value(
-            """select l.skill_id from skill_version v join skill_version l on l.skill_id = v.skill_id and l.id > v.id
-               where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 limit 1""",
-            (batch,),
-        )
+        later = versions.changed_since(db, "skill", batch)
         if later:
             raise UsageError(f"k{later} was changed since, and stays as it is")
-        for id, version, was in db.rows(
-            "select skill_id, id, was from skill_version where batch = ? and undone = 0 order by id desc", (batch,)
-        ):
-            before = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(time())}
-            told = {key: value for key, value in before.items() if key in _CHANGES}
-            undone[id] = _change(db, get(db, id, owner), "undone", time, batch=again, undone=1, **told)
-            db.execute("update skill_version set undone = 1 where id = ?", (version,))
-    return list(undone.values())
+
+        def put_back(id: int, was: Mapping[str, Any]) -> Skill:
+            told = {key: value for key, value in was.items() if key in _CHANGES}
+            return _change(db, get(db, id, owner), "undone", time, batch=undoing, undone=True, **told)
+
+        undone = versions.take_back(db, "skill", batch, clock.utc(time()), put_back)
+    return list({each.id: each for each in undone}.values())
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
@@ -283,25 +261,20 @@ def withdraw(db: Database, proposals: Sequence[Skill], time: clock.Clock) -> Non
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete skills with all their versions, out of the index first. Runs in the caller's transaction."""
     index.erase_many(db, "k", found)
-    listed, at = (json.dumps(list(found)),), "in (select value from json_each(?))"
-    without = "json_set(was, '$.target_id', null)"
-    db.execute(f"delete from skill_version where skill_id {at}", listed)
-    db.execute(f"update skill_version set was = {without} where was ->> 'target_id' {at}", listed)
-    db.execute(f"update skill set target_id = null where target_id {at}", listed)
-    db.execute(f"delete from skill where id {at}", listed)
+    versions.erase(db, "skill", found)
+    versions.clear(db, "skill", "target_id", found, target_id=None)
+    db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (found,))
+    db.execute("delete from skill where id in (select value from json_each(?))", (found,))
 
 
-def drop(db: Database, versions: Sequence[int], sessions: Sequence[int]) -> None:
+def drop(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
     """Delete these rows of versions, and where it says that it was learned in these sessions.
 
     Runs in the caller's transaction.
     """
-    at = "in (select value from json_each(?))"
-    db.execute(f"delete from skill_version where id {at}", (json.dumps(list(versions)),))
-    listed = (json.dumps(list(sessions)),)
-    db.execute(f"update skill set session_id = null where session_id {at}", listed)
-    without = "json_set(was, '$.session_id', null)"
-    db.execute(f"update skill_version set was = {without} where was ->> 'session_id' {at}", listed)
+    versions.drop(db, "skill", rows)
+    versions.clear(db, "skill", "session_id", sessions, session_id=None)
+    db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", (sessions,))
 
 
 def put(db: Database, id: int, **told: Any) -> None:
@@ -373,7 +346,7 @@ def _insert(
 
 def _change(
     db: Database, skill: Skill, change: str, time: clock.Clock, *, actor: str = "person", batch: str = "",
-    undone: int = 0, **values: Any,
+    undone: bool = False, **values: Any,
 ) -> Skill:  # fmt: skip
     """Change some columns and keep how they were. Runs in the caller's transaction.
 
@@ -385,19 +358,22 @@ def _change(
         raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
     put(db, skill.id, **{"changed_at": clock.utc(time()), **values})
     changed = get(db, skill.id, skill.owner)
-    _record(db, changed, before, change, time, actor, batch, undone)
+    _record(db, changed, before, change, time, actor, batch, undone=undone)
     return changed
 
 
 def _record(
-    db: Database, skill: Skill, before: Skill | None, change: str, time: clock.Clock, actor: str, batch: str,
-    undone: int = 0,
-) -> None:  # fmt: skip
-    now = time()
-    was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)
-    db.execute(
-        """insert into skill_version (skill_id, change, was, batch, actor, undone, at, utc_offset)
-           values (?, ?, ?, ?, ?, ?, ?, ?)""",
-        (skill.id, change, was, batch or ids.new(now), actor, undone, clock.utc(now), clock.offset(now)),
+    db: Database,
+    skill: Skill,
+    before: Skill | None,
+    change: str,
+    time: clock.Clock,
+    actor: str,
+    batch: str,
+    *,
+    undone: bool = False,
+) -> None:
+    batch = batch or ids.new(time())
+    versions.record(
+        db, "skill", skill.id, change, before, time, actor=actor, batch=batch, text=skill.text, undone=undone
     )
-    events.append(db, time, f"skill {change}", skill.handle, actor=actor, content=skill.text)

@@ -55,9 +55,7 @@ class Material:
 
 def queue(db: Database, owner: str, period: Period, now: datetime) -> None:
     """Have the summary of a period made (anew) once it is over. Runs in the caller's transaction."""
-    turn = timedelta(
-        milliseconds=UNITS.index(period.unit)
-    )  # of those that end at one midnight the finest comes first
+    turn = timedelta(milliseconds=UNITS.index(period.unit))  # of those that end at one midnight the finest comes first
     jobs.add(db, JOB, _subject(owner, period), now, period.ends_at(now) + turn)
 
 

@@ -4,7 +4,6 @@ How one is made is told in summarising.py (of a session) and grains.py (of a per
 for good: so a sentence whose sources are all gone is kept when its summary is made anew.
 """
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -208,7 +207,7 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     rows = db.rows(
         """select distinct y.summary_id from json_each(?) c cross join summary_source y
              on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1""",
-        (json.dumps([(each.kind, each.row) for each in sources]),),
+        ([(each.kind, each.row) for each in sources],),
     )
     return [id for (id,) in rows]
 
@@ -251,7 +250,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
     What was made from them still names them as sources; `drop_sources` ends that.
     """
     index.erase_many(db, "y", found)
-    listed = (json.dumps(list(found)),)
+    listed = (found,)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", listed)
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
 
@@ -276,7 +275,7 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
     """
     db.execute(
         """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
-        (json.dumps([(each.kind, each.row) for each in found]),),
+        ([(each.kind, each.row) for each in found],),
     )
 
 

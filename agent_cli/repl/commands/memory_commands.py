@@ -2,7 +2,7 @@
 
 import re
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
@@ -72,7 +72,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         return (
             receipt.sentence() if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
         )
-    handles = all(re.fullmatch(r"[smnfyktdc]\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.named(app.db, owner, words))

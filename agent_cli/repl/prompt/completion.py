@@ -16,6 +16,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from agent_cli import kinds
 from agent_cli.app import model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
@@ -91,13 +92,13 @@ def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
             yield CompletionItem(each.name.removeprefix(slash), each.help.splitlines()[0], len(typed))
 
 
-def _handles(*kinds: str, whole: bool = False) -> Callable[[App, str], Iterator[CompletionItem]]:
+def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[CompletionItem]]:
     """Suggest handles by their prefix or their text; `whole`: complete the whole argument, else its last word."""
 
     def suggest(app: App, typed: str) -> Iterator[CompletionItem]:
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
         with closing(app.db.another_connection()) as db:
-            for handle, description in handle_completion.handles(db, app.scope.owner, kinds, prefix):
+            for handle, description in handle_completion.handles(db, app.scope.owner, names, prefix):
                 yield CompletionItem(handle, description, len(prefix))
 
     return suggest
@@ -192,12 +193,10 @@ def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
 
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[CompletionItem]]] = {
     "command": lambda app, typed: _commands(typed, "" if typed.startswith("/") else "/"),
+    **{kind.name: _handles(kind.name) for kind in kinds.COMPLETABLE},
     "session": _handles("session", whole=True),
-    "fact": _handles("fact"),
-    "note": _handles("note"),
-    "skill": _handles("skill"),
     "task": _tasks,
-    "handle": _handles("fact", "note", "session", "skill", "task"),
+    "handle": _handles(*sorted(kind.name for kind in kinds.COMPLETABLE)),
     "model": _models,
     "setting": _settings,
     "period": _periods,

@@ -145,7 +145,7 @@ def _impatient(db: Database) -> Iterator[None]:
 
 
 def _clock(stored: str, zone: str, now: datetime) -> str:
-    return f"{datetime.fromisoformat(stored).astimezone(zones.of(zone, now)):%H:%M}"
+    return f"{datetime.fromisoformat(stored).astimezone(zones.get(zone, now)):%H:%M}"
 
 
 def _since(due: datetime, now: datetime) -> str:

@@ -27,7 +27,7 @@ from agent_cli.messages import Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import PromptDraft, Screen, Theme
+from agent_cli.repl.commands.results import Confirmation, PromptDraft, Result, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -108,61 +108,77 @@ class Shell:
         return self._ended_by
 
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
-        """Run one line. Returns it when it was not stored (the file was busy), else an empty one."""
-        at_once = self._prompt.pastes.at_once
-        parts = given or self._prompt.pastes.parts(line)
-        said = "".join(part.text for part in parts)
-        self._conversation.parts, self._conversation.without = parts, self._prompt.take_dropped()
-        self._conversation.origin = "pasted" if at_once or any(part.origin != "typed" for part in parts) else "typed"
+        """Run one line, or the parts `given` on the command line. Returns the next draft: mostly empty, the line itself
+        when it was not stored."""
+        fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
+        text, conversation = "".join(part.text for part in parts), self._conversation
+        conversation.parts, conversation.without = parts, self._prompt.take_dropped()
+        conversation.origin = "pasted" if fast or any(part.origin != "typed" for part in parts) else "typed"
         self._stored = False
-        if said.strip() in ("exit", "quit") and self._conversation.origin == "typed":
+        if text.strip() in ("exit", "quit") and conversation.origin == "typed":
             raise results.Leave
         try:
             # A pasted slash is text: nothing pasted can be a command.
-            found = commands.find(said) if parts and parts[0].origin == "typed" else None
+            found = commands.find(text) if parts and parts[0].origin == "typed" else None
             if found:
-                result = commands.run(self._conversation, *found)
-                if isinstance(result, str):
-                    self._say(result)
-                elif isinstance(result, Screen):
-                    await self._show_screen(result)
-                elif isinstance(result, results.Confirmation):
-                    await self._confirm(result)
-                elif isinstance(result, Theme):
-                    self._set_theme(result)
-                elif isinstance(result, PromptDraft):
-                    self._say(result.notice)
-                    self._prompt.pastes.add_parts(result.parts)
-                    return result.line
-                elif result is not None:
-                    await self._work(result)
-            elif self._conversation.origin == "typed" and (download := self._model_offer.accept(said)):
+                return await self._carry_out(commands.run(conversation, *found))
+            if conversation.origin == "typed" and (download := self._model_offer.accept(text)):
                 await self._work(download)
-            elif said.strip():
+            elif text.strip():
                 # What came faster than anyone types may be a paste, so none of it counts as typed.
-                parts = [Part(said, "pasted")] if at_once else parts
-                try:
-                    parts = attachments.attach(parts)
-                except UsageError as error:
-                    self._say(str(error))
-                    return line
-                if files := attachments.summary(parts):
-                    self._say(files)
-                await self._work(self._conversation.turn(parts))
-        except StoreBusy as error:
-            self._say(str(error))
-            return "" if self._stored else line
-        except StoreError as error:
-            if self._app.keeps:
-                raise  # the file cannot be written: going on would lose words
-            self._say(str(error))
-            return "" if self._stored else line
-        except ModelMissing as error:
-            message = str(error).replace("--model", "/model NAME")
-            message = message if "/model" in message else f"{message}; /model NAME chooses another"
-            self._say(await asyncio.to_thread(self._model_offer.check) or message)
+                return await self._send(line, [Part(text, "pasted")] if fast else parts)
         except AgentError as error:
-            self._say(self._model_offer.without_repetition(str(error)))
+            return await self._report(line, error)
+        return ""
+
+    async def _carry_out(self, result: Result) -> str:
+        """Do what a command returned; returns the next draft."""
+        match result:
+            case str():
+                self._say(result)
+            case Screen():
+                await self._show_screen(result)
+            case Confirmation():
+                await self._confirm(result)
+            case Theme():
+                self._set_theme(result)
+            case PromptDraft():
+                self._say(result.notice)
+                self._prompt.pastes.add_parts(result.parts)
+                return result.line
+            case None:
+                pass
+            case _:
+                await self._work(result)
+        return ""
+
+    async def _send(self, line: str, parts: Sequence[Part]) -> str:
+        """Send a message with the files it names; returns the line when one of them cannot be read."""
+        try:
+            parts = attachments.attach(parts)
+        except UsageError as error:
+            self._say(str(error))
+            return line
+        if files := attachments.summary(parts):
+            self._say(files)
+        await self._work(self._conversation.turn(parts))
+        return ""
+
+    async def _report(self, line: str, error: AgentError) -> str:
+        """Print an error; returns the line when it was not stored. Raises a StoreError that would lose text."""
+        message = str(error)
+        match error:
+            case StoreError():
+                if self._app.keeps and not isinstance(error, StoreBusy):
+                    raise error
+                self._say(message)
+                return "" if self._stored else line
+            case ModelMissing():
+                message = message.replace("--model", "/model NAME")
+                message = message if "/model" in message else f"{message}; /model NAME chooses another"
+                self._say(await asyncio.to_thread(self._model_offer.check) or message)
+            case _:
+                self._say(self._model_offer.without_repetition(message))
         return ""
 
     async def _check_server(self) -> None:
@@ -191,7 +207,7 @@ class Shell:
             "the theme is ansi" if self.display.colour else "the theme is none: answers stand as the model wrote them"
         )
 
-    async def _confirm(self, question: results.Confirmation) -> None:
+    async def _confirm(self, question: Confirmation) -> None:
         """Ask, and do it when the person types just "yes"."""
         self._say(question.text)
         with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 from fastapi import APIRouter, Header, Query
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from agent_cli import clock
+from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
@@ -31,7 +31,10 @@ from agent_cli.store.db import Database
 from agent_cli.text import clean
 
 _LOOK = 0.5  # seconds between two looks for new events
-Kind = Literal["message", "note", "fact", "summary", "skill", "section"]
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[tuple(kind.name for kind in kinds.SEARCHABLE)]
 Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
 
 
@@ -41,7 +44,7 @@ class Words(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     q: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")
-    kind: tuple[Kind, ...] = Field((), max_length=6)
+    kind: tuple[Kind, ...] = Field((), max_length=len(kinds.SEARCHABLE))
     min_days_ago: Days = 0
     max_days_ago: Days = 0
     limit: int = Field(10, ge=1, le=50)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
 from agent_cli.memory.documents import document_files, document_sync, documents
@@ -318,7 +319,7 @@ def test_files_change_nothing_of_what_else_is_found(db, session, folder):
     for n in range(40):
         say(db, session, f"The marmot number {n} lives near lake {n % 7} and whistles at {n % 5} o'clock")
     questions = ("Where does marmot 7 live?", "lake whistles", "Which marmot whistles at 3?")
-    said = tuple(kind for kind in index.KINDS.values() if kind != "section")
+    said = tuple(kind.name for kind in kinds.SEARCHABLE if kind.name != "section")
     before = [[hit.handle for hit in find(db, each, kinds=said).hits] for each in questions]
     for n in range(60):
         (folder / f"{n}.txt").write_text(f"marmot lake whistles live number {n} o'clock " * 5)

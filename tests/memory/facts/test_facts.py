@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_cli.errors import UsageError
+from agent_cli.memory import versions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import ACCEPTED, ALIKE, EXPIRED, PENDING, REJECTED, SUPERSEDED
 from agent_cli.memory.language import terms
@@ -103,7 +104,10 @@ def test_history_tells_what_was_done_and_how_it_was(db):
     adoption.hide(db, fact, noon)
     facts.undo(db, PERSON, noon)
 
-    told = [(each.change, each.statement, each.state, each.actor, each.undone) for each in facts.history(db, fact)]
+    told = [
+        (each.change, each.was.get("statement", ""), each.was.get("state", ""), each.actor, each.undone)
+        for each in versions.history(db, "fact", fact.id)
+    ]
     assert told == [
         ("proposed", "", "", "model", False),
         ("accepted", "I like tea", PENDING, "person", False),

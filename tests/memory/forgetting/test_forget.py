@@ -299,7 +299,7 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
 
 @pytest.mark.parametrize(("told", "said"), [
     ("m9", "there is no message m9; `agent search` finds what there is"),
-    ("x9", "'x9' is no handle: write it like m9, n4, f12, s3, y7, k2, t4, d12 or c3, or name words with --topic"),
+    ("x9", "'x9' is no handle: write it like s3, m9, n4, f12, y7, k2, t4, d12 or c3, or name words with --topic"),
 ])  # fmt: skip
 def test_what_is_not_there_is_said(db, told, said):
     with pytest.raises(UsageError, match=re.escape(said)):

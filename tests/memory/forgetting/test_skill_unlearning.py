@@ -64,7 +64,7 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
     assert bodies(file) == [("k1", "Turn the wheel slowly.", 2)]
     assert traces(file.path, SECRET) == 0
     assert handles(file, "wheel", kinds=("skill",)) == ["k1"]
-    assert [each.version for each in skills.versions(file, skills.get(file, 1, "person"))] == [1]
+    assert [each.was["version"] for each in skills.former(file, skills.get(file, 1, "person"))] == [1]
     skill = skills.restore(file, skills.get(file, 1, "person"), noon, 1)
     assert (skill.body, skill.version) == ("Turn the wheel.", 3)
 
@@ -96,7 +96,7 @@ def test_a_version_in_between_goes_and_the_present_one_stays(file, here):
 
     assert bodies(file) == [("k1", "Turn it.", 3)]
     assert traces(file.path, SECRET) == 0
-    assert [each.version for each in skills.versions(file, skills.get(file, 1, "person"))] == [1]
+    assert [each.was["version"] for each in skills.former(file, skills.get(file, 1, "person"))] == [1]
 
 
 def test_what_was_changed_later_and_still_says_it_goes_too(file, here):

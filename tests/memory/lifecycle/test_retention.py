@@ -340,7 +340,9 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
     assert messages(db) == {day, date(2026, 3, 6)}
 
     with db.write():
-        years.keep(db, periods.containing(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5))
+        years.keep(
+            db, periods.containing(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5)
+        )
     run(db, table)
     assert messages(db) == set()
     assert summaries.of(db, late) is None

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import carry_over
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions, token_usage
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -169,7 +170,7 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     take_back(db, session, last)
     states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
     assert states == ["expired", "accepted", "pending"]
-    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn"]
+    assert [version.change for version in versions.history(db, "fact", waits.id)] == ["proposed", "withdrawn"]
     assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
 
 
@@ -251,7 +252,11 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
     rewind.heal(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
-    assert [version.change for version in facts.history(db, waits)] == ["proposed", "withdrawn", "proposed again"]
+    assert [version.change for version in versions.history(db, "fact", waits.id)] == [
+        "proposed",
+        "withdrawn",
+        "proposed again",
+    ]
     assert session_notes.of(db, session) == ["the printer"]
 
 

@@ -43,7 +43,7 @@ def test_a_change_waits_and_becomes_the_next_version(db):
     now = skills.accept(db, change, noon)
 
     assert (now.id, now.version, now.text) == (skill.id, 2, BETTER)
-    assert [(each.version, each.text) for each in skills.versions(db, now)] == [(1, DEPLOY)]
+    assert [(each.was["version"], each.was["text"]) for each in skills.former(db, now)] == [(1, DEPLOY)]
     assert [each.handle for each in skills.listing(db, "person")] == ["k1"]
     assert found(db, "tests rsync") == ["k1"]
 

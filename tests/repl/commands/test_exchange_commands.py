@@ -349,7 +349,7 @@ def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
 def test_undo_names_the_facts_that_stay(conversation, server):
     server.play(script.reply("Noted."))
     say(conversation, "Remember that I live in Graz.")
-    assert run(conversation, "/undo").told == (
+    assert run(conversation, "/undo").notice == (
         "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
     )
     assert conversation.app.db.rows("select state from fact") == [("accepted",)]
@@ -358,7 +358,7 @@ def test_undo_names_the_facts_that_stay(conversation, server):
 def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
     server.play(script.reply(calls=[("create_reminder", {"text": "oil the door"})]), script.reply("I will."))
     say(conversation, "Remind me to oil the door.")
-    assert run(conversation, "/undo").told == (
+    assert run(conversation, "/undo").notice == (
         "m1 and its answer are taken back; t1 “oil the door” is hidden with it (/tasks restore t1)"
     )
 

@@ -230,7 +230,7 @@ def test_no_tool_gives_another_callers_words(two):
 
     owner = house.house.app_of(callers.get(house.db, "full"))
     told = tools.run(registry.BUILT_IN["search_memory"], ToolCall("1", "search_memory", {"query": "dragon"}),
-                     owner.here(house.db, 1))  # fmt: skip
+                     turns.context(owner, house.db, 1))  # fmt: skip
     assert CANARY in told.text
 
 

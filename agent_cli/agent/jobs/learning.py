@@ -1,0 +1,116 @@
+"""The job that learns from a conversation: the cheap model reads what is new, and what it finds waits for the person.
+
+The same for facts (learner.py) and skills (reflector.py), which say what is read, asked and proposed. The effect (the
+proposals, and how far was read) is one transaction with the job's end. When a message that was read has changed, or
+anything was forgotten meanwhile, nothing of the answer is kept and the rest is read anew. An answer that cannot be read
+parks the job, and the next turns are read all the same.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agent_cli.agent.jobs.job_context import Desk, Effect
+from agent_cli.errors import ModelUnavailable
+from agent_cli.llm.model import Cancel, ChatModel, Text
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations.log import Entry
+from agent_cli.memory.facts.fact_extraction import Ask, Unreadable
+from agent_cli.memory.scope import Scope
+from agent_cli.messages import Message
+from agent_cli.store import events, ids, jobs
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+
+@frozen
+class Lesson:
+    """What is learned, and how."""
+
+    no_model: str  # the job's error while no model answers
+    unreadable: str  # the kind of the event that records an answer which could not be read
+    characters: int  # read at a time: of more, a small model misses half
+    read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: whose, and the last message read
+    set_read_to: Callable[[Database, int, int], None]  # session, message
+    read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: what is next
+    ask: Callable[[Desk, Scope, int, Sequence[Entry], Ask], Effect]  # session, what is new; gives what proposes
+    total: bool = False  # whether the error of a parked job says how often answers were unreadable in all
+
+
+def learn(desk: Desk, job: jobs.Job, lesson: Lesson) -> Effect:
+    """Read what is new in a session; gives what is to be written. Raises AgentError."""
+    db, session = desk.db, ids.number("session", job.subject)
+    rounds, position = tombstones.rounds(db), lesson.read_to(db, session)
+    new = lesson.read(db, session, position[1], min(desk.characters, lesson.characters)) if position else []
+    if position is None or not new:
+        return lambda: None
+    propose, error = _ask(desk, lesson, position[0], session, new)
+
+    def effect() -> None:
+        if lesson.read_to(db, session) != position:
+            return
+        if tombstones.rounds(db) != rounds or not _unchanged(db, session, new):
+            jobs.add(db, job.kind, job.subject, desk.time())
+            return
+        propose()
+        lesson.set_read_to(db, session, new[-1].id)
+        if error:
+            events.append(db, desk.time, lesson.unreadable, job.subject, actor="program", session=session)
+        if lesson.read(db, session, new[-1].id, desk.characters):
+            jobs.add(db, job.kind, job.subject, desk.time())
+        elif error:
+            total = f" ({events.count(db, lesson.unreadable)} such in all)" if lesson.total else ""
+            jobs.park(db, job, error + total)
+
+    return effect
+
+
+def _ask(desk: Desk, lesson: Lesson, scope: Scope, session: int, new: Sequence[Entry]) -> tuple[Effect, str]:
+    """What proposes what the model found, and why its answer could not be read."""
+    if not any(entry.message.role == "user" for entry in new):
+        return lambda: None, ""  # nobody said anything here: imported words are read by nobody
+    model = desk.model()
+    if model is None:
+        raise ModelUnavailable(lesson.no_model)
+    try:
+        return lesson.ask(desk, scope, session, new, _ask_in_json(model, desk.cancel)), ""
+    except Unreadable as error:
+        return lambda: None, str(error)
+
+
+def _ask_in_json(model: ChatModel, cancel: Cancel) -> Ask:
+    """The model as memory knows it: a question and a schema in, JSON out."""
+
+    def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
+        for chunk in model.reply([Message("user", question)], think=False, format=schema, cancel=cancel):
+            if isinstance(chunk, Text):
+                yield chunk.text
+
+    return ask
+
+
+def exchanges(
+    entries: Sequence[Entry], characters: int, size: Callable[[Entry], int], enough: Callable[[Sequence[Entry]], bool]
+) -> list[Entry]:
+    """The first exchanges that are over, as many as fit, imports apart; more where those that fit are not enough."""
+    own = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
+    chosen: list[Entry] = []
+    start = taken = 0
+    for end in [n for n, entry in enumerate(own, 1) if entry.message.role == "assistant" and _is_whole(entry)]:
+        exchange = own[start:end]
+        taken += sum(map(size, exchange))
+        if taken > characters and enough(chosen):
+            break
+        chosen, start = [*chosen, *exchange], end
+    return chosen
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Whether a reply is the last one of its exchange."""
+    return entry.finish is not None and not entry.message.calls
+
+
+def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
+    """Whether a session still says what was read of it."""
+    now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
+    return all(now.get(entry.id) == entry.message.text for entry in read)

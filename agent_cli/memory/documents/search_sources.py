@@ -1,0 +1,12 @@
+"""How the sections of files are searched."""
+
+from agent_cli.memory.search.sources import Source
+
+SOURCES = {
+    "section": Source(
+        passages="""select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
+                   iif(heading = '', '', heading || char(10)) || d.text, null
+            from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id
+            join collection o on o.id = f.collection_id"""
+    )
+}

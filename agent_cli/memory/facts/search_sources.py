@@ -1,0 +1,15 @@
+"""How facts are searched and completed: those that were accepted."""
+
+from agent_cli.memory.search.sources import Source
+
+SOURCES = {
+    "fact": Source(
+        passages="""select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
+                   iif(predicate = '', null, json_array(json_array('', predicate)))
+            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
+        current="""hidden_at is null and state = 'accepted' and valid_to is null
+                   and (expires_at is null or expires_at > :now) and (session_id is null or session_id = :within)""",
+        completions="""select id, statement from fact
+           where owner = :owner and state = 'accepted' and valid_to is null and hidden_at is null {more}""",
+    )
+}

@@ -1,0 +1,115 @@
+"""The history of facts and skills: every change with the row as it was before, so that it can be shown and undone.
+
+Changes made together are one batch, and are undone together. The rows themselves are written by their owners.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Literal, TypeVar
+
+from agent_cli import clock
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+Kind = Literal["fact", "skill"]
+Row = TypeVar("Row")
+
+
+@frozen
+class Version:
+    """A row as it was before a change: its columns, none where the change made it."""
+
+    change: str
+    was: Mapping[str, Any]
+    actor: str
+    undone: bool
+    at: str
+    utc_offset: int
+
+
+def record(
+    db: Database,
+    kind: Kind,
+    id: int,
+    change: str,
+    before: Any,
+    time: clock.Clock,
+    *,
+    actor: str,
+    batch: str,
+    text: str,
+    undone: bool = False,
+) -> None:
+    """Keep a row as it was (None: it was not there). `text`: what it says now. Runs in the caller's transaction."""
+    now = time()
+    was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)
+    db.execute(
+        f"""insert into {kind}_version ({kind}_id, change, was, batch, actor, undone, at, utc_offset)
+            values (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (id, change, was, batch, actor, int(undone), clock.utc(now), clock.offset(now)),
+    )
+    events.append(db, time, f"{kind} {change}", ids.handle(kind, id), actor=actor, content=text)
+
+
+def history(db: Database, kind: Kind, id: int) -> list[Version]:
+    """The changes of a row, the oldest first."""
+    rows = db.rows(
+        f"select change, was, actor, undone, at, utc_offset from {kind}_version where {kind}_id = ? order by id", (id,)
+    )
+    return [
+        Version(change, json.loads(was) if was else {}, actor, bool(undone), at, offset)
+        for change, was, actor, undone, at, offset in rows
+    ]
+
+
+def changed_since(db: Database, kind: Kind, batch: str, actor: str | None = None) -> int | None:
+    """A row of this batch that was changed again afterwards, by this actor or by anybody."""
+    found = db.value(
+        f"""select l.{kind}_id from {kind}_version v join {kind}_version l on l.{kind}_id = v.{kind}_id and l.id > v.id
+            where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0
+              and l.actor = coalesce(?2, l.actor) limit 1""",
+        (batch, actor),
+    )
+    return None if found is None else int(found)
+
+
+def take_back(
+    db: Database, kind: Kind, batch: str, now: str, put_back: Callable[[int, Mapping[str, Any]], Row]
+) -> list[Row]:
+    """Undo a batch, the last change first; gives each row as it is then.
+
+    `put_back` writes the former columns of a row and records that; a row that the batch made counts as rejected.
+    """
+    undone = []
+    with db.write():
+        for version, id, was in db.rows(
+            f"select id, {kind}_id, was from {kind}_version where batch = ? and undone = 0 order by id desc", (batch,)
+        ):
+            undone.append(put_back(id, json.loads(was) if was else {"state": "rejected", "decided_at": now}))
+            db.execute(f"update {kind}_version set undone = 1 where id = ?", (version,))
+    return undone
+
+
+def clear(db: Database, kind: Kind, column: str, values: Iterable[int], **instead: str | None) -> None:
+    """Where a former row has one of these values in a column, put something else into it, and into other columns.
+
+    So that what is erased is neither shown nor brought back. Runs in the caller's transaction.
+    """
+    changed = "".join(f", '$.{name}', ?" for name in instead)
+    db.execute(
+        f"""update {kind}_version set was = json_set(was{changed})
+            where was ->> '{column}' in (select value from json_each(?))""",
+        (*instead.values(), values),
+    )
+
+
+def drop(db: Database, kind: Kind, versions: Iterable[int]) -> None:
+    """Delete versions by their own ids. Runs in the caller's transaction."""
+    db.execute(f"delete from {kind}_version where id in (select value from json_each(?))", (versions,))
+
+
+def erase(db: Database, kind: Kind, found: Iterable[int]) -> None:
+    """Delete all versions of these rows. Runs in the caller's transaction."""
+    db.execute(f"delete from {kind}_version where {kind}_id in (select value from json_each(?))", (found,))

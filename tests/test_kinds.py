@@ -1,0 +1,65 @@
+"""The registry of the kinds of memory: true of the schema, of the owners' modules, and the only list there is."""
+
+import re
+from importlib import import_module
+
+import pytest
+
+from agent_cli import kinds
+from agent_cli.memory.search import sources
+from tests import structure
+from tests.structure import FILES, MODULES, SCHEMA, module
+
+VIEW = SCHEMA[SCHEMA.index("create view passage_text") : SCHEMA.index("from passage p;")]
+LIST_OF_LETTERS = re.compile(rf"\[[{''.join(kinds.BY_LETTER)}]{{3,}}(?:\]\)?\(?\\d|0-9)")  # as in [mnf]\d
+
+
+def name(kind):
+    return kind.name
+
+
+def test_a_letter_and_a_name_mean_one_kind():
+    assert len(kinds.BY_LETTER) == len(kinds.BY_NAME) == len(kinds.KINDS)
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
+def test_a_row_names_a_table_and_the_module_that_writes_it(kind):
+    assert kind.module.removeprefix("agent_cli.") in MODULES
+    table = re.search(rf"create table {kind.table} \((.*?)\n\) strict", SCHEMA, re.DOTALL)
+    assert bool(re.search(r"^    owner ", table[1], re.MULTILINE)) == kind.owned
+    written = structure.written(MODULES[kind.module.removeprefix("agent_cli.")])
+    assert kind.table in written or structure.UNKNOWN in written
+
+
+def test_the_schema_indexes_the_searchable_kinds_and_no_others():
+    assert dict(re.findall(r"when '(\w)' then \(select .*?from (\w+) where", VIEW, re.DOTALL)) == {
+        kind.letter: kind.table for kind in kinds.SEARCHABLE
+    }
+    for trigger in ("stale_new after insert", "stale after update"):
+        found = re.findall(
+            rf"create trigger (\w+?)_{trigger}.*?insert into stale values \('(\w)', new\.id", SCHEMA, re.DOTALL
+        )
+        assert dict(found) == {kind.table: kind.letter for kind in kinds.SEARCHABLE}
+    guarded = re.findall(r"create trigger (\w+)_indexed .*?where kind = '(\w)'", SCHEMA, re.DOTALL)
+    assert dict(guarded) == {kind.table: kind.letter for kind in kinds.SEARCHABLE}
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
+def test_an_owner_says_how_its_kind_is_searched_and_completed(kind, db):
+    source = sources.of(kind.name) if kind.source else sources.Source()
+    assert (bool(source.passages), bool(source.completions)) == (kind.searchable, kind.completable)
+    assert kind.searchable or not kind.heading
+    if source.passages:
+        assert db.rows(source.passages, ("[]",)) == []
+    if source.completions:
+        assert db.rows(f"{source.completions.format(more='')} order by {source.order}", {"owner": "person"}) == []
+
+
+def test_each_kind_of_a_folder_has_its_row():
+    for part in {kind.source for kind in kinds.KINDS if kind.source}:
+        assert set(import_module(part).SOURCES) == {kind.name for kind in kinds.KINDS if kind.source == part}
+
+
+@pytest.mark.parametrize("path", FILES, ids=module)
+def test_no_module_keeps_a_list_of_handles_of_its_own(path):
+    assert LIST_OF_LETTERS.findall(path.read_text(encoding="utf-8")) == []
