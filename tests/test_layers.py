@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "memory.forgetting": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
     "memory.documents memory.planner memory.summaries memory.skills store",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
-    "memory.summaries memory.skills memory.forgetting store",
+    "memory.summaries memory.skills store",
     # what works with memory
     "tools": "memory memory.* store",
     "agent.policy": "tools",
@@ -113,13 +113,12 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.conversations": "event fact fact_source note summary task",
     "memory.documents": "passage",
     "memory.facts": "message session",
-    "memory.forgetting": "answered collection document fact fact_source fact_version job jotting message note "
-    "recollection rolling schedule section session skill skill_version summary task tool_call",
+    "memory.forgetting": "job message session",
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.review": "fact fact_version message skill skill_version",
     "memory.search": "document fact fact_source message said section session summary",
-    "memory.skills": "passage",
+    "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
     "store": "forgotten session",
 }

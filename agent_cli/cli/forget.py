@@ -15,7 +15,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import Plan
-from agent_cli.memory.forgetting.provenance import Named
+from agent_cli.memory.lineage import Named
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

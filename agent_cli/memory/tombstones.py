@@ -12,6 +12,7 @@ SHORT = 12  # characters under which a text is nobody's own
 _ROUNDS = "forgotten rounds"
 
 JOB = "forget"  # empties the journal of what was erased
+JOURNAL, PAGES = "all", "pages"  # subjects: the journal, and the words by which an index finds its pages
 
 
 def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:

@@ -4,10 +4,10 @@ A line of a long text may be torn apart where a page of the file ends, and an in
 text that was carried over into another row has lost its line breaks there: lines are compared without them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 
-from agent_cli.memory.language.terms import STOP_WORDS
+from agent_cli.memory.language import terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -63,4 +63,16 @@ def lines(texts: Iterable[str]) -> list[str]:
 def words(texts: Iterable[str]) -> list[str]:
     """The words that say something, folded."""
     found = dict.fromkeys(word for text in texts for word in _WORD.findall(text.casefold()))
-    return [word for word in found if word not in STOP_WORDS]
+    return [word for word in found if word not in terms.STOP_WORDS]
+
+
+def telling(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
+    """Whether a text says a topic literally, or has all its words; no text says an empty one.
+
+    `tokens`: the stems of the words of a text.
+    """
+    literal = folded(topic)
+    asked = {stem for word in terms.content(topic) for stem in tokens(word)}
+    if not literal:
+        return lambda words: False
+    return lambda words: literal in folded(words) or bool(asked and asked <= set(tokens(words)))

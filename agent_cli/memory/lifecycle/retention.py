@@ -12,12 +12,12 @@ from itertools import islice
 
 from agent_cli import clock
 from agent_cli.errors import ConfigError
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import callers, log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
-from agent_cli.memory.forgetting import owned_rows
 from agent_cli.memory.lifecycle import retention_candidates
 from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, Gone, Item
+from agent_cli.memory.planner import tasks
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.summaries import summaries
 from agent_cli.store import events, jobs, meta
@@ -184,7 +184,8 @@ def _remove(
 def _erase_messages(db: Database, of: Sequence[int], going: Sequence[int]) -> None:
     """Whoever refers to a message goes before it; the index has been told already, by its very words."""
     recall_log.erase_of(db, going)
-    owned_rows.leave(db, going)
+    tasks.leave(db, (), going)
+    callers.erase_answered(db, going)
     facts.lose_source(db, going)
     rolling_summary.erase(db, of)
     sessions.drop_openings(db, of)

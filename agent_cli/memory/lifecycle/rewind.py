@@ -22,7 +22,7 @@ from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
-from agent_cli.memory.summaries import period_summaries, summaries, summary_lineage
+from agent_cli.memory.summaries import lineage, period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Part
 from agent_cli.store import events, ids
@@ -145,9 +145,9 @@ def _summarise_anew(db: Database, session: int, owner: str, said: str, now: date
     Sentences stay that come from what retention has taken: nothing else says them any more.
     """
     own = summaries.of(db, session)
-    linked = [summaries.get(db, id, owner) for id in summary_lineage.linked(db, [Source("session", session)])]
+    linked = [summaries.get(db, id, owner) for id in lineage.linked(db, [Source("session", session)])]
     found = [each for each in (own, *linked) if each and each.at >= said]
-    for key in summary_lineage.keys(db, [each.id for each in found]):
+    for key in lineage.keys(db, [each.id for each in found]):
         period_summaries.queue(db, owner, periods.parse(key), now)
     kept = {each.id: summaries.outlived(db, each) for each in found}
     erased = [id for id, sentences in kept.items() if not sentences]

@@ -11,10 +11,11 @@ from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.jobs import worker
 from agent_cli.errors import UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
-from agent_cli.memory import columns, tombstones
+from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.facts import adoption, fact_lines, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting.owners import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
@@ -104,10 +105,24 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
 def unsaid(db, secret):
     """The columns that hold words, and of which none holds the secret."""
     return [
-        f"{table}.{name}" for table, names in columns.WORDS.items() if table not in columns.DERIVED
-        for name in names.split() if name not in UNTOLD.get(table, "").split()
+        f"{table}.{name}"
+        for table, has in TABLES.items()
+        for name in ("" if has.rebuilt else has.words).split()
+        if name not in UNTOLD.get(table, "").split()
         and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
-    ]  # fmt: skip
+    ]
+
+
+def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
+    """So that one walk reaches all: another one finds nothing more."""
+    forgetting.spread(file, SECRET, files=tmp_path / "files")
+    walk = provenance.walk(file, topic.named(file, "person", SECRET, NOON))
+    rows = dict(walk.rows)
+
+    for owner in OWNERS:
+        owner.derive(file, walk)
+
+    assert walk.rows == rows
 
 
 def test_naming_the_session_and_the_note_erases_the_same(file):
@@ -149,7 +164,7 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     adoption.restore(file, facts.get(file, fact.id, "person"), noon)
 
     plan = planned(file, f"m{one}")
-    assert plan.walk.losing == (fact.id,)
+    assert plan.walk.staying("fact") == (fact.id,)
     assert erasure_receipt.erase(file, plan, noon).clean
 
     left = facts.get(file, fact.id, "person")
@@ -287,9 +302,9 @@ def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
 
     names = topic.named(db, "person", "Anna's birthday", NOON)
 
-    assert [f"m{id}" for id in names.messages] == [said]
-    assert [f"n{id}" for id in names.notes] == [note]
-    assert other not in {f"m{id}" for id in names.messages}
+    assert [f"m{id}" for id in names.rows["message"]] == [said]
+    assert [f"n{id}" for id in names.rows["note"]] == [note]
+    assert other not in {f"m{id}" for id in names.rows["message"]}
 
 
 def test_a_topic_of_which_nothing_is_known_is_said(db):
@@ -327,13 +342,9 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
 
 
 def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
-    """A new table or column: say in columns.py whether it holds words, and when it does, let forgetting walk it."""
-    told = {(table, name) for lists in (columns.WORDS, columns.WORDLESS) for table, names in lists.items()
-            for name in names.split()}  # fmt: skip
-    twice = [
-        (table, name) for table, names in columns.WORDS.items()
-        for name in set(names.split()) & set(columns.WORDLESS.get(table, "").split())
-    ]  # fmt: skip
+    """A new table or column: the lineage.py of its folder says whether it holds words, and what becomes of its rows."""
+    told = {(table, name) for table, has in TABLES.items() for name in f"{has.words} {has.wordless}".split()}
+    twice = [(table, name) for table, has in TABLES.items() for name in {*has.words.split()} & {*has.wordless.split()}]
     there = {
         (table, name)
         for kind, table in schema._names(db)

@@ -7,7 +7,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import document_sync, documents
-from agent_cli.memory.forgetting import erasure_receipt, forget, owned_rows, provenance, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.search.recall import Hit
@@ -305,7 +305,7 @@ def test_of_more_files_than_can_be_named_the_rest_is_counted(db, folder):
     for n in range(5):
         (folder / f"{n}.md").write_text("Beans in May.\n")
     add(db, folder)
-    [told] = owned_rows.files(db, provenance.named(db, "person", [f"d{n}" for n in range(1, 6)]).owned_rows)
+    [told] = planned(db, *(f"d{n}" for n in range(1, 6))).files
     assert told.endswith(f"{folder}/2.md and 2 more stay on the disk: no sync brings these words of them back")
 
 

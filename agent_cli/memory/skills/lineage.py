@@ -1,4 +1,4 @@
-"""What skills lose with the messages they were learned from.
+"""Skills, as forgetting sees them: what they lose with the messages they were learned from.
 
 A proposal goes with the session it was learned in. Of a skill that the person has said yes to only those wordings go
 that a model wrote in that session and that have words of the erased messages, told in nothing that is left of it; what
@@ -10,14 +10,45 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.skills import skills
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-Ids = tuple[int, ...]
+_WORDS = ("name", "description", "text")
+_WERE = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')")
+
+TABLES = (
+    Table(
+        "skill",
+        words="name description text",
+        wordless="uid owner state origin trust at changed_at decided_at hidden_at",
+        letter="k",
+        counts={("skills", "skill"): "true"},
+        part=("skills in part", "skill in part"),
+        day="changed_at",
+        line="name || ': ' || description",
+        mentions=f"""{lineage.says(*_WORDS)}
+                     or exists (select 1 from skill_version where skill_id = skill.id and {lineage.says(*_WERE)})""",
+        says=lineage.joined(*_WORDS),
+        own=("select name, description, text from skill where origin <> 'model' and id {ids}",),
+        other=("select name, description, text from skill where id {ids}",),
+    ),
+    Table(
+        "skill_version",
+        words="was",
+        wordless="change batch actor at",
+        letter="k",
+        handle="skill_id",
+        says=f"coalesce({lineage.joined(*_WERE)}, '')",
+        other=(f"select {', '.join(_WERE)} from skill_version where id {{ids}}",),
+    ),
+)
+COPIES: tuple[Copy, ...] = ()
 
 
 @frozen
@@ -33,31 +64,21 @@ class Wording:
     version: int
 
 
-@frozen
-class Unlearned:
-    erased: Ids = ()  # skills and proposals
-    back: tuple[tuple[int, int, int], ...] = ()  # (skill, the row of the version it goes back to, its number)
-    rows: Ids = ()  # versions that go, of skills that stay
-    losing: Ids = ()  # these skills
+def derive(db: Database, walk: Walk) -> None:
+    """What goes of the skills learned in sessions that lose messages, and of those that say the topic in some version.
 
-
-def found(
-    db: Database, messages: Ids, sessions: Iterable[int], besides: Ids, taught: Ids, says: Callable[[str], bool]
-) -> Unlearned:
-    """What goes of the skills learned in sessions that lose these messages, and of those that were taught a topic.
-
-    `besides`: skills that go anyway. `says`: whether a text says the topic.
+    A skill that stays is cut to the number of the version it goes back to, or keeps its words and loses older versions.
     """
-    listed = json.dumps(sorted(sessions))
-    gone = set(besides) | _proposals(db, listed)
-    learned = [id for id in sorted({*_learned(db, listed), *taught}) if id not in gone]
-    wanted = _telling(db, messages, listed) if learned else Wanted()
-    back: list[tuple[int, int, int]] = []
-    rows: list[int] = []
-    losing: list[int] = []
+    sessions = sorted({*walk["session"], *walk.staying("session")})
+    listed = json.dumps(sessions)
+    gone = {*walk["skill"], *_proposals(db, sessions)}
+    learned = sorted({*_learned(db, listed), *walk.names.mentioned.get("skill", ())} - gone)
+    wanted = _telling(db, walk["message"], sessions) if learned else Wanted()
+    telling = distinctive.telling(walk.names.topic, db.tokens)
+    walk.cut["skill"] = {}
     for id in learned:
         told = _wordings(db, id)
-        lost = _lost(told, wanted, set(json.loads(listed)), says)
+        lost = _lost(told, wanted, {*sessions}, telling)
         if not lost:
             continue
         gone |= _changes(db, id, wanted)
@@ -65,13 +86,37 @@ def found(
         if not left:
             gone.add(id)
             continue
-        losing.append(id)
-        rows += [each.row for each in told if each.row is not None and each.text in lost]
-        if told[-1].text in lost:
-            newest = max(left, key=lambda each: (each.version, each.row or 0))
-            back.append((id, newest.row or 0, newest.version))
-    gone |= _changing(db, gone)
-    return Unlearned(tuple(sorted(gone)), tuple(back), tuple(sorted(rows)), tuple(losing))
+        walk.add("skill_version", [each.row for each in told if each.row is not None and each.text in lost])
+        newest = max(left, key=lambda each: (each.version, each.row or 0))
+        walk.cut["skill"][id] = newest if told[-1].text in lost else None
+    walk.add("skill", gone | _changing(db, gone))
+    versions = "select id from skill_version where was is not null and skill_id {ids}"
+    walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
+    back = [id for id, newest in walk.cut["skill"].items() if newest]
+    walk.lost["skill"] = lineage.texts(db, ["select name, description, text from skill where id {ids}"], back)
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Skills go, or become what they were before."""
+    texts = lineage.texts(db, ["select text from skill where id {ids}"], walk.unsaid("skill"))
+    texts += lineage.texts(db, ["select was ->> 'text' from skill_version where id {ids}"], walk["skill_version"])
+    tombstones.remember(db, texts, time(), walk.names.owner)
+    skills.erase(db, walk["skill"])
+    for id, newest in walk.cut["skill"].items():
+        if newest:
+            go_back(db, id, newest.row or 0, time)
+    skills.drop(db, walk["skill_version"], walk["session"])
+
+
+def shortened(db: Database, walk: Walk) -> list[str]:
+    """Sentences about the skills that stay and lose what they learned, first of those that go back."""
+    found = sorted(walk.cut["skill"].items(), key=lambda each: each[1] is None)
+    names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.cut["skill"]))
+    return [
+        f"{ids.handle('skill', id)} {names[id]}: "
+        + (f"goes back to version {newest.version}" if newest else "loses an earlier version")
+        for id, newest in found
+    ]
 
 
 def go_back(db: Database, skill: int, row: int, time: clock.Clock) -> None:
@@ -90,11 +135,8 @@ def go_back(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
 
 
-def _proposals(db: Database, sessions: str) -> set[int]:
-    rows = db.rows(
-        "select id from skill where state <> 'accepted' and session_id in (select value from json_each(?))", (sessions,)
-    )
-    return {id for (id,) in rows}
+def _proposals(db: Database, sessions: Iterable[int]) -> list[int]:
+    return lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
 
 
 def _learned(db: Database, sessions: str) -> list[int]:
@@ -152,24 +194,15 @@ def _changes(db: Database, id: int, wanted: Wanted) -> set[int]:
 
 def _changing(db: Database, skills: Iterable[int]) -> set[int]:
     """Proposals to change these skills."""
-    rows = db.rows(
-        "select id from skill where state <> 'accepted' and target_id in (select value from json_each(?))",
-        (json.dumps(sorted(skills)),),
-    )
-    return {id for (id,) in rows}
+    return {*lineage.column(db, "select id from skill where state <> 'accepted' and target_id {ids}", skills)}
 
 
-def _telling(db: Database, messages: Ids, sessions: str) -> Wanted:
+def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> Wanted:
     """The words and lines of these messages that stand in no other message of their sessions."""
     gone = {*messages}
-    rows = db.rows(
-        "select id, text from message where session_id in (select value from json_each(?)) and text <> ''", (sessions,)
-    )
-    rows += db.rows(
-        """select m.id, c.arguments from tool_call c join message m on m.id = c.message_id
-           where m.session_id in (select value from json_each(?))""",
-        (sessions,),
-    )
+    rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)
+    calls = "select m.id, c.arguments from tool_call c join message m on m.id = c.message_id where m.session_id {ids}"
+    rows += lineage.rows(db, calls, sessions)
     erased = [text for id, text in rows if id in gone]
     left = [text for id, text in rows if id not in gone]
     words = set(distinctive.words(erased)) - set(distinctive.words(left))

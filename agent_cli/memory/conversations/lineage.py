@@ -1,0 +1,109 @@
+"""Messages, their calls and their sessions, as forgetting sees them: a message takes its whole exchange with it.
+
+A session goes with its last message. What else belongs to a session is in session_lineage.py.
+"""
+
+from collections.abc import Iterable
+
+from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.lineage import Copy, Ids, Table, Walk
+from agent_cli.store.db import Database
+
+_ERASED = "(erased)"
+
+TABLES = (
+    Table(
+        "session",
+        words="place title opening source external_id",
+        wordless="uid owner kind started_at last_at opened_at closed_at hidden_at holder",
+        time="started_at",
+        letter="s",
+        counts={("sessions", "session"): "true"},
+        line="title",
+        own=("select title, external_id from session where id {ids}",),
+    ),
+    Table(
+        "message",
+        words="place author text parts thinking answers tool external_id",
+        wordless="uid owner role finish model at undone_at",
+        letter="m",
+        counts={
+            ("messages", "message"): "role = 'user'",
+            ("replies", "reply"): "role = 'assistant'",
+            ("tool results", "tool result"): "role = 'tool'",
+        },
+        line="text",
+        lines_of="role = 'user'",
+        mentions=f"""{lineage.says("text", "thinking", "coalesce(external_id, '')", "author")}
+                     or exists (select 1 from tool_call where message_id = message.id
+                                and {lineage.says("arguments")})""",
+        says=lineage.joined("text", "thinking"),
+        own=("select text from message where role = 'user' and id {ids}",),
+        other=("select iif(role = 'user', '', text), thinking, external_id, author from message where id {ids}",),
+    ),
+    Table(
+        "tool_call",
+        words="call_id arguments",
+        wordless="uid name",
+        owner="(select owner from message where id = message_id)",
+        letter="m",
+        handle="message_id",
+        says="arguments",
+        other=("select atom from tool_call, json_tree(arguments) where type = 'text' and tool_call.id {ids}",),
+    ),
+)
+
+
+def _blank_messages(db: Database, found: Ids) -> None:
+    log.blank(db, found, (), _ERASED)
+
+
+def _blank_calls(db: Database, found: Ids) -> None:
+    log.blank(db, (), found, _ERASED)
+
+
+# The offline model only quotes: what it said is as good as what a tool found.
+_QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
+
+COPIES = (
+    Copy("titles", "title", "session", "title", sessions.blank_titles),
+    Copy(
+        "results of tools elsewhere",
+        "result of a tool elsewhere",
+        "message",
+        _QUOTING,
+        _blank_messages,
+        looks_for="sentences",
+    ),
+    Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", _blank_calls, looks_for="lines"),
+)
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """The exchanges of messages, all messages of sessions, and the sessions of which no message would be left."""
+    walk.add("message", log.exchanges(db, walk["message"]))
+    walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
+    walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))
+    walk.add("session", _emptied(db, walk["message"]))
+    of = lineage.column(db, "select distinct session_id from message where id {ids}", walk["message"])
+    walk.cut["session"] = dict.fromkeys(sorted({*of} - {*walk["session"]}))
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    said = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
+    tombstones.remember(db, (tombstones.said(at, text) for at, text in said), time(), walk.names.owner)
+    log.erase(db, walk["message"])
+    sessions.erase(db, walk["session"])
+
+
+def _emptied(db: Database, messages: Iterable[int]) -> list[int]:
+    return lineage.column(
+        db,
+        """with erased as materialized (select id, session_id from message where id {ids})
+           select distinct session_id from erased e
+           where not exists (select 1 from message o where o.session_id = e.session_id
+                             and o.id not in (select id from erased))""",
+        messages,
+    )

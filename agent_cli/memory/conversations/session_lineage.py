@@ -1,0 +1,68 @@
+"""What belongs to sessions, as forgetting sees it: session notes, openings, rolling summaries, requests of callers.
+
+And the input history, which is nobody's source and only repeats what was said.
+"""
+
+from agent_cli import clock
+from agent_cli.memory import lineage
+from agent_cli.memory.conversations import callers, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.store.db import Database
+
+TABLES = (
+    Table(
+        "jotting",
+        words="text",
+        wordless="uid at",
+        owner="(select owner from session where id = session_id)",
+        counts={("jottings", "jotting"): "true"},
+        own=("select text from jotting where id {ids}",),
+    ),
+    Table(
+        "rolling",
+        words="text details",
+        wordless="method at",
+        other=("select text, details from rolling where session_id {ids}",),
+    ),
+    Table(
+        "answered",
+        words="key",
+        wordless="owner hash at",
+        counts={("requests of callers", "request of a caller"): "true"},
+        mentions=lineage.says("key"),
+        dated=False,
+        other=("select key from answered where id {ids}",),
+    ),
+    Table("caller", words="name owner", wordless="uid hash may at seen_at revoked_at"),  # goes by a command of its own
+    Table("prompt", words="place text", wordless="uid owner pasted at"),
+)
+COPIES = (
+    Copy("prompts", "prompt", "prompt", "text", prompts.erase, short=True),
+    Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
+    Copy("jottings", "jotting", "jotting", "text", session_notes.erase_some),
+)
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """What belongs to sessions that go; of those that only lose messages, the rolling summary.
+
+    An opening goes where words of such a session, or of one whose summary goes, were carried over to it.
+    """
+    shorter = {*walk["session"], *walk.staying("session")}
+    walk.add("rolling", shorter)
+    walk.add("jotting", lineage.column(db, "select id from jotting where session_id {ids}", walk["session"]))
+    walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", walk["message"]))
+    walk.add("answered", lineage.column(db, "select id from answered where session_id {ids}", walk["session"]))
+    told = lineage.column(
+        db,
+        "select session_id from summary where session_id is not null and id {ids}",
+        (*walk["summary"], *walk.staying("summary")),
+    )
+    walk.add("openings", {*sessions.opened_with(db, sorted(shorter | {*told}))} - {*walk["session"]})
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    session_notes.erase_some(db, walk["jotting"])
+    rolling_summary.erase(db, walk["rolling"])
+    callers.erase_answered(db, walk["message"], walk["session"], walk["answered"])
+    sessions.drop_openings(db, walk["openings"])

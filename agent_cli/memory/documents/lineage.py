@@ -1,0 +1,107 @@
+"""Sections of files, as forgetting sees them. Of a file the words go, and the file stays on the disk.
+
+Nobody asked that it be deleted. What is called by a path that says the topic goes whole.
+"""
+
+import os
+from collections.abc import Sequence
+
+from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.documents import document_tombstones, documents
+from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.scope import short, where
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
+
+_NAMED = 3  # files that are named
+# A path without the home folder, or all that lies in /home/anna would be about Anna.
+_BELOW = "iif(instr({0} || '/', :home) = 1, substr({0}, length(:home) + 1), {0})"
+
+
+def _section(path: str, line: int, page: int | None, words: str) -> str:
+    return f"{where(os.path.basename(path), line, page)} {words}"
+
+
+TABLES = (
+    Table(
+        "section",
+        words="heading text",
+        wordless="owner at",
+        letter="d",
+        counts={("sections of files", "section of a file"): "true"},
+        line="(select path from document where id = document_id), line, page, text",
+        shown=_section,
+        mentions=f"""{lineage.says("heading", "text")} or document_id in (
+                     select id from document where owner = :owner and {lineage.says("title")})""",
+        dated=False,
+        says=lineage.joined("heading", "text"),
+        filed=("select heading, text from section where id {ids}",),
+    ),
+    Table(
+        "document",
+        words="path title error",
+        wordless="uid owner hash at read_at",
+        counts={("documents", "document"): "true"},
+        line="path",
+        shown=short,
+        label="file",
+        mentions=f"""{lineage.says(_BELOW.format("path"))} or {lineage.says("title")}
+                     and not exists (select 1 from section where document_id = document.id)""",
+        dated=False,
+        says=lineage.joined("path", "title"),
+        own=("select path, title from document where id {ids}",),
+        other=("select error from document where id {ids}",),
+    ),
+    Table(
+        "collection",
+        words="place pattern",
+        wordless="uid owner at synced_at",
+        counts={("collections", "collection"): "true"},
+        line="pattern",
+        shown=short,
+        label="files",
+        mentions=lineage.says(_BELOW.format("pattern")),
+        dated=False,
+        says="pattern",
+        own=("select pattern from collection where id {ids}",),
+    ),
+)
+COPIES: tuple[Copy, ...] = ()
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """The files of collections that go, and the sections of files."""
+    walk.add("document", lineage.column(db, "select id from document where collection_id {ids}", walk["collection"]))
+    walk.add("section", lineage.column(db, "select id from section where document_id {ids}", walk["document"]))
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """What is remembered of files is known by their paths, which all owners share."""
+    sections, whole = walk["section"], walk["document"]
+    tombstones.remember(db, document_tombstones.hashed(db, sections, whole), time())
+    if documents.forget(db, sections, whole, walk["collection"]):
+        jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
+
+
+def files(db: Database, walk: Walk) -> list[str]:
+    """Sentences about the files whose words go."""
+    of = "select distinct d.id, d.path from section s join document d on d.id = s.document_id where s.id {ids}"
+    found = {
+        *lineage.rows(db, of, walk["section"]),
+        *lineage.rows(db, "select id, path from document where id {ids}", walk["document"]),
+    }
+    rows = sorted(found, key=lambda row: row[1])
+    whole = [path for id, path in rows if id in walk["document"]]
+    part = [path for id, path in rows if id not in walk["document"]]
+    told = [f"{_named(part)} on the disk: no sync brings these words of {_it(part)} back"] if part else []
+    return told + ([f"{_named(whole)} on the disk: no sync reads {_it(whole)} again"] if whole else [])
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"{', '.join(map(short, paths[:_NAMED]))}{more} {'stays' if len(paths) == 1 else 'stay'}"
+
+
+def _it(paths: Sequence[str]) -> str:
+    return "it" if len(paths) == 1 else "them"

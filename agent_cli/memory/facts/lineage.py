@@ -1,0 +1,85 @@
+"""Facts, as forgetting sees them: one goes with the last message it was learned from, or with the session it holds for.
+
+A fact with another source stays and loses its quote, in every version.
+"""
+
+from collections.abc import Iterable
+
+from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.facts import fact_tests, facts
+from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.search import index
+from agent_cli.store.db import Database
+
+TABLES = (
+    Table(
+        "fact",
+        words="place statement subject predicate object quote source",
+        wordless="uid owner state operation origin trust valid_from valid_to learned_at decided_at expires_at "
+        "hidden_at",
+        time="learned_at",
+        letter="f",
+        counts={("facts", "fact"): "true"},
+        line="statement",
+        mentions=f"""{lineage.says("statement", "subject", "object", "quote")}
+                     or exists (select 1 from fact_version where fact_id = fact.id and {lineage.says("was")})""",
+        says=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
+        own=(
+            "select statement, quote, object from fact where id {ids}",
+            "select quote from fact_source where fact_id {ids}",
+        ),
+        statements=("select statement from fact where id {ids}",),
+    ),
+    Table("fact_source", words="quote", wordless="at"),
+    Table(
+        "fact_version",
+        words="was",
+        wordless="change batch actor at",
+        letter="f",
+        handle="fact_id",
+        says="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
+        own=("select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where id {ids}",),
+        statements=("select was ->> 'statement' from fact_version where id {ids}",),
+    ),
+    Table("fact_test", words="question mention", wordless="uid owner at"),
+)
+COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), fact_tests.erase),)
+
+
+def derive(db: Database, walk: Walk) -> None:
+    other, alone = _learned(db, walk["message"])
+    walk.add("fact", alone)
+    walk.add("fact", lineage.column(db, "select id from fact where session_id {ids}", walk["session"]))
+    walk.add("fact_version", lineage.column(db, "select id from fact_version where fact_id {ids}", walk["fact"]))
+    walk.cut["fact"] = dict.fromkeys(sorted(other - {*walk["fact"]}))
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """A message that stays is no longer found by a fact that was learned from it."""
+    queries = ["select statement from fact where id {ids}"]
+    texts = lineage.texts(db, queries, walk["fact"])
+    texts += lineage.texts(db, ["select was ->> 'statement' from fact_version where id {ids}"], walk["fact_version"])
+    tombstones.remember(db, texts, time(), walk.names.owner)
+    learned = lineage.column(db, "select message_id from fact where message_id is not null and id {ids}", walk["fact"])
+    learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
+    facts.lose_source(db, walk["message"])
+    facts.drop_quotes(db, walk["message"])
+    index.again(db, "m", sorted({*learned} - {*walk["message"]}))
+    facts.erase(db, walk["fact"])
+
+
+def _learned(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
+    """The facts learned from these messages: those with another source, and those without."""
+    found = lineage.rows(
+        db,
+        """with erased as materialized (select id from message where id {ids}),
+           learned as (select id from fact where message_id in (select id from erased)
+                       union select fact_id from fact_source where message_id in (select id from erased))
+           select f.id, f.message_id is null or f.message_id not in (select id from erased)
+                  or exists (select 1 from fact_source s where s.fact_id = f.id
+                             and s.message_id not in (select id from erased))
+           from learned l join fact f on f.id = l.id""",
+        messages,
+    )
+    return {id for id, other in found if other}, {id for id, other in found if not other}

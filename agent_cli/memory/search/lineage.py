@@ -1,0 +1,41 @@
+"""What was recalled for messages, as forgetting sees it, and the tables of the indexes, made from all others."""
+
+from agent_cli import clock
+from agent_cli.memory import lineage
+from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.search import index, recall_log
+from agent_cli.store.db import Database
+
+TABLES = (
+    Table(
+        "recollection",
+        words="text",
+        wordless="kind legs at",
+        owner="(select owner from message where id = message_id)",
+        counts={("recollections", "recollection"): "true"},
+    ),
+    Table("passage", words="author facts grams masked", wordless="kind", rebuilt=True),
+    Table("speaker", words="name", rebuilt=True),
+    Table("area", words="place", wordless="owner", rebuilt=True),
+    Table("day", wordless="words"),  # of a date
+    Table("stale", wordless="kind"),
+    Table("entity", words="name", wordless="owner", rebuilt=True),
+    Table("alias", words="folded", wordless="owner", rebuilt=True),
+    Table("relation", words="predicate", rebuilt=True),
+)
+COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_log.erase),)
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """What was recalled for a message that goes, or shows a row whose words go."""
+    walk.add("recollection", lineage.column(db, "select id from recollection where message_id {ids}", walk["message"]))
+    for kind in {*walk.rows, *walk.cut}:
+        shows = f"select id from recollection where kind = '{kind}' and row {{ids}}"
+        if found := walk.unsaid(kind):
+            walk.add("recollection", lineage.column(db, shows, found))
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Messages leave the index while they still have their words; what else it holds its owner takes out of it."""
+    index.erase_many(db, "m", walk["message"])
+    recall_log.erase(db, walk["recollection"])

@@ -1,0 +1,194 @@
+"""Summaries, as forgetting sees them: those that have something of rows that go, and what of them may stay.
+
+A summary names what it was made from, so the way leads from a message up to the year. Where retention has taken a step
+of it, the calendar leads on: what was said on a day may stand in every period that holds the day.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+
+from agent_cli import clock, text
+from agent_cli.memory import lineage
+from agent_cli.memory.dates import periods
+from agent_cli.memory.language import distinctive
+from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.scope import PERSON
+from agent_cli.memory.summaries import period_sources, period_summaries, session_summary, summaries
+from agent_cli.memory.summaries.summaries import Sentence, Source
+from agent_cli.store import ids, jobs
+from agent_cli.store.db import Database
+
+_LITTLE = 100  # characters of each conversation: only which there are is asked
+
+TABLES = (
+    Table(
+        "summary",
+        words="place text details",
+        wordless="uid owner grain period method model last_at at hidden_at",
+        letter="y",
+        counts={("summaries", "summary"): "true"},
+        part=("summaries in part", "summary in part"),
+        line="iif(period = '', '', period || ': ') || text",
+        mentions=lineage.says("text", "details"),
+        dated=False,  # it goes with the messages it was made from
+        says=lineage.joined("text", "details"),
+        other=("select text, details from summary where id {ids}",),
+        retold=("select text from summary where id {ids}",),
+    ),
+    Table("summary_source", wordless="kind"),
+)
+COPIES: tuple[Copy, ...] = ()
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """The summaries of sessions that lose messages, those that say the topic, and those made from any row that goes.
+
+    One that is named by its handle goes whole and is not made again; a session stays when its summary stays in part.
+    """
+    named = walk["summary"]
+    shorter = {*walk["session"], *walk.staying("session")}
+    own = {*walk.names.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
+    about = lineage.column(db, "select session_id from summary where session_id is not null and id {ids}", named)
+    erased = [*_sources(shorter, walk["message"], walk["fact"], own | {*named}), *_sources(about)]  # a day names it
+    found = linked(db, erased)
+    days = of_days(db, walk.names.owner, walk["message"]) - found
+    again = (own | found | days) - {*named}
+    whole = {*_of_sessions(db, walk.names.rows.get("session", ()))}
+    stay = dict(kept(db, walk.names.owner, again - whole, erased, _saying(db, walk, days)))
+    walk.cut["summary"] = dict(stay)
+    walk.add("summary", again - stay.keys())
+    walk.lost["summary"] = [words for id, sentences in stay.items() for words in _lost(db, id, sentences)]
+    walk.periods.extend(keys(db, again))
+    walk.add("job", _jobs(db, walk.names.owner, named, about))
+    _hold_sessions(db, walk)
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Summaries go, or keep the sentences that could not be made again."""
+    summaries.erase(db, walk["summary"])
+    for id, sentences in walk.cut["summary"].items():
+        summaries.shorten(db, id, sentences)
+    rows = _sources(walk["session"], walk["message"], walk["fact"], walk["summary"])
+    summaries.drop_sources(db, rows)
+
+
+def _of_sessions(db: Database, sessions: Iterable[int]) -> list[int]:
+    return lineage.column(db, "select id from summary where session_id {ids}", sessions)
+
+
+def _sources(*rows: Iterable[int]) -> list[Source]:
+    kinds = ("session", "message", "fact", "summary")
+    return [Source(kind, id) for kind, found in zip(kinds, rows, strict=False) for id in found]
+
+
+def _saying(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str], bool]:
+    """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
+    telling = distinctive.telling(walk.names.topic, db.tokens)
+    said = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
+    words = Wanted(words=frozenset(distinctive.words(said)))
+    return lambda id, sentence: (
+        telling(sentence) or (id in unlinked and bool(words.within(distinctive.folded(sentence))))
+    )
+
+
+def _lost(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
+    """What a summary that stays in part loses."""
+    told, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
+    left = {words for words, _ in stay}
+    return [each for each in (*text.sentences(told), details) if each and each not in left]
+
+
+def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
+    """Jobs that are to make summaries again that were named, of periods and of these sessions."""
+    of_periods = [key if owner == PERSON else f"{key} {owner}" for key in keys(db, named)]
+    found = [id for id, _, _ in jobs.about(db, of_periods)]
+    making = jobs.about(db, [ids.handle("session", id) for id in sessions])
+    return found + [id for id, kind, _ in making if kind == session_summary.JOB]
+
+
+def _hold_sessions(db: Database, walk: Walk) -> None:
+    query = "select session_id from summary where session_id is not null and id {ids}"
+    held = {*walk["session"]} & {*lineage.column(db, query, walk.staying("summary"))}
+    walk.rows["session"] = tuple(id for id in walk["session"] if id not in held)
+    walk.cut["session"] = dict.fromkeys(sorted({*walk.staying("session"), *held}))
+
+
+Kept = tuple[int, tuple[Sentence, ...]]
+"""A summary and the sentences of it that stay."""
+
+
+def linked(db: Database, sources: Iterable[Source]) -> set[int]:
+    """The summaries of periods that were made from these rows, and those made from them again."""
+    found, fresh = set[int](), set(sources)
+    while fresh:
+        made = set(_of_periods(db, summaries.made_from(db, fresh))) - found
+        found |= made
+        fresh = {Source("summary", id) for id in made}
+    return found
+
+
+def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
+    """The summaries of all periods that hold the days of these messages."""
+    days = db.rows(
+        """select distinct date(at, utc_offset || ' minutes') from message
+           where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
+        (json.dumps(messages),),
+    )
+    keys = {periods.containing(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.UNITS}
+    rows = db.rows(
+        "select id from summary where owner = ? and period in (select value from json_each(?))",
+        (owner, json.dumps(sorted(keys))),
+    )
+    return {id for (id,) in rows}
+
+
+def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
+    """The periods that these summaries tell of, the finest first, so that each is made after what it is made of."""
+    rows = db.rows(
+        "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
+        (json.dumps(sorted(found)),),
+    )
+    told = [periods.parse(key) for (key,) in rows]
+    return tuple(each.key for each in sorted(told, key=lambda each: (periods.UNITS.index(each.unit), each.first)))
+
+
+def kept(
+    db: Database, owner: str, found: Iterable[int], gone: Iterable[Source], said: Callable[[int, str], bool]
+) -> tuple[Kept, ...]:
+    """Of summaries that go, the sentences that stay: retention has taken all that they were made from.
+
+    They could never be made again, and come from none of these rows, which are `gone`. `said`: whether a sentence of a
+    summary says something of them even so. A sentence of unknown source does not stay.
+    """
+    left = []
+    forgotten = set(gone)
+    for id in sorted(found):
+        told = _outlived(db, owner, id, forgotten)
+        stay = tuple((words, sources) for words, sources in told if sources and not said(id, words))
+        if stay:
+            left.append((id, stay))
+    return tuple(left)
+
+
+def _outlived(db: Database, owner: str, id: int, forgotten: set[Source]) -> list[Sentence]:
+    summary = summaries.get(db, id, owner)
+    if summary is None:
+        return []
+    taken = frozenset[Source]()
+    if summary.grain == "day":  # its sessions may stand and hold nothing of it any more
+        day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
+        if period_sources.taken(db, day, [each for each in named if each not in forgotten]):
+            taken = period_summaries.read(db, owner, day, _LITTLE).lost
+    told = summaries.outlived(db, summary, taken - forgotten)
+    return [(words, sources) for words, sources in told if not forgotten & set(sources)]
+
+
+def _of_periods(db: Database, found: Iterable[int]) -> list[int]:
+    """Those that are not of sessions: these are made from what was said in them alone."""
+    rows = db.rows(
+        "select id from summary where grain <> 'session' and id in (select value from json_each(?))",
+        (json.dumps(sorted(found)),),
+    )
+    return [id for (id,) in rows]
