@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from agent_cli.agent import loop
-from agent_cli.app import turns, upkeep
+from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
@@ -87,7 +87,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
     assert content(app) == before
-    assert private._find("dentist", 3)
+    assert models.find(private, "dentist", 3)
 
 
 def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be(app):

@@ -82,14 +82,14 @@ def _chosen(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
         settings.num_ctx,
         keep_alive=settings.keep_alive or None,
         options=settings.options,
-        find=partial(_find, app),
+        find=partial(find, app),
         last_used=log.last_model(db, app.scope.owner),
         patience=settings.patience,
         role=role,
     )
 
 
-def _find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
+def find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
     """What memory holds about a question, for the offline model: handle, date, words."""
     if not app.reads:
         return []

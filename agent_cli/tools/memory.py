@@ -26,7 +26,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
 if TYPE_CHECKING:
     Grain = str
 else:
-    Grain = Literal["any", "working", "session", *periods.GRAINS, *list(_KINDS)[2:]]
+    Grain = Literal["any", "working", "session", *periods.UNITS, *list(_KINDS)[2:]]
 
 
 @tool(risk="session")
