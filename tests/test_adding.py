@@ -1,6 +1,5 @@
 """What CONTRIBUTING says of adding things: each takes the one file, or the one line, that is named there."""
 
-import json
 import os
 import shutil
 import sys
@@ -63,6 +62,8 @@ import sys
 from collections.abc import Sequence
 
 from agent_cli import clock
+from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.search.sources import Source
 from agent_cli.store import ids
@@ -76,6 +77,32 @@ SOURCES = {
         completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
     )
 }
+TABLES = (
+    Table(
+        "recipe",
+        words="place text",
+        wordless="uid owner at hidden_at",
+        letter="r",
+        counts={("recipes", "recipe"): "true"},
+        line="text",
+        mentions=lineage.says("text"),
+        says="text",
+        own=("select text from recipe where id {ids}",),
+        statements=("select text from recipe where id {ids}",),
+    ),
+)
+COPIES: Sequence[Copy] = ()
+
+
+def derive(db: Database, walk: Walk) -> None:
+    """Nothing else leads to a recipe."""
+
+
+def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    texts = lineage.texts(db, ("select text from recipe where id {ids}",), walk["recipe"])
+    tombstones.remember(db, texts, time(), walk.names.owner)
+    index.erase_many(db, "r", walk["recipe"])
+    db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
 
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
@@ -144,37 +171,13 @@ def test_a_setting_is_one_line(extended, program):
     values = (PACKAGE / "config" / "values.py").read_text(encoding="utf-8")
     line = '    toast: str = setting("whom to drink to", "everybody")\n'
     extended("config/values.py", values.replace("class Config:\n", f"class Config:\n{line}"))
-    assert 'toast = "everybody"' in program("config", "show").out
+
+    def toast(**env: str) -> str:
+        return next(
+            each["value"] for each in program("config", "show", "--json", env=env).json if each["id"] == "toast"
+        )
+
+    assert toast() == "everybody"
     assert program("config", "set", "toast", "Anna").code == 0
-    assert 'toast = "Anna"' in program("config", "show").out
-    assert 'toast = "Maria"' in program("config", "show", env={"AGENT_TOAST": "Maria"}).out
-
-
-def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, server):
-    schema = (PACKAGE / "store" / "schema.sql").read_text(encoding="utf-8")
-    extended("store/schema.sql", schema.replace("when 'd'", VIEW, 1) + TABLE)
-    extended("memory/recipes.py", OWNER)
-    registry = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
-    extended("kinds.py", registry.replace("\n    # What the program keeps", ROW, 1))
-    program("notes", "add", "The boat is blue")
-
-    program.command = [sys.executable, "-P", "-m", "agent_cli.memory.recipes"]
-    assert program(program.db, "Apple strudel needs cinnamon and breadcrumbs").err == ""
-    program.command = [sys.executable, "-P", "-m", PACKAGE.name]
-
-    found = program("search", "--kind", "recipe", "--json", "apple strudel cinnamon")
-    assert [(hit["kind"], hit["id"]) for hit in found.json["hits"]] == [("recipe", "r1")], found.err
-    assert [row["text"] for row in rows(program("db", "export", "--kind", "recipe"))] == [
-        "Apple strudel needs cinnamon and breadcrumbs"
-    ]
-
-    server.play(script.reply("Cinnamon [r1], says nobody [r9]."))
-    ran = program.use(server)("ask", "What does apple strudel need?")
-    assert ran.out == "Cinnamon [r1], says nobody.\n", ran.err
-    (asked,) = server.chats
-    assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
-
-
-def rows(ran):
-    """What was printed as JSON lines."""
-    return [json.loads(line) for line in ran.out.splitlines()]
+    assert toast() == "Anna"
+    assert toast(AGENT_TOAST="Maria") == "Maria"

@@ -112,5 +112,5 @@ def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
 
 
 def _claim(here: ToolContext, message: int, heard: Heard) -> Claim:
-    statement = absolute_dates.absolute(heard.statement, here.time())
+    statement = absolute_dates.resolve(heard.statement, here.time())
     return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)

@@ -180,7 +180,7 @@ def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Can
         yield Noticed(policy.unasked(call))
         result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
-        able = replace(here, reach=replace(here.reach, barred=policy.barred(agent.rules)))
+        able = replace(here, access=replace(here.access, is_denied=policy.barred(agent.rules)))
         result = tools.run(result, call, able, agent.limits.seconds, cancel.on_cancel)
     log.answer(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
@@ -193,7 +193,7 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     if tool is None:
         there = ", ".join(each["name"] for each in offered(agent, here))
         return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
-    ruled = tools.as_ruled(tool, call, here)
+    ruled = tools.resolve_arguments(tool, call, here)
     if isinstance(ruled, ToolResult):
         return ruled
     decision = policy.rule(tool, agent.rules, call.arguments, ruled)

@@ -51,7 +51,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
     """
     rounds = tombstones.rounds(here.remembered)
     used, damaged = chosen(here, words, (*shown, message), logged=True)
-    used = [(hit, line) for hit, line in used if (hit.kind, hit.id) not in here.without]
+    used = [(hit, line) for hit, line in used if (hit.kind, hit.id) not in here.excluded]
     if used:
         with here.db.write():
             if tombstones.rounds(here.remembered) == rounds:  # else some of it may just have been erased
@@ -71,7 +71,7 @@ def chosen(
         here.scope.owner, wanted, but=() if apart else tuple(shown), here=here.scope.place,
         within=None if apart else here.session,
     )  # fmt: skip
-    meaning = _Remembered(here.meaning) if here.meaning else None
+    meaning = _Remembered(here.embed) if here.embed else None
     found = recall.find(here.remembered, words, allowed, here.time(), ITEMS, meaning, logged=logged and not apart)
     vector = meaning.vector if meaning else None
     skills = skill_matching.matching(here.remembered, here.scope.owner, words, vector) if skilled else []

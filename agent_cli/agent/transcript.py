@@ -18,7 +18,8 @@ from agent_cli.agent.events import (
     ToolFinished,
     TurnEnded,
 )
-from agent_cli.memory.conversations import log, token_usage
+from agent_cli.memory.conversations import log
+from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import recall_log
 from agent_cli.store import ids
 from agent_cli.store.db import Database

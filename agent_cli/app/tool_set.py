@@ -22,13 +22,13 @@ def available(app: App) -> Mapping[str, Tool]:
     from agent_cli.tools import mcp
 
     with closing(app.db.another_connection()) as db:
-        return {**there, **mcp.offered(db, servers(app), app.config.tool_seconds, app.notice)}
+        return {**there, **mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)}
 
 
 def servers(app: App) -> "Servers":
     """The servers of tools that the settings name, none of them started yet."""
     with app.lock:
-        if app.tool_servers is None or app.tool_servers.told != app.config.mcp:
+        if app.tool_servers is None or app.tool_servers.settings != app.config.mcp:
             from agent_cli.tools.servers import Servers
 
             app.tool_servers = Servers(app.config.mcp, {CHILD: "1"})

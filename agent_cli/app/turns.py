@@ -24,7 +24,7 @@ from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.search import index
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store.db import Database
-from agent_cli.tools.tool import Reach, ToolContext
+from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.values import frozen
 
 
@@ -154,12 +154,12 @@ def context(app: App, db: Database, session: int) -> ToolContext:
     """What the tools and the loop of a turn in this session work with."""
     memory = app.remembered()
     meaning = app.meaning.question(memory or db, choose=False) if app.reads else None
-    reach = Reach(
+    access = Access(
         tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
         app.config.feeds,
         app.config.feeds_private,
     )
-    return ToolContext(db, session, app.scope, app.time, meaning, memory, app.reads, reach=reach)
+    return ToolContext(db, session, app.scope, app.time, meaning, memory, app.reads, access=access)
 
 
 def _recall(app: App, beside: Thread | None, here: ToolContext, message: int, words: str) -> None:

@@ -40,7 +40,7 @@ def after_turn(app: App, db: Database) -> None:
     if app.tool_servers is not None:
         from agent_cli.tools import mcp
 
-        mcp.compare(db, app.tool_servers, app.notice)
+        mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
     if index.waiting(db) or index.unmerged(db) or index_check.due(db, now) or app.meaning.waits(db):
         jobs.add(db, INDEX, "all", now)

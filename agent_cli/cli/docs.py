@@ -22,9 +22,11 @@ from agent_cli.memory.search import index
 from agent_cli.store import ids, jobs
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
     help="Have files read, so that what stands in them can be found: text, Markdown, HTML, PDF, source code.",
-)  # fmt: skip
+)
 
 _EXCERPT = 300  # characters that are shown of the sections beside one
 
@@ -62,10 +64,11 @@ def sync(context: typer.Context, as_json: AsJson = False) -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, as_json: AsJson = False,
+    context: typer.Context,
+    as_json: AsJson = False,
     files: Annotated[bool, typer.Option("--files", help="Every file.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="Files that could not be read, and why.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List what was added, with how many files and sections it has."""
     app_ = context.obj.app()
     owner = app_.scope.owner

@@ -53,9 +53,14 @@ def _import(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, so
     app_ = run.app()
     with ProgressLine(run.quiet) as line:
         done = transfer.take_in(
-            app_.db, app_.scope, entries(file), source, app_.time, line.note,
+            app_.db,
+            app_.scope,
+            entries(file),
+            source,
+            app_.time,
+            line.note,
             lambda seen, new: line.show(f"{seen:,} conversations read, {new:,} messages are new"),
-        )  # fmt: skip
+        )
         line.show("making them searchable")
         upkeep.catch_up(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")

@@ -20,7 +20,7 @@ from agent_cli.cli import output
 from agent_cli.cli.options import parse_moment
 from agent_cli.cli.run import Run
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import tool_calls as tool_calls
+from agent_cli.memory.reports import tool_calls
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 
@@ -97,18 +97,25 @@ def _events(app_: App, kinds: list[str], since: datetime | None, after: str | No
     first = events.last_before(app_.db, since) if since else None
     return _Log(
         lambda past, most: events.listing(app_.db, most, kinds, since, past),
-        lambda row: ids.number("event", row["id"]), _event_line, number,
-        max((each for each in (number, first) if each is not None), default=None), lambda: events.latest_number(app_.db),
-    )  # fmt: skip
+        lambda row: ids.number("event", row["id"]),
+        _event_line,
+        number,
+        max((each for each in (number, first) if each is not None), default=None),
+        lambda: events.latest_number(app_.db),
+    )
 
 
 def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     number = ids.number("message", after) if after else None
     return _Log(
         lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
-        lambda row: ids.number("message", row["result"] or row["asked_in"]), _call_line, number,
-        number, lambda: tool_calls.latest(app_.db), _ALL if since else _DEFAULT_LIMIT,
-    )  # fmt: skip
+        lambda row: ids.number("message", row["result"] or row["asked_in"]),
+        _call_line,
+        number,
+        number,
+        lambda: tool_calls.latest(app_.db),
+        _ALL if since else _DEFAULT_LIMIT,
+    )
 
 
 def _selected(source: _Log, limit: int | None) -> Iterator[Row]:

@@ -104,9 +104,12 @@ def _discard_output(stream: TextIO) -> None:
 
 
 app = typer.Typer(
-    cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=LazyGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 
 def _print_version(requested: bool) -> None:

@@ -13,7 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
-from agent_cli.tools.servers import shown
+from agent_cli.tools.servers import redacted_address
 from agent_cli.tools.tool import Tool
 
 _NO_SERVER = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
@@ -57,10 +57,16 @@ def list_(
     servers = tool_set.servers(app_)
     rows: list[dict[str, Any]] = []
     for each in _server_names(app_, name):
-        known = mcp.known(app_.db, servers, each)
-        tools = mcp.tools(servers, each, known or [], 0)
-        rows.append({"id": each, "reached": _address(app_.config.mcp[each]), "started": known is not None,
-                     "tools": [_described(app_, tool) for tool in tools]})  # fmt: skip
+        known = mcp.stored_descriptions(app_.db, servers, each)
+        tools = mcp.make_tools(servers, each, known or [], 0)
+        rows.append(
+            {
+                "id": each,
+                "reached": _address(app_.config.mcp[each]),
+                "started": known is not None,
+                "tools": [_described(app_, tool) for tool in tools],
+            }
+        )
     if as_json:
         output.put(rows)
         return
@@ -82,9 +88,9 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     app_: App = context.obj.app()
     _server_names(app_, name)
     started = time.monotonic()
-    known = mcp.learn(app_.db, tool_set.servers(app_), name)
+    known = mcp.fetch_descriptions(app_.db, tool_set.servers(app_), name)
     seconds = time.monotonic() - started
-    tools = mcp.tools(tool_set.servers(app_), name, known, 0)
+    tools = mcp.make_tools(tool_set.servers(app_), name, known, 0)
     if as_json:
         output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return
@@ -104,7 +110,11 @@ def _server_names(app_: App, name: str | None) -> list[str]:
 
 def _address(server: Mapping[str, Any]) -> str:
     """Without what may be secret: the environment, headers, what stands behind a question mark."""
-    return shown(str(server["url"])) if "url" in server else shlex.join([server["command"], *server.get("args", [])])
+    return (
+        redacted_address(str(server["url"]))
+        if "url" in server
+        else shlex.join([server["command"], *server.get("args", [])])
+    )
 
 
 def _described(app_: App, tool: Tool) -> dict[str, Any]:
@@ -113,5 +123,9 @@ def _described(app_: App, tool: Tool) -> dict[str, Any]:
         f"{name} ({schema.get('type', 'anything')}) {schema.get('description', '')}".rstrip()
         for name, schema in tool.parameters["properties"].items()
     ]
-    return {"name": tool.name, "description": tool.description, "rule": policy.rule(tool, rules, {}, {}).ruling,
-            "arguments": arguments}  # fmt: skip
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "rule": policy.rule(tool, rules, {}, {}).ruling,
+        "arguments": arguments,
+    }

@@ -49,9 +49,11 @@ def _add(app_: App, text: str, title: str, origin: Origin) -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 50, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 50,
+    as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List notes, the latest first."""
     app_ = context.obj.app()
     _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden), as_json)

@@ -41,7 +41,7 @@ def remind(
 
 def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Keep a task and say what was understood. Raises UsageError."""
-    now, zone = app_.time(), zones.here()
+    now, zone = app_.time(), zones.local_name()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
     output.say(f"kept {tasks.receipt(task, now)}")

@@ -26,12 +26,19 @@ app = typer.Typer(
     " has switched it on, it goes by itself.",
 )
 
-_PLURALS = {WORKING: "messages", SESSION: "summaries of sessions", "day": "days", "week": "weeks", "month": "months",
-          "quarter": "quarters", "year": "years"}  # fmt: skip
+_PLURALS = {
+    WORKING: "messages",
+    SESSION: "summaries of sessions",
+    "day": "days",
+    "week": "weeks",
+    "month": "months",
+    "quarter": "quarters",
+    "year": "years",
+}
 _SINGULARS = {WORKING: "message", SESSION: "summary of a session"}
-_SHOWN = 20  # lines of each grain
+_LISTED = 20  # lines for each level
 _BATCH_PAUSE = 0.005  # seconds between batches, so that other programs get their turn to write
-_LISTED = 500  # rows of JSON
+_LISTED_JSON = 500  # rows
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
@@ -82,7 +89,7 @@ def apply(
         output.say("nothing is old enough to go")
         return
     if not yes:
-        _ask(going)
+        _confirm(going)
     removed: Counter[str] = Counter()
     for level, count in retention.run(app_.db, limits, app_.time):
         removed[level] += count
@@ -105,7 +112,7 @@ def unpin(context: typer.Context, handles: PinnableHandles) -> None:
 def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
     app_: App = context.obj.app()
     app_.refuse_child()
-    for kind, id in [_named(app_, handle) for handle in handles]:
+    for kind, id in [_kind_and_number(app_, handle) for handle in handles]:
         with app_.db.write():
             (sessions if kind == "session" else summaries).pin(app_.db, id, pinned)
             handle, done = ids.handle(kind, id), "pinned" if pinned else "unpinned"
@@ -113,7 +120,7 @@ def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
         output.say(f"{done} {handle}")
 
 
-def _named(app_: App, handle: str) -> tuple[str, int]:
+def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
     """The kind and number of a handle. Raises UsageError when it names nothing that can be pinned."""
     owner = app_.scope.owner
     match handle.strip().lower()[:1]:
@@ -127,7 +134,7 @@ def _named(app_: App, handle: str) -> tuple[str, int]:
     raise UsageError(f"{handle!r} is no handle of a session or a summary: write it like s4 or y7")
 
 
-def _ask(going: Sequence[Item]) -> None:
+def _confirm(going: Sequence[Item]) -> None:
     """Show what will go, and go on only with a yes. Raises AgentError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
@@ -156,7 +163,7 @@ def _format_counts(counts: Counter[str]) -> str:
 
 def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
     rows = []
-    for each in _grains(app_, limits, items):
+    for each in _levels(app_, limits, items):
         kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
         rows.append(
             {
@@ -170,30 +177,35 @@ def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[s
     return rows
 
 
-def _grains(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
     """Of each grain its limit, how much it holds, how much would go, and how much is kept for which reason."""
-    held = retention.held(app_.db)
-    found = []
-    for grain in _PLURALS:
-        of = [each for each in items if each.grain == grain]
-        limit = retention.limit_of(limits, grain)
-        kept = {why: _counts([each for each in of if each.kept == why])[grain] for why in (WAITS, PINNED, OPEN, HELD)}
-        goes = _counts([each for each in of if not each.kept])[grain]
-        found.append(
+    totals = retention.held(app_.db)
+    rows = []
+    for level in _PLURALS:
+        of_level = [each for each in items if each.grain == level]
+        limit = retention.limit_of(limits, level)
+        kept = {
+            why: _counts([each for each in of_level if each.kept == why])[level] for why in (WAITS, PINNED, OPEN, HELD)
+        }
+        goes = _counts([each for each in of_level if not each.kept])[level]
+        rows.append(
             {
-                "grain": grain, "limit": str(limit) if limit else None, "holds": held[grain], "goes": goes,
+                "grain": level,
+                "limit": str(limit) if limit else None,
+                "holds": totals[level],
+                "goes": goes,
                 "kept": {why: count for why, count in kept.items() if count},
             }
-        )  # fmt: skip
-    return found
+        )
+    return rows
 
 
 def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
     going = [each for each in items if not each.kept]
-    shown = going[:_LISTED]
+    shown = going[:_LISTED_JSON]
     return {
         "on": bool(limits),
-        "grains": _grains(app_, limits, items),
+        "grains": _levels(app_, limits, items),
         "goes": [
             {"id": each.handle, "grain": each.grain, "period": each.period, "count": each.count} for each in shown
         ],
@@ -204,11 +216,11 @@ def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, An
 def _list(items: Sequence[Item]) -> None:
     going = [each for each in items if not each.kept]
     output.say()
-    for grain in _PLURALS:
-        of = [each for each in going if each.grain == grain]
-        for each in of[:_SHOWN]:
+    for level in _PLURALS:
+        of_level = [each for each in going if each.grain == level]
+        for each in of_level[:_LISTED]:
             output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
-        if len(of) > _SHOWN:
-            output.say(f"       and {len(of) - _SHOWN} more such (--json lists more)")
+        if len(of_level) > _LISTED:
+            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
     if not going:
         output.say("nothing is old enough to go")

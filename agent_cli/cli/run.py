@@ -69,9 +69,11 @@ class Run:
     def model_only_option(self) -> str:
         """The option that means something only where a model is asked; empty where none was given."""
         options = {
-            "--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.memory is False,
+            "--incognito": self.incognito,
+            "--memory": self.memory,
+            "--no-memory": self.memory is False,
             "--interactive": self.interactive,
-        }  # fmt: skip
+        }
         return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:

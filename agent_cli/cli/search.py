@@ -40,7 +40,7 @@ def search(
     min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least so many days ago.")] = None,
     max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
-    here: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
+    in_this_place: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
     grain: Annotated[
         PeriodUnit | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
@@ -59,21 +59,26 @@ def search(
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
     allowed = Filter(
-        app_.scope.owner, wanted or (("summary",) if grain else ()), grain=grain,
-        place=app_.scope.place if here else place, author=author, here=app_.scope.place,
-        since=_latest(_day(since, now), max_days, now), until=_earliest(_day(until, now, 1), min_days, now),
-    )  # fmt: skip
+        app_.scope.owner,
+        wanted or (("summary",) if grain else ()),
+        grain=grain,
+        place=app_.scope.place if in_this_place else place,
+        author=author,
+        here=app_.scope.place,
+        since=_latest(_timestamp(since, now), max_days, now),
+        until=_earliest(_timestamp(until, now, 1), min_days, now),
+    )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    meaning = upkeep.ready_to_search(app_, app_.db)
+    embedder = upkeep.ready_to_search(app_, app_.db)
     if batch:
-        for question in _lines(batch):
-            found = recall.find(app_.db, question, allowed, now, limit, meaning)
+        for question in _questions(batch):
+            found = recall.find(app_.db, question, allowed, now, limit, embedder)
             upkeep.report_damage(app_, app_.db, found.damaged)
             output.put_line({"query": question, **_as_json(found, explain)})
         return
     query = " ".join(words or ())
-    found = recall.find(app_.db, query, allowed, now, limit, meaning)
+    found = recall.find(app_.db, query, allowed, now, limit, embedder)
     upkeep.report_damage(app_, app_.db, found.damaged)
     if as_json:
         output.put({"query": query, **_as_json(found, explain)})
@@ -96,10 +101,14 @@ def _as_json(found: Found, explain: bool) -> dict[str, Any]:
 
 def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     row = {
-        "kind": kinds.BY_NAME[hit.kind].shown, "id": hit.handle, "external_id": hit.external_id,
+        "kind": kinds.BY_NAME[hit.kind].shown,
+        "id": hit.handle,
+        "external_id": hit.external_id,
         "session": f"s{hit.session}" if hit.session else None,
-        "at": clock.utc(clock.from_timestamp(hit.at)), "score": round(hit.score, 6), "text": hit.text,
-    }  # fmt: skip
+        "at": clock.utc(clock.from_timestamp(hit.at)),
+        "score": round(hit.score, 6),
+        "text": hit.text,
+    }
     if hit.path:
         row |= {"path": hit.path, "line": hit.line, "page": hit.page}
     elif hit.label:
@@ -107,7 +116,7 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     return {**row, "legs": dict(hit.legs)} if explain else row
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _questions(file: Path) -> Iterator[str]:
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
             yield from (line.rstrip("\n") for line in _whole(lines))
@@ -119,13 +128,13 @@ def _whole(lines: Iterable[str]) -> Iterator[str]:
     return (line for line in lines if line.strip())
 
 
-def _day(told: str | None, now: datetime, later: int = 0) -> float | None:
-    if told is None:
+def _timestamp(text: str | None, now: datetime, later: int = 0) -> float | None:
+    if text is None:
         return None
     try:
-        return (clock.parse(told, now) + timedelta(days=later if len(told) == 10 else 0)).timestamp()
+        return (clock.parse(text, now) + timedelta(days=later if len(text) == 10 else 0)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{told!r} is no day: write it like 2026-11-20") from error
+        raise UsageError(f"{text!r} is no day: write it like 2026-11-20") from error
 
 
 def _latest(since: float | None, max_days: int | None, now: datetime) -> float | None:

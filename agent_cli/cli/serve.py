@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
 group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="callers", help="Which programs may come in: add, list, rm.")
 
-Name = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
+CallerName = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -55,9 +55,14 @@ def serve(
         run.note("other machines may reach this server, and what is said goes over the network unencrypted")
     limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace=grace)
     code = http.serve(
-        app_, host, port, limits, name or [], beyond=insecure_bind,
+        app_,
+        host,
+        port,
+        limits,
+        name or [],
+        beyond=insecure_bind,
         ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),
-    )  # fmt: skip
+    )
     raise typer.Exit(code)
 
 
@@ -69,7 +74,7 @@ def callers_() -> None:
 @group.command()
 def add(
     context: typer.Context,
-    name: Name,
+    name: CallerName,
     read_only: Annotated[bool, typer.Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
     mine: Annotated[bool, typer.Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
 ) -> None:
@@ -77,7 +82,7 @@ def add(
     app_: App = context.obj.app()
     app_.refuse_child()
     if mine:
-        _consent(name, read_only)
+        _confirm_own_memory(name, read_only)
     caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
     output.say(token)
     which = "your own memory" if caller.mine else "a memory of its own"
@@ -96,14 +101,14 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @group.command()
-def rm(context: typer.Context, name: Name) -> None:
+def rm(context: typer.Context, name: CallerName) -> None:
     """Let a program in no more. Its memory stays, and a new token of the same name reaches it again."""
     app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)
     output.say(f"revoked {name}")
 
 
-def _consent(name: str, read_only: bool) -> None:
+def _confirm_own_memory(name: str, read_only: bool) -> None:
     """The person's own memory is given by a typed word alone. Raises UsageError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")

@@ -32,14 +32,18 @@ app = typer.Typer(
     help="List, show, resume, close, export and import conversations.",
 )
 
-Told = Annotated[str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]
+SessionHandle = Annotated[
+    str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")
+]
 
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 20, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 20,
+    as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List sessions, the latest first."""
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
@@ -49,9 +53,9 @@ def list_(
 
 
 @app.command()
-def show(context: typer.Context, told: Told, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False) -> None:
     """Show what was said."""
-    app_, session = _found(context, told)
+    app_, session = _session(context, handle)
     summary = summaries.of(app_.db, session.id)
     if as_json:
         row = {
@@ -68,36 +72,36 @@ def show(context: typer.Context, told: Told, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def resume(context: typer.Context, told: Told) -> None:
+def resume(context: typer.Context, handle: SessionHandle) -> None:
     """Go on with a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-    app_, session = _found(context, told)
+    app_, session = _session(context, handle)
     shell.run(app_, session, display=context.obj.display())
 
 
 @app.command()
-def close(context: typer.Context, told: Told) -> None:
+def close(context: typer.Context, handle: SessionHandle) -> None:
     """Close a session and write its summary."""
-    app_, session = _found(context, told)
+    app_, session = _session(context, handle)
     if sessions.open_by_other(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
     rewind.heal(app_.db, session.id, app_.scope, app_.time)
     rounds = tombstones.rounds(app_.db)
-    desk = background.job_context(app_, app_.db, Cancel())
-    said = session_summary.transcript(app_.db, session.id, desk.characters)
-    ask, method, name = summariser(desk)
+    job_context = background.job_context(app_, app_.db, Cancel())
+    transcript = session_summary.transcript(app_.db, session.id, job_context.characters)
+    ask, method, name = summariser(job_context)
     words = ""
-    for piece in session_summary.stream(said, ask):
+    for piece in session_summary.stream(transcript, ask):
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
     if words:
         output.say()
-    made = session_summary.make(app_.db, session.id, words, method, name)
-    closing.close_with(app_.db, session.id, made, app_.time, rounds)
+    summary = session_summary.make(app_.db, session.id, words, method, name)
+    closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
     if session.closed_at is None:  # else it has been told, and what changed since is not its doing
         for line in memory_changes.since_opened(app_.db, session.id, session.owner, "agent facts review"):
@@ -105,9 +109,9 @@ def close(context: typer.Context, told: Told) -> None:
 
 
 @app.command()
-def rename(context: typer.Context, told: Told, title: list[str]) -> None:
+def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
-    app_, session = _found(context, told)
+    app_, session = _session(context, handle)
     sessions.rename(app_.db, session.id, " ".join(title))
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
@@ -115,7 +119,7 @@ def rename(context: typer.Context, told: Told, title: list[str]) -> None:
 @app.command()
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
-    for app_, session in [_found(context, handle) for handle in handles]:
+    for app_, session in [_session(context, handle) for handle in handles]:
         sessions.hide(app_.db, session.id, app_.time())
         period_summaries.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
@@ -125,7 +129,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
 @app.command()
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden sessions back."""
-    for app_, session in [_found(context, handle) for handle in handles]:
+    for app_, session in [_session(context, handle) for handle in handles]:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
         sessions.restore(app_.db, session.id)
@@ -150,7 +154,7 @@ def export(
     if every:
         found = sessions.all_of(app_.db, app_.scope.owner)
     elif told:
-        found = [_found(context, told)[1]]
+        found = [_session(context, told)[1]]
     else:
         latest = sessions.latest(app_.db, app_.scope.owner)
         found = [latest] if latest else []
@@ -184,6 +188,6 @@ def import_(
         raise AgentError(f"{told} skipped; the others are imported")
 
 
-def _found(context: typer.Context, told: str) -> tuple[App, Session]:
+def _session(context: typer.Context, handle: str) -> tuple[App, Session]:
     app_ = context.obj.app()
-    return app_, sessions.resolve(app_.db, told, app_.scope.owner)
+    return app_, sessions.resolve(app_.db, handle, app_.scope.owner)

@@ -9,18 +9,18 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
-from agent_cli.memory.conversations import signals, token_usage
-from agent_cli.memory.conversations.signals import Calls, Signals
+from agent_cli.memory.reports import signals, token_usage
+from agent_cli.memory.reports.signals import Calls, Signals
 from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
 _DAYS = 30  # in which calls are counted
-_NAMED = 5  # tasks
+_TASKS_NAMED = 5  # tasks
 
 
-class Per(StrEnum):
+class GroupBy(StrEnum):
     day = "day"
     model = "model"
     session = "session"
@@ -30,7 +30,7 @@ class Per(StrEnum):
 @app.command()
 def stats(
     context: typer.Context,
-    per: Annotated[Per, typer.Option("--per", help="What to count by.")] = Per.day,
+    per: Annotated[GroupBy, typer.Option("--per", help="What to count by.")] = GroupBy.day,
     days: Annotated[
         bool, typer.Option("--signals", help="Only what is due, days in a row, and what the tools did.")
     ] = False,
@@ -47,36 +47,36 @@ def stats(
         output.listing([*heading, *rows], columns, as_json=as_json)
         if as_json:
             return
-    told = signals.read(app_.db, owner, now, now - timedelta(days=_DAYS))
+    found = signals.read(app_.db, owner, now, now - timedelta(days=_DAYS))
     if as_json:
-        due = {name: [ids.handle("task", id) for id in getattr(told.due, name)] for name in ("overdue", "today")}
-        output.put({**asdict(told), "due": {**due, "open": told.due.open}})
+        due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
+        output.put({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
-        lines = _lines(told)
+        lines = _signal_lines(found)
         output.write("".join(f"{line}\n" for line in (["", *lines] if lines and not days else lines)))
 
 
-def _lines(told: Signals) -> list[str]:
-    said = f"today {_many(told.turns_today, 'question')}; something was said {_in_a_row(told.days_said)}"
-    lines = [said] if told.days_said else []
-    if told.due.open:
-        parts = [f"{told.due.open} open"]
-        parts += [f"{len(found)} {name} ({_named(found)})" for name, found in _due(told) if found]
+def _signal_lines(found: Signals) -> list[str]:
+    activity = f"today {_counted(found.turns_today, 'question')}; something was said {_in_a_row(found.days_said)}"
+    lines = [activity] if found.days_said else []
+    if found.due.open:
+        parts = [f"{found.due.open} open"]
+        parts += [f"{len(tasks)} {name} ({_named(tasks)})" for name, tasks in _due(found) if tasks]
         lines.append(f"tasks: {', '.join(parts)}")
-    if told.days_done:
-        lines.append(f"a task was done {_in_a_row(told.days_done)}")
-    if told.calls:
-        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, told.calls))}")
+    if found.days_done:
+        lines.append(f"a task was done {_in_a_row(found.days_done)}")
+    if found.calls:
+        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, found.calls))}")
     return lines
 
 
-def _due(told: Signals) -> list[tuple[str, tuple[int, ...]]]:
-    return [("overdue", told.due.overdue), ("due today", told.due.today)]
+def _due(found: Signals) -> list[tuple[str, tuple[int, ...]]]:
+    return [("overdue", found.due.overdue), ("due today", found.due.today)]
 
 
 def _named(tasks: tuple[int, ...]) -> str:
-    named = [ids.handle("task", id) for id in tasks[:_NAMED]]
-    return " ".join([*named, "…"] if len(tasks) > _NAMED else named)
+    named = [ids.handle("task", id) for id in tasks[:_TASKS_NAMED]]
+    return " ".join([*named, "…"] if len(tasks) > _TASKS_NAMED else named)
 
 
 def _calls(each: Calls) -> str:
@@ -84,8 +84,8 @@ def _calls(each: Calls) -> str:
 
 
 def _in_a_row(days: int) -> str:
-    return f"{_many(days, 'day')} in a row"
+    return f"{_counted(days, 'day')} in a row"
 
 
-def _many(number: int, what: str) -> str:
+def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -22,63 +22,70 @@ from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
     help="Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.",
-)  # fmt: skip
+)
 
-Told = Annotated[
+SummaryName = Annotated[
     str,
     typer.Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3."),
 ]
 
 
-Those = Annotated[
+SummaryNames = Annotated[
     list[str], typer.Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
 ]
-_CLOSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
+_SESSION_REFUSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
 
 
 @app.command("list")
 def list_(
     context: typer.Context,
-    grain: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only those of this length.")] = None,
+    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only those of this length.")] = None,
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List summaries, the latest first."""
     app_: App = context.obj.app()
-    found = summaries.listing(app_.db, app_.scope.owner, limit, grain)
+    found = summaries.listing(app_.db, app_.scope.owner, limit, unit)
     if as_json:
         output.put([_described(each) for each in found])
         return
     rows = [
         {
-            "id": each.handle, "of": _of(each), "day": _day(each), "words": text.one_line(each.text, 70),
+            "id": each.handle,
+            "of": _subject(each),
+            "day": _day(each),
+            "words": text.one_line(each.text, 70),
             "marks": " ".join(_marks(each)),
         }
         for each in found
-    ]  # fmt: skip
+    ]
     output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False)
 
 
 @app.command()
 def show(
     context: typer.Context,
-    told: Told,
+    name: SummaryName,
     sources: Annotated[bool, typer.Option("--sources", help="What each sentence comes from.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a summary whole, how it was made, and from what."""
     app_: App = context.obj.app()
-    summary = _found(app_, told)
+    summary = _found(app_, name)
     if as_json:
-        output.put({**_described(summary), "sentences": _sentences(app_, summary), "sources": _whole(app_, summary)})
+        output.put(
+            {**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)}
+        )
         return
-    output.say(f"{_of(summary)} ({summary.handle}), {_how(summary)}\n")
+    output.say(f"{_subject(summary)} ({summary.handle}), {_how_made(summary)}\n")
     if sources:
         for sentence in _sentences(app_, summary):
             output.say(f"{sentence['text']}  [{' '.join(sentence['sources']) or 'unknown'}]")
-        output.say(f"\nmade from: {' '.join(_whole(app_, summary)) or 'what was said'}")
+        output.say(f"\nmade from: {' '.join(_source_handles(app_, summary)) or 'what was said'}")
     else:
         output.say(summary.text)
     if summary.details:
@@ -88,11 +95,11 @@ def show(
 @app.command()
 def rebuild(
     context: typer.Context,
-    told: Annotated[
+    names: Annotated[
         list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All that is over and has something to tell.")] = False,
-    grain: Annotated[PeriodUnit | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
+    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
 ) -> None:
     """Make summaries anew, now.
 
@@ -100,49 +107,49 @@ def rebuild(
     """
     run: Run = context.obj
     app_ = run.app()
-    if bool(told) == every or (grain and not every):
+    if bool(names) == every or (unit and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
-    if grain is PeriodUnit.session:
-        raise UsageError(_CLOSED)
-    named = _all(app_, grain) if every else [_period(app_, each) for each in told or ()]
-    desk = background.job_context(app_, app_.db, Cancel())
-    if summariser.summariser(desk)[0] is None:
+    if unit is PeriodUnit.session:
+        raise UsageError(_SESSION_REFUSED)
+    requested = _all_periods(app_, unit) if every else [_period(app_, each) for each in names or ()]
+    job_context = background.job_context(app_, app_.db, Cancel())
+    if summariser.summariser(job_context)[0] is None:
         output.note("no model answers: sentences are extracted, and summarised when one does")
-    made = 0
+    count = 0
     try:
-        for period in _plan(app_, named):
-            if "".join(summariser.write_period(desk, app_.scope.owner, period, anew=period in named)):
-                made += 1
+        for period in _with_related(app_, requested):
+            if "".join(summariser.write_period(job_context, app_.scope.owner, period, anew=period in requested)):
+                count += 1
                 run.note(f"{period.key} is made")
-            elif period in named and not every:
+            elif period in requested and not every:
                 output.note(f"nothing is left to make {period.key} from")
     finally:
-        output.say(f"made {text.counted(made, 'summary', 'summaries')}")
+        output.say(f"made {text.counted(count, 'summary', 'summaries')}")
 
 
 @app.command()
-def pin(context: typer.Context, told: Those) -> None:
+def pin(context: typer.Context, names: SummaryNames) -> None:
     """Have retention leave summaries alone."""
-    _pin(context.obj.app(), told, pinned=True)
+    _pin(context.obj.app(), names, pinned=True)
 
 
 @app.command()
-def unpin(context: typer.Context, told: Those) -> None:
+def unpin(context: typer.Context, names: SummaryNames) -> None:
     """Have retention treat them like all others again."""
-    _pin(context.obj.app(), told, pinned=False)
+    _pin(context.obj.app(), names, pinned=False)
 
 
-def _pin(app_: App, told: list[str], *, pinned: bool) -> None:
+def _pin(app_: App, names: list[str], *, pinned: bool) -> None:
     word = "pinned" if pinned else "unpinned"
-    for summary in [_found(app_, each) for each in told]:
+    for summary in [_found(app_, each) for each in names]:
         summaries.pin(app_.db, summary.id, pinned)
         events.append(app_.db, app_.time, f"summary {word}", summary.handle, actor="person")
-        output.say(f"{word} {summary.handle}, the summary of {_of(summary)}")
+        output.say(f"{word} {summary.handle}, the summary of {_subject(summary)}")
 
 
-def _found(app_: App, told: str) -> Summary:
+def _found(app_: App, name: str) -> Summary:
     """The summary that a period, its handle or that of its session names. Raises UsageError."""
-    word, owner = told.strip().lower(), app_.scope.owner
+    word, owner = name.strip().lower(), app_.scope.owner
     if re.fullmatch(r"y\d+", word):
         if summary := summaries.get(app_.db, ids.number("summary", word), owner):
             return summary
@@ -152,7 +159,7 @@ def _found(app_: App, told: str) -> Summary:
         if summary and summaries.get(app_.db, summary.id, owner):
             return summary
         raise UsageError(f"{word} has no summary yet; `agent sessions close {word}` writes it")
-    period = periods.from_words(told, app_.time())
+    period = periods.from_words(name, app_.time())
     if summary := summaries.of_period(app_.db, owner, period.key):
         return summary
     if not period_sources.days(app_.db, owner, period.first, period.end):
@@ -160,34 +167,34 @@ def _found(app_: App, told: str) -> Summary:
     raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
 
 
-def _period(app_: App, told: str) -> Period:
+def _period(app_: App, name: str) -> Period:
     """The period that is named, or whose summary is named by its handle. Raises UsageError."""
-    if not re.fullmatch(r"[ys]\d+", told.strip().lower()):
-        return periods.from_words(told, app_.time())
-    if key := _found(app_, told).period:
+    if not re.fullmatch(r"[ys]\d+", name.strip().lower()):
+        return periods.from_words(name, app_.time())
+    if key := _found(app_, name).period:
         return periods.parse(key)
-    raise UsageError(_CLOSED)
+    raise UsageError(_SESSION_REFUSED)
 
 
-def _plan(app_: App, named: list[Period]) -> list[Period]:
+def _with_related(app_: App, requested: list[Period]) -> list[Period]:
     """These with what they are made of and what is made of them, as far as that is over or was made before."""
     owner, now = app_.scope.owner, app_.time()
-    below = {each for period in named for each in period_summaries.parts(app_.db, owner, period)}
-    above = {each for period in named for each in periods.all_enclosing(period)}
+    below = {each for period in requested for each in period_summaries.parts(app_.db, owner, period)}
+    above = {each for period in requested for each in periods.all_enclosing(period)}
     return periods.in_order(
         below | {each for each in above if each.has_ended(now) or summaries.of_period(app_.db, owner, each.key)}
     )
 
 
-def _all(app_: App, grain: PeriodUnit | None) -> list[Period]:
+def _all_periods(app_: App, unit: PeriodUnit | None) -> list[Period]:
     now = app_.time()
     days = period_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.containing(day, "day") for day in days}
     found |= {each for day in found for each in periods.all_enclosing(day)}
-    return periods.in_order(each for each in found if each.has_ended(now) and grain in (None, each.unit))
+    return periods.in_order(each for each in found if each.has_ended(now) and unit in (None, each.unit))
 
 
-def _of(summary: Summary) -> str:
+def _subject(summary: Summary) -> str:
     return summary.period or ids.handle("session", summary.session or 0)
 
 
@@ -199,7 +206,7 @@ def _marks(summary: Summary) -> list[str]:
     return [*(["extracted"] if summary.method == EXTRACT else []), *(["pinned"] if summary.pinned else [])]
 
 
-def _how(summary: Summary) -> str:
+def _how_made(summary: Summary) -> str:
     made = f"{clock.local(summary.at, summary.utc_offset):%d %B %Y, %H:%M}"
     if summary.method == EXTRACT:
         return f"extracted {made}: no model answered, it is made again when one does"
@@ -207,21 +214,28 @@ def _how(summary: Summary) -> str:
 
 
 def _sentences(app_: App, summary: Summary) -> list[dict[str, Any]]:
-    told = summaries.sources(app_.db, summary.id)
+    sources = summaries.sources(app_.db, summary.id)
     return [
-        {"text": sentence, "sources": [each.handle for each in told.get(n, ())]}
+        {"text": sentence, "sources": [each.handle for each in sources.get(n, ())]}
         for n, sentence in enumerate(text.sentences(summary.text), 1)
     ]
 
 
-def _whole(app_: App, summary: Summary) -> list[str]:
+def _source_handles(app_: App, summary: Summary) -> list[str]:
     return [each.handle for each in summaries.sources(app_.db, summary.id).get(0, ())]
 
 
 def _described(summary: Summary) -> dict[str, Any]:
     return {
-        "id": summary.handle, "grain": summary.grain, "period": summary.period or None,
+        "id": summary.handle,
+        "grain": summary.grain,
+        "period": summary.period or None,
         "session": ids.handle("session", summary.session) if summary.session else None,
-        "day": _day(summary), "text": summary.text, "details": summary.details, "method": summary.method,
-        "model": summary.model, "made_at": summary.at, "pinned": bool(summary.pinned),
-    }  # fmt: skip
+        "day": _day(summary),
+        "text": summary.text,
+        "details": summary.details,
+        "method": summary.method,
+        "model": summary.model,
+        "made_at": summary.at,
+        "pinned": bool(summary.pinned),
+    }

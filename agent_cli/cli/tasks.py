@@ -26,9 +26,13 @@ OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has 
 
 @app.callback(invoke_without_command=True)
 def overview(
-    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
+    context: typer.Context,
+    all_: ShowAll = False,
+    done: OnlyDone = False,
+    hidden: OnlyHidden = False,
+    limit: Limit = 50,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """List and change what is to be done. Alone it lists."""
     if context.invoked_subcommand is None:
         _list(context, all_, done, hidden, limit, as_json)
@@ -38,9 +42,13 @@ def overview(
 
 @app.command("list")
 def list_(
-    context: typer.Context, all_: ShowAll = False, done: OnlyDone = False, hidden: OnlyHidden = False, limit: Limit = 50,
+    context: typer.Context,
+    all_: ShowAll = False,
+    done: OnlyDone = False,
+    hidden: OnlyHidden = False,
+    limit: Limit = 50,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """List what is to be done, by its time."""
     _list(context, all_, done, hidden, limit, as_json)
 
@@ -109,7 +117,7 @@ def snooze(
 ) -> None:
     """Let a reminder come up later, and not before."""
     app_ = context.obj.app()
-    until = due_times.parse_moment(" ".join(when), app_.time(), zones.here())
+    until = due_times.parse_moment(" ".join(when), app_.time(), zones.local_name())
     task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
@@ -124,7 +132,7 @@ def edit(
     """Change the words of a task, or its time with --at."""
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
-        due = due_times.parse(at, app_.time(), zones.here())
+        due = due_times.parse(at, app_.time(), zones.local_name())
         task = tasks.move(app_.db, task, due, app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)

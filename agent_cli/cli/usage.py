@@ -91,9 +91,9 @@ def _rows(table: dict[str, str]) -> list[str]:
     """Names on the left, what they mean beside them."""
     margin = max(map(len, table)) + 4
     rows = []
-    for name, meaning in table.items():
+    for name, description in table.items():
         row = f"  {name}".ljust(margin)
-        for word in meaning.split():
+        for word in description.split():
             if len(row) + len(word) > _WIDTH:
                 rows.append(row.rstrip())
                 row = " " * margin

@@ -26,7 +26,7 @@ from agent_cli.messages import ToolCall
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced, without_surrogates
-from agent_cli.tools import memory, tool
+from agent_cli.tools import memory_tools, tool
 from agent_cli.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 def search(app: App) -> Callable[..., str]:
     def mem_search(
         query: str,
-        kind: memory.Grain = "any",
+        kind: memory_tools.MemoryKind = "any",
         min_days_ago: int = 0,
         max_days_ago: int = 0,
         max_results: int = 5,
@@ -75,7 +75,7 @@ def search(app: App) -> Callable[..., str]:
         """Search the person's conversations, summaries, notes and facts: dated snippets with handles."""
         told = {"query": query, "grain": kind, "min_days_ago": min_days_ago, "max_days_ago": max_days_ago,
                 "max_results": max_results}  # fmt: skip
-        return _called(app, "mem_search", lambda db: _run(app, db, memory.search_memory, told))
+        return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, told))
 
     return mem_search
 
@@ -142,7 +142,7 @@ def _whole(app: App, db: Database, handle: str) -> str:
             if told is None:
                 raise UsageError(f"there is no summary {handle}")
             return f"{told.handle} {told.text}\n{told.details}".strip()
-    return _run(app, db, memory.timeline, {"around": handle})
+    return _run(app, db, memory_tools.timeline, {"around": handle})
 
 
 def _context(app: App, db: Database) -> str:

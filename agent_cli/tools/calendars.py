@@ -11,32 +11,32 @@ from typing import Any
 from agent_cli.text import one_line
 
 _DAYS = 7
-_EVENTS = 20
-_MEMORY, _SECONDS = 1_000_000_000, 20  # bytes, and seconds of the processor
+_MAX_EVENTS = 20
+_MAX_MEMORY, _MAX_SECONDS = 1_000_000_000, 20  # bytes, and seconds of the processor
 _MISSING = "what reads calendars is not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
-def told(data: bytes, now: datetime, zone: str) -> str:
+def upcoming_events(data: bytes, now: datetime, zone: str) -> str:
     """What it holds from today on, repeated events among it, by the clock of the person. Raises ValueError."""
     try:
         import icalendar
         import recurring_ical_events
     except ImportError as error:
         raise ValueError(_MISSING) from error
-    begin = _here(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    begin = _in_zone(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         calendar = icalendar.Calendar.from_ical(data)
         found = recurring_ical_events.of(calendar).between(begin, begin + timedelta(days=_DAYS))
     except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
         raise ValueError(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
-    events = sorted(found, key=lambda event: _begins(event, begin, zone))
-    lines = [_event(event, begin, zone) for event in events[:_EVENTS]]
-    if len(events) > _EVENTS:
-        lines.append(f"and {len(events) - _EVENTS} more")
+    events = sorted(found, key=lambda event: _start(event, begin, zone))
+    lines = [_event(event, begin, zone) for event in events[:_MAX_EVENTS]]
+    if len(events) > _MAX_EVENTS:
+        lines.append(f"and {len(events) - _MAX_EVENTS} more")
     return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"nothing in the next {_DAYS} days"
 
 
-def _here(moment: datetime, zone: str) -> datetime:
+def _in_zone(moment: datetime, zone: str) -> datetime:
     """A moment in the person's zone, which knows summer time; the clock gives an offset alone."""
     if not zone:
         return moment.astimezone()
@@ -45,37 +45,37 @@ def _here(moment: datetime, zone: str) -> datetime:
     return moment.astimezone(ZoneInfo(zone))
 
 
-def _begins(event: Any, today: datetime, zone: str) -> datetime:
+def _start(event: Any, today: datetime, zone: str) -> datetime:
     """When an event begins; one of whole days at midnight, one without a zone by the person's clock."""
-    told = event["DTSTART"].dt
-    if not isinstance(told, datetime):
-        told = datetime.combine(told, datetime.min.time())
-    return _here(told, zone) if told.tzinfo else told.replace(tzinfo=today.tzinfo)
+    start = event["DTSTART"].dt
+    if not isinstance(start, datetime):
+        start = datetime.combine(start, datetime.min.time())
+    return _in_zone(start, zone) if start.tzinfo else start.replace(tzinfo=today.tzinfo)
 
 
 def _event(event: Any, today: datetime, zone: str) -> str:
-    begins = _begins(event, today, zone)
+    begins = _start(event, today, zone)
     whole_day = not isinstance(event["DTSTART"].dt, datetime)
     at = f"{begins:%a %d %b}" + ("" if whole_day else f" {begins:%H:%M}")
     place = one_line(str(event.get("LOCATION", "")), 80)
     return f"- {at}: {one_line(str(event.get('SUMMARY', 'without a title')), 120)}{f', {place}' if place else ''}"
 
 
-def _limit() -> None:
+def _limit_resources() -> None:
     """Whatever becomes of who waits for it, it ends."""
     try:
         import resource
     except ImportError:  # Windows has none, and the one who waits ends it there
         return
-    for what, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, _SECONDS)):
+    for what, most in ((resource.RLIMIT_AS, _MAX_MEMORY), (resource.RLIMIT_CPU, _MAX_SECONDS)):
         resource.setrlimit(what, (most, most))
 
 
 if __name__ == "__main__":
-    _limit()
+    _limit_resources()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
-        print(told(sys.stdin.buffer.read(), datetime.fromisoformat(sys.argv[1]), sys.argv[2]))
+        print(upcoming_events(sys.stdin.buffer.read(), datetime.fromisoformat(sys.argv[1]), sys.argv[2]))
     except ValueError as error:
         print(error)
         sys.exit(1)

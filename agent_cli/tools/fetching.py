@@ -15,34 +15,34 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     import httpcore
 
-LARGEST = 5_000_000  # bytes
-_REDIRECTS = 5
-_MOVED = (301, 302, 303, 307, 308)
-_TRANSLATED = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")  # IPv4 inside of IPv6
+MAX_BYTES = 5_000_000  # bytes
+_MAX_REDIRECTS = 5
+_REDIRECT_STATUS = (301, 302, 303, 307, 308)
+_IPV4_IN_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")  # IPv4 inside of IPv6
 
 
 @frozen
 class Fetched:
     data: bytes
-    kind: str  # its media type, in small letters
+    media_type: str  # its media type, in small letters
     address: str  # where it was found in the end
 
 
-def fetch(address: str, seconds: float, *, private: bool = False) -> Fetched:
+def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetched:
     """What stands at an http or https address. `private`: it may be in the private network. Raises ToolFailed."""
     from urllib.parse import urljoin, urlsplit  # like all here needed only where something is fetched
 
     import httpcore
 
-    until = time.monotonic() + seconds
-    with httpcore.ConnectionPool(network_backend=_backend(private), max_connections=1) as pool:
-        for _ in range(_REDIRECTS):
+    deadline = time.monotonic() + seconds
+    with httpcore.ConnectionPool(network_backend=_backend(allow_private), max_connections=1) as pool:
+        for _ in range(_MAX_REDIRECTS):
             if urlsplit(address).scheme not in ("http", "https"):
-                raise ToolFailed(f"{_shown(address)} is no address of the web")
+                raise ToolFailed(f"{_origin(address)} is no address of the web")
             try:
-                found = _get(pool, address, until)
+                found = _get(pool, address, deadline)
             except (httpcore.TimeoutException, TimeoutError):
-                raise ToolFailed(f"{_shown(address)} did not answer within {seconds:g} s") from None
+                raise ToolFailed(f"{_origin(address)} did not answer within {seconds:g} s") from None
             except (
                 httpcore.NetworkError,
                 httpcore.ProtocolError,
@@ -50,46 +50,46 @@ def fetch(address: str, seconds: float, *, private: bool = False) -> Fetched:
                 OSError,
                 ValueError,
             ) as error:
-                raise ToolFailed(f"{_shown(address)} cannot be fetched: {one_line(str(error), 200)}") from error
+                raise ToolFailed(f"{_origin(address)} cannot be fetched: {one_line(str(error), 200)}") from error
             if isinstance(found, Fetched):
                 return found
             address = urljoin(address, found)
-    raise ToolFailed(f"{_shown(address)} leads on and on: more than {_REDIRECTS} redirects")
+    raise ToolFailed(f"{_origin(address)} leads on and on: more than {_MAX_REDIRECTS} redirects")
 
 
-def _get(pool: "httpcore.ConnectionPool", address: str, until: float) -> Fetched | str:
+def _get(pool: "httpcore.ConnectionPool", address: str, deadline: float) -> Fetched | str:
     """What stands there, or where it has moved to."""
-    left = max(0.1, until - time.monotonic())
+    left = max(0.1, deadline - time.monotonic())
     limits = dict.fromkeys(("connect", "read", "write", "pool"), left)
     headers = [("user-agent", "agent-cli"), ("accept-encoding", "identity")]
     with pool.stream("GET", address, headers=headers, extensions={"timeout": limits}) as answer:
-        told = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
-        if answer.status in _MOVED and b"location" in told:
-            return told[b"location"]
+        response_headers = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
+        if answer.status in _REDIRECT_STATUS and b"location" in response_headers:
+            return response_headers[b"location"]
         if answer.status != 200:
-            raise ToolFailed(f"{_shown(address)} answered with status {answer.status}")
-        data = _read(answer.iter_stream(), address, until)
-    return Fetched(data, told.get(b"content-type", "").partition(";")[0].strip().lower(), address)
+            raise ToolFailed(f"{_origin(address)} answered with status {answer.status}")
+        data = _read(answer.iter_stream(), address, deadline)
+    return Fetched(data, response_headers.get(b"content-type", "").partition(";")[0].strip().lower(), address)
 
 
-def _read(pieces: Iterable[bytes], address: str, until: float) -> bytes:
+def _read(pieces: Iterable[bytes], address: str, deadline: float) -> bytes:
     data = bytearray()
     for piece in pieces:
         data += piece
-        if len(data) > LARGEST:
-            raise ToolFailed(f"{_shown(address)} is larger than {LARGEST / 1e6:.0f} MB")
-        if time.monotonic() > until:
+        if len(data) > MAX_BYTES:
+            raise ToolFailed(f"{_origin(address)} is larger than {MAX_BYTES / 1e6:.0f} MB")
+        if time.monotonic() > deadline:
             raise TimeoutError
     return bytes(data)
 
 
-def _backend(private: bool) -> Any:
+def _backend(allow_private: bool) -> Any:
     """What makes the connections."""
     import httpcore
 
     class Careful(httpcore.SyncBackend):
         def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> "httpcore.NetworkStream":
-            return super().connect_tcp(_number(host, port, private), port, *args, **options)
+            return super().connect_tcp(_resolve(host, port, allow_private), port, *args, **options)
 
         def connect_unix_socket(self, *args: Any, **options: Any) -> "httpcore.NetworkStream":
             raise OSError("no address leads to a socket of this machine")
@@ -97,7 +97,7 @@ def _backend(private: bool) -> Any:
     return Careful()
 
 
-def _number(host: str, port: int, private: bool) -> str:
+def _resolve(host: str, port: int, allow_private: bool) -> str:
     """The number of a machine that may be connected to. Raises OSError."""
     import socket
 
@@ -106,24 +106,24 @@ def _number(host: str, port: int, private: bool) -> str:
     except (socket.gaierror, UnicodeError) as error:
         raise OSError(f"no machine is known as {one_line(host)}") from error
     numbers = [str(address[0]) for *_, address in found]
-    if not private and any(not _public(number) for number in numbers):
+    if not allow_private and any(not _is_public(number) for number in numbers):
         raise OSError("it is on this machine or in its private network (feeds_private allows that)")
     return numbers[0]
 
 
-def _public(number: str) -> bool:
+def _is_public(number: str) -> bool:
     import ipaddress
 
     address = ipaddress.ip_address(number.partition("%")[0])
     inside = getattr(address, "ipv4_mapped", None)
     if inside is not None:
-        return _public(str(inside))
-    translated = any(address in each for each in map(ipaddress.ip_network, _TRANSLATED))
+        return _is_public(str(inside))
+    translated = any(address in each for each in map(ipaddress.ip_network, _IPV4_IN_IPV6))
     local = address.is_multicast or getattr(address, "is_site_local", False)
     return address.is_global and not local and not translated
 
 
-def _shown(address: str) -> str:
+def _origin(address: str) -> str:
     """The machine alone: a password may stand before its name, and the rest is the secret of many calendars."""
     from urllib.parse import urlsplit
 

@@ -18,94 +18,104 @@ from agent_cli.text import one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
-MOST = 24  # tools of a server that are offered: each stands in every request
-_HELD = 100  # of which is kept what it said
-_DESCRIBED, _ARGUMENT = 300, 100  # characters of a description
-_SCHEMA = 3000  # characters of all that a tool says of its arguments
-_ARGUMENTS = 20
-_NAMED, _KIND = 128, 10  # characters of the name of a tool or an argument, and of what kind of value one takes
-_TOGETHER = 16_000  # characters of what is told of the tools of all servers
-_KEPT = ("type", "enum", "items", "properties", "required")
-_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+MAX_TOOLS = 24  # tools of a server that are offered: each stands in every request
+_MAX_STORED = 100  # of which is kept what it said
+_MAX_DESCRIPTION, _MAX_ARGUMENT_DESCRIPTION = 300, 100  # characters of a description
+_MAX_SCHEMA = 3000  # characters of all that a tool says of its arguments
+_MAX_ARGUMENTS = 20
+_MAX_NAME, _MAX_TYPE = 128, 10  # characters of the name of a tool or an argument, and of what kind of value one takes
+_MAX_ALL_TOOLS = 16_000  # characters of what is told of the tools of all servers
+_SCHEMA_KEYS = ("type", "enum", "items", "properties", "required")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
-Known = list[dict[str, Any]]
+Descriptions = list[dict[str, Any]]
 """What a server said of its tools: [{name, description, parameters}, …]."""
 
 
-def offered(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
+def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
     """The tools of all servers by their names; a server is started only when nothing is known of it yet.
 
     `seconds`: that a call may take.
     """
-    found: dict[str, Tool] = {}
-    for name in [each for each in servers.told if each not in servers.failed]:
+    tools: dict[str, Tool] = {}
+    for name in [each for each in servers.settings if each not in servers.failed]:
         try:
-            told = known(db, servers, name) or learn(db, servers, name)
+            descriptions = stored_descriptions(db, servers, name) or fetch_descriptions(db, servers, name)
         except ServerFailed as error:
             servers.failed.add(name)
             notice(f"{error} (agent mcp test {name})")
             continue
-        found = {tool.name: tool for tool in tools(servers, name, told, seconds)} | found  # no later one takes a name
-    return found
+        tools = {
+            tool.name: tool for tool in make_tools(servers, name, descriptions, seconds)
+        } | tools  # no later one takes a name
+    return tools
 
 
-def compare(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
+def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
     """Say which of the servers that have been started describe their tools otherwise than before, and keep that."""
     for name, listed in servers.listed().items():
-        before, now = known(db, servers, name), list(map(_described, listed[:_HELD]))
-        if before != now:
-            keep(db, servers, name, now)
-            if before is not None:
+        stored, current = stored_descriptions(db, servers, name), list(map(_description_of, listed[:_MAX_STORED]))
+        if stored != current:
+            store_descriptions(db, servers, name, current)
+            if stored is not None:
                 notice(f"the server {name} offers other tools than before: agent mcp list {name}")
 
 
-def known(db: Database, servers: Servers, name: str) -> Known | None:
+def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:
     """What a server said of its tools when it was last started with these settings."""
-    kept = json.loads(meta.get(db, f"mcp {name}") or "{}")
-    same = kept.get("settings") == _settings(db, servers.told[name])
-    return kept["tools"] if same else None
+    stored = json.loads(meta.get(db, f"mcp {name}") or "{}")
+    same = stored.get("settings") == _settings_hash(db, servers.settings[name])
+    return stored["tools"] if same else None
 
 
-def learn(db: Database, servers: Servers, name: str) -> Known:
+def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
     """Ask a server for its tools, and keep what it says. Raises ServerFailed."""
-    told = list(map(_described, servers.tools(name)[:_HELD]))
-    keep(db, servers, name, told)
-    return told
+    descriptions = list(map(_description_of, servers.tools(name)[:_MAX_STORED]))
+    store_descriptions(db, servers, name, descriptions)
+    return descriptions
 
 
-def _described(each: Any) -> dict[str, Any]:
-    return described(each.name, each.description or "", each.input_schema)
+def _description_of(each: Any) -> dict[str, Any]:
+    return sanitized_description(each.name, each.description or "", each.input_schema)
 
 
-def keep(db: Database, servers: Servers, name: str, told: Known) -> None:
+def store_descriptions(db: Database, servers: Servers, name: str, descriptions: Descriptions) -> None:
     """Keep what a server said of its tools."""
-    kept = json.dumps({"settings": _settings(db, servers.told[name]), "tools": told}, ensure_ascii=False)
-    meta.put(db, f"mcp {name}", kept)
+    value = json.dumps(
+        {"settings": _settings_hash(db, servers.settings[name]), "tools": descriptions}, ensure_ascii=False
+    )
+    meta.put(db, f"mcp {name}", value)
 
 
-def described(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def sanitized_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept and shown of a tool: cleaned, cut, and of its arguments what a model needs to fill them in."""
     properties, needed = schema.get("properties"), schema.get("required")
-    there = properties if isinstance(properties, Mapping) else {}
+    declared = properties if isinstance(properties, Mapping) else {}
     arguments = {
-        each: _argument(told)
-        for each, told in list(there.items())[:_ARGUMENTS]
-        if isinstance(told, Mapping) and each == one_line(each, _NAMED)
+        each: _sanitized_argument(schema_of_argument)
+        for each, schema_of_argument in list(declared.items())[:_MAX_ARGUMENTS]
+        if isinstance(schema_of_argument, Mapping) and each == one_line(each, _MAX_NAME)
     }
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
-    if len(json.dumps(parameters)) > _SCHEMA:
-        parameters["properties"] = {each: _type(told) for each, told in arguments.items()}
-    return {"name": name[:_NAMED], "description": _said(description, _DESCRIBED), "parameters": parameters}
+    if len(json.dumps(parameters)) > _MAX_SCHEMA:
+        parameters["properties"] = {
+            each: _type_only(schema_of_argument) for each, schema_of_argument in arguments.items()
+        }
+    return {
+        "name": name[:_MAX_NAME],
+        "description": _sanitized(description, _MAX_DESCRIPTION),
+        "parameters": parameters,
+    }
 
 
-def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool]:
+def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds: float) -> list[Tool]:
     """The tools of a server, from what it said of them."""
-    made: dict[str, Tool] = {}
-    for each in _within(told[:MOST], _TOGETHER // max(1, len(servers.told))):
-        full = f"{name}__{_NAME.sub('_', each['name'])}"[:64]
-        run = partial(_run, servers, name, each["name"], seconds)
-        made.setdefault(
+    tools: dict[str, Tool] = {}
+    for each in _fitting(descriptions[:MAX_TOOLS], _MAX_ALL_TOOLS // max(1, len(servers.settings))):
+        full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"[:64]
+        run = partial(_call, servers, name, each["name"], seconds)
+        tools.setdefault(
             full,
             Tool(
                 full,
@@ -117,14 +127,14 @@ def tools(servers: Servers, name: str, told: Known, seconds: float) -> list[Tool
                 seconds=seconds,
             ),
         )
-    return list(made.values())
+    return list(tools.values())
 
 
-def _within(told: Known, room: int) -> Iterator[dict[str, Any]]:
+def _fitting(descriptions: Descriptions, room: int) -> Iterator[dict[str, Any]]:
     """As many as fit, of long ones the kinds of their arguments alone: every request holds them, and all else too."""
-    for each in told:
+    for each in descriptions:
         if len(json.dumps(each)) > room // 4:
-            slim = {name: _type(argument) for name, argument in each["parameters"]["properties"].items()}
+            slim = {name: _type_only(argument) for name, argument in each["parameters"]["properties"].items()}
             each = {**each, "parameters": {**each["parameters"], "properties": slim}}
         room -= len(json.dumps(each))
         if room < 0:
@@ -132,40 +142,42 @@ def _within(told: Known, room: int) -> Iterator[dict[str, Any]]:
         yield each
 
 
-def _run(servers: Servers, name: str, tool: str, seconds: float, context: ToolContext, **arguments: Any) -> ToolResult:
+def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolContext, **arguments: Any) -> ToolResult:
     try:
         result = servers.call(name, tool, arguments, seconds)
     except ServerFailed as error:
         raise ToolFailed(str(error)) from error
-    words = "\n".join(map(_part, result.content)) or "it gave no words"
+    words = "\n".join(map(_part_text, result.content)) or "it gave no words"
     if result.is_error:
         raise ToolFailed(words[:2000])
     return ToolResult(words)
 
 
-def _part(part: Any) -> str:
+def _part_text(part: Any) -> str:
     """A part of a result in words: pictures and sounds are named, and not shown."""
     text = getattr(part, "text", None) or getattr(getattr(part, "resource", None), "text", None)
     return text if isinstance(text, str) else f"[{one_line(str(getattr(part, 'type', 'something')), 30)}, not shown]"
 
 
-def _argument(told: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: told[key] for key in _KEPT if key in told}
-    if isinstance(told.get("description"), str) and (words := _said(told["description"], _ARGUMENT)):
-        kept["description"] = words
-    return kept
+def _sanitized_argument(schema: Mapping[str, Any]) -> dict[str, Any]:
+    argument = {key: schema[key] for key in _SCHEMA_KEYS if key in schema}
+    if isinstance(schema.get("description"), str) and (
+        words := _sanitized(schema["description"], _MAX_ARGUMENT_DESCRIPTION)
+    ):
+        argument["description"] = words
+    return argument
 
 
-def _type(told: Mapping[str, Any]) -> dict[str, Any]:
-    kind = told.get("type")
-    return {"type": kind} if isinstance(kind, str) and len(kind) <= _KIND else {}
+def _type_only(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kind = schema.get("type")
+    return {"type": kind} if isinstance(kind, str) and len(kind) <= _MAX_TYPE else {}
 
 
-def _said(words: str, most: int) -> str:
+def _sanitized(words: str, most: int) -> str:
     """Words of a server as they are shown to a model: they can neither end a fence nor begin one."""
     return unfenced(one_line(words, most))
 
 
-def _settings(db: Database, told: Mapping[str, Any]) -> str:
+def _settings_hash(db: Database, settings: Mapping[str, Any]) -> str:
     """A hash of a server's settings, in which passwords may stand."""
-    return keyed_hash.digest(db, json.dumps(told, sort_keys=True))
+    return keyed_hash.digest(db, json.dumps(settings, sort_keys=True))

@@ -1,59 +1,63 @@
-"""The tools that come with the program, in the order the model sees them."""
+"""The tools that come with the program: each module of this folder whose name ends in `_tools` brings its own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from agent_cli.tools import basics, facts, feeds, files, memory, skills, tasks
+from agent_cli import tools
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
-BUILT_IN: dict[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        memory.jot,
-        memory.read_jottings,
-        memory.save_note,
-        facts.propose_fact,
-        memory.search_notes,
-        memory.search_memory,
-        memory.timeline,
-        tasks.create_reminder,
-        tasks.list_tasks,
-        tasks.complete_task,
-        skills.read_skill,
-        basics.calculate,
-        basics.summarize_today,
-        basics.draft_message,
-        files.read_file,
-        files.list_files,
-        files.search_files,
-        feeds.fetch_feed,
-    )
-}
-
-SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where nothing of it is there in this run
-
-_READING = (
-    memory.search_notes,
-    memory.search_memory,
-    memory.timeline,
-    skills.read_skill,
-    basics.summarize_today,
-    tasks.list_tasks,
-    tasks.complete_task,
+# The model sees them in this order; what is not named here comes last.
+_ORDER = (
+    "jot",
+    "read_jottings",
+    "save_note",
+    "propose_fact",
+    "search_notes",
+    "search_memory",
+    "timeline",
+    "create_reminder",
+    "list_tasks",
+    "complete_task",
+    "read_skill",
+    "calculate",
+    "summarize_today",
+    "draft_message",
+    "read_file",
+    "list_files",
+    "search_files",
+    "fetch_feed",
 )
 
 
+def _defined_tools() -> Iterator[Tool]:
+    for module in iter_modules(tools.__path__):
+        if module.name.endswith("_tools"):
+            defined = vars(import_module(f"{tools.__name__}.{module.name}")).values()
+            yield from (each for each in defined if isinstance(each, Tool))
+
+
+def _rank(tool: Tool) -> int:
+    return _ORDER.index(tool.name) if tool.name in _ORDER else len(_ORDER)
+
+
+BUILT_IN: dict[str, Tool] = {tool.name: tool for tool in sorted(_defined_tools(), key=_rank)}
+
+SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this run offers no tool from it
+
+
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
-    """The tools of a run: of those that read memory none where it is not read, and none keeps where nothing is kept.
+    """The tools of a run. `reads`: with those that read memory; `keeps`: what they keep is kept.
 
-    A tool that keeps is not offered then; a model that calls it all the same is told why, and tells the person.
+    A tool that keeps is not offered where nothing is kept; a model that calls it all the same is told why.
     """
-    there = {name: tool for name, tool in BUILT_IN.items() if reads or tool not in _READING}
-    return there if keeps else {name: _unkept(tool) for name, tool in there.items()}
+    available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
+    return available if keeps else {name: _without_keeping(tool) for name, tool in available.items()}
 
 
-def _unkept(tool: Tool) -> Tool:
+def _without_keeping(tool: Tool) -> Tool:
     if tool.risk not in ("propose", "write"):
         return tool
     return replace(tool, risk="session", run=_keep_nothing, offered=lambda context: False)

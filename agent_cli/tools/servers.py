@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from mcp.types import Tool as Described
 
 MISSING = "servers of tools need a library that is not installed: pip install 'agent-cli[mcp]'"
-_START = 10.0  # seconds until a server must have introduced itself
-_LEAVE = 3.0  # seconds that all have to end
-_PAGES = 20  # of a list of tools
-_TAIL = 20  # lines of what a server last said on its standard error
-_HERE, _CATCH_UP = b"\0", 0.5  # ends what has been said so far; seconds to wait until that has been read
+_START_TIMEOUT = 10.0  # seconds until a server must have introduced itself
+_CLOSE_TIMEOUT = 3.0  # seconds that all have to end
+_MAX_PAGES = 20  # of a list of tools
+_TAIL_LINES = 20  # lines of what a server last said on its standard error
+_MARK, _READ_TIMEOUT = b"\0", 0.5  # ends what has been said so far; seconds to wait until that has been read
 
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
@@ -48,71 +48,71 @@ class ServerFailed(AgentError):
 class Servers:
     """Those of the settings. Its methods may be called from any thread."""
 
-    def __init__(self, told: Mapping[str, Mapping[str, Any]], mark: Mapping[str, str]):
-        self.told, self._mark = told, mark
+    def __init__(self, settings: Mapping[str, Mapping[str, Any]], marker: Mapping[str, str]):
+        self.settings, self._marker = settings, marker
         self.failed: set[str] = set()  # those that could not say what they have: not waited for again in this run
         self._lock = threading.Lock()
-        self._live: dict[str, _Live] = {}
+        self._connections: dict[str, _Connection] = {}
 
-    def tools(self, name: str, seconds: float = _START) -> "list[Described]":
+    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[Described]":
         """All the tools of a server. Raises ServerFailed."""
-        return self._ask(name, _all, seconds)
+        return self._request(name, _list_tools, seconds)
 
     def listed(self) -> "dict[str, list[Described]]":
         """What those said of their tools that have been started and run."""
-        return {name: live.listed for name, live in list(self._live.items()) if live.running}
+        return {name: live.listed for name, live in list(self._connections.items()) if live.running}
 
     def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
         """One call of a tool. Raises ServerFailed."""
-        return self._ask(name, lambda client: client.call_tool(tool, dict(arguments)), seconds)
+        return self._request(name, lambda client: client.call_tool(tool, dict(arguments)), seconds)
 
     def close(self) -> None:
         """End them all, within a few seconds."""
         with self._lock:
-            live, self._live = list(self._live.values()), {}
+            live, self._connections = list(self._connections.values()), {}
         for each in live:
             each.end()
-        until = time.monotonic() + _LEAVE
+        deadline = time.monotonic() + _CLOSE_TIMEOUT
         for each in live:
-            each.thread.join(max(0.0, until - time.monotonic()))
+            each.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _ask(self, name: str, what: "Callable[[Client], Coroutine[Any, Any, T]]", seconds: float) -> T:
+    def _request(self, name: str, operation: "Callable[[Client], Coroutine[Any, Any, T]]", seconds: float) -> T:
         """The answer of a server, started when it does not run. What goes wrong ends the connection."""
         import asyncio
 
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         live = self._connection(name)
-        asked: Future[T] | None = None
+        pending: Future[T] | None = None
         try:
             client = live.client.result(seconds)
-            asked = asyncio.run_coroutine_threadsafe(what(client), live.loop)
-            return asked.result(max(0.0, until - time.monotonic()))
+            pending = asyncio.run_coroutine_threadsafe(operation(client), live.loop)
+            return pending.result(max(0.0, deadline - time.monotonic()))
         except BaseException as error:
-            if asked is not None:
-                asked.cancel()
+            if pending is not None:
+                pending.cancel()
             with self._lock:
-                if self._live.get(name) is live:
-                    del self._live[name]
+                if self._connections.get(name) is live:
+                    del self._connections[name]
             live.end()
-            raise _failed(name, error, seconds, live.said) from error
+            raise _as_failure(name, error, seconds, live.said) from error
 
-    def _connection(self, name: str) -> "_Live":
+    def _connection(self, name: str) -> "_Connection":
         with self._lock:
-            live = self._live.get(name)
+            live = self._connections.get(name)
             if live is None or not live.running:
-                live = self._live[name] = _Live(self.told[name], self._mark)
+                live = self._connections[name] = _Connection(self.settings[name], self._marker)
             return live
 
 
-class _Live:
+class _Connection:
     """One connection, on its own thread. A thread cannot be ended from outside: it is asked to, and left alone."""
 
-    def __init__(self, told: Mapping[str, Any], mark: Mapping[str, str]):
+    def __init__(self, settings: Mapping[str, Any], marker: Mapping[str, str]):
         import asyncio
 
         logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would write into the conversation
-        self._told, self._mark = told, mark
-        self._tail = _Tail()
+        self._settings, self._marker = settings, marker
+        self._tail = _ErrorTail()
         self.client: Future[Client] = Future()
         self.listed: list[Described] = []  # what it said of its tools when it was started
         self.loop = asyncio.new_event_loop()
@@ -136,33 +136,33 @@ class _Live:
 
     def _run(self) -> None:
         try:
-            self.loop.run_until_complete(self._talk())
+            self.loop.run_until_complete(self._serve())
         except ImportError as error:
-            self._lost(ServerFailed(MISSING), error)
+            self._fail(ServerFailed(MISSING), error)
         except BaseException as error:
-            self._lost(error)
+            self._fail(error)
         finally:
             self._tail.close()
             self.loop.close()
 
-    async def _talk(self) -> None:
+    async def _serve(self) -> None:
         from mcp import Client
 
-        async with _transport(self._told, self._mark, self._tail) as server, Client(server, cache=None) as client:
-            self.listed = await _all(client)
+        async with _transport(self._settings, self._marker, self._tail) as server, Client(server, cache=None) as client:
+            self.listed = await _list_tools(client)
             self.client.set_result(client)
             await self._stop.wait()
 
-    def _lost(self, error: BaseException, cause: BaseException | None = None) -> None:
+    def _fail(self, error: BaseException, cause: BaseException | None = None) -> None:
         if not self.client.done():
             error.__cause__ = cause
             self.client.set_exception(error)
 
 
-async def _all(client: "Client") -> "list[Described]":
+async def _list_tools(client: "Client") -> "list[Described]":
     found: list[Described] = []
     cursor = None
-    for _ in range(_PAGES):
+    for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         found += page.tools
         cursor = page.next_cursor
@@ -171,64 +171,68 @@ async def _all(client: "Client") -> "list[Described]":
     return found
 
 
-class _Tail:
+class _ErrorTail:
     """The last lines of a server's standard error, read by a thread so that no flood of them can fill anything."""
 
     def __init__(self) -> None:
         read, write = os.pipe()
         self.file = os.fdopen(write, "w")
-        self._lines: deque[bytes] = deque(maxlen=_TAIL)
-        self._reached = threading.Event()  # all that was written before `read` was called
-        self._thread = threading.Thread(target=self._take, args=(read,), name="server's errors", daemon=True)
+        self._chunks: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._caught_up = threading.Event()  # all that was written before `read` was called
+        self._thread = threading.Thread(target=self._collect, args=(read,), name="server's errors", daemon=True)
         self._thread.start()
 
     def read(self) -> str:
-        self._reached.clear()
+        self._caught_up.clear()
         try:
-            os.write(self.file.fileno(), _HERE)
-            self._reached.wait(_CATCH_UP)
+            os.write(self.file.fileno(), _MARK)
+            self._caught_up.wait(_READ_TIMEOUT)
         except (OSError, ValueError):  # closed, so the thread comes to an end
-            self._thread.join(_CATCH_UP)
-        told = b"".join(self._lines).decode("utf-8", "replace")
-        return "\n".join(one_line(line, 200) for line in clean(told).splitlines()[-_TAIL:])
+            self._thread.join(_READ_TIMEOUT)
+        written = b"".join(self._chunks).decode("utf-8", "replace")
+        return "\n".join(one_line(line, 200) for line in clean(written).splitlines()[-_TAIL_LINES:])
 
     def close(self) -> None:
         with suppress(OSError):
             self.file.close()
 
-    def _take(self, read: int) -> None:
+    def _collect(self, read: int) -> None:
         with suppress(OSError):
             while piece := os.read(read, 4096):
-                self._lines.append(piece.replace(_HERE, b""))
-                if _HERE in piece:
-                    self._reached.set()
+                self._chunks.append(piece.replace(_MARK, b""))
+                if _MARK in piece:
+                    self._caught_up.set()
         os.close(read)
 
 
-def _transport(told: Mapping[str, Any], mark: Mapping[str, str], tail: _Tail) -> AbstractAsyncContextManager[Any]:
+def _transport(
+    settings: Mapping[str, Any], marker: Mapping[str, str], tail: _ErrorTail
+) -> AbstractAsyncContextManager[Any]:
     """How a server is reached: as a process of its own, or at an address."""
     from contextlib import asynccontextmanager
 
-    if "url" not in told:
+    if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
         command = StdioServerParameters(
-            command=os.path.expanduser(told["command"]), args=told.get("args", []), env={**told.get("env", {}), **mark}
+            command=os.path.expanduser(settings["command"]),
+            args=settings.get("args", []),
+            env={**settings.get("env", {}), **marker},
         )
-        return _given(stdio_client(command, tail.file))
+        return _ready(stdio_client(command, tail.file))
 
     @asynccontextmanager
     async def reached() -> Any:
         from mcp.client.streamable_http import streamable_http_client
         from mcp.shared._httpx_utils import create_mcp_http_client
 
-        async with create_mcp_http_client(headers=told.get("headers")) as http:
-            yield streamable_http_client(told["url"], http_client=http)
+        async with create_mcp_http_client(headers=settings.get("headers")) as http:
+            yield streamable_http_client(settings["url"], http_client=http)
 
     return reached()
 
 
-def shown(address: str) -> str:
+def redacted_address(address: str) -> str:
     """An address without what may be secret: a password, and what stands behind a question mark."""
     from urllib.parse import urlsplit
 
@@ -239,17 +243,17 @@ def shown(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _without_secret(found: re.Match[str]) -> str:
-    return shown(found[0])
+def _redact_match(found: re.Match[str]) -> str:
+    return redacted_address(found[0])
 
 
-def _given(transport: Any) -> AbstractAsyncContextManager[Any]:
+def _ready(transport: Any) -> AbstractAsyncContextManager[Any]:
     from contextlib import nullcontext
 
     return nullcontext(transport)
 
 
-def _failed(name: str, error: BaseException, seconds: float, said: str) -> BaseException:
+def _as_failure(name: str, error: BaseException, seconds: float, error_output: str) -> BaseException:
     """What a person, and a model, is told; what is no failure of the server's, as Ctrl-C, goes through."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -262,6 +266,6 @@ def _failed(name: str, error: BaseException, seconds: float, said: str) -> BaseE
     elif "closed" in str(error).lower():
         why = "has ended, or closed the connection"
     else:
-        why = f"failed: {one_line(_ADDRESS.sub(_without_secret, str(error)) or type(error).__name__, 300)}"
-    last = one_line(said[-200:], 200)
+        why = f"failed: {one_line(_ADDRESS.sub(_redact_match, str(error)) or type(error).__name__, 300)}"
+    last = one_line(error_output[-200:], 200)
     return ServerFailed(f"the server {name} {why}" + (f"; it said last: {last}" if last else ""))

@@ -32,13 +32,13 @@ Risk = Literal["read", "session", "propose", "write", "network"]
 """What a call may do: look, keep something until the session closes, put something before the person that counts for
 nothing without their yes, keep something for good, reach out."""
 
-LARGEST = 1_000_000  # characters of a result that the log keeps
-_REASON = 500  # characters of why a call failed
+MAX_RESULT = 1_000_000  # characters of a result that the log keeps
+_MAX_REASON = 500  # characters of why a call failed
 
-Stopping = Callable[[Callable[[], None]], AbstractContextManager[None]]
+OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
 
-_KINDS: dict[str, Any] = {
+_PYTHON_TYPES: dict[str, Any] = {
     "string": str,
     "integer": int,
     "number": (int, float),
@@ -50,14 +50,14 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @frozen
-class Reach:
+class Access:
     """What of the machine and the network tools may reach: nothing but what the person's settings name."""
 
     folders: tuple[Path, ...] = ()  # whose files may be read
     feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
-    private: bool = False  # whether an address may be on this machine or in the private network
+    allow_private: bool = False  # whether an address may be on this machine or in the private network
     zone: str = ""  # in which times are told, as in Europe/Vienna; empty: the machine's
-    barred: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
+    is_denied: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
 
 
 class ToolFailed(Exception):
@@ -72,11 +72,11 @@ class ToolContext:
     session: int
     scope: Scope
     time: Clock
-    meaning: Meaning | None = None  # None: search by words alone
+    embed: Meaning | None = None  # None: search by words alone
     memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
     reads: bool = True  # whether anything that is remembered may be shown
-    without: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
-    reach: Reach = Reach()
+    excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
+    access: Access = Access()
 
     @property
     def remembered(self) -> Database:
@@ -94,10 +94,11 @@ class Tool:
     offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
     source: str = "built-in"  # where it comes from; the person's rules may name it
     seconds: float = 0  # it may take, without the database; 0: it asks nothing else, and is not timed
-    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
+    resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
     """The arguments as the person's rules read them: of a path where it leads to, with no link and no .. in it. What
     differs is shown to the person beside what the model wrote. Raises ToolFailed, and the call is not run."""
     defaults: Mapping[str, Any] = field(default_factory=dict)  # what it takes for an argument that is left out
+    reads_memory: bool = False  # not available where memory is not read
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
@@ -109,7 +110,8 @@ def tool(
     *,
     source: str = "built-in",
     seconds: float = 0,
-    ruled: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+    resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
+    reads_memory: bool = False,
 ) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
@@ -121,7 +123,19 @@ def tool(
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         about = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tool(function.__name__, about, schema, risk, function, offered, source, seconds, ruled, defaults)
+        return Tool(
+            name=function.__name__,
+            description=about,
+            parameters=schema,
+            risk=risk,
+            run=function,
+            offered=offered,
+            source=source,
+            seconds=seconds,
+            resolve=resolve,
+            defaults=defaults,
+            reads_memory=reads_memory,
+        )
 
     return make
 
@@ -133,83 +147,83 @@ class _NoDatabase:
         raise ToolFailed("a tool that is timed has no database")
 
 
-def as_ruled(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
+def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
     """The arguments as the person's rules read them, or why the call cannot be run at all."""
-    if wrong := _wrong(tool, call.arguments):
-        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
-    if tool.ruled is None:
+    if wrong := _argument_errors(tool, call.arguments):
+        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if tool.resolve is None:
         return call.arguments
     try:
-        return tool.ruled(context, call.arguments)
+        return tool.resolve(context, call.arguments)
     except Exception as error:  # what cannot be read cannot be ruled on
-        return _failed(_reason(tool, error))
+        return _failure(_reason(tool, error))
 
 
 def run(
-    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: Stopping | None = None
+    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: OnCancel | None = None
 ) -> ToolResult:
     """Run one call of at most so many seconds, or until the turn is stopped; a result is cut at LARGEST.
 
     Raises nothing but StoreError: a database that cannot be written ends the turn.
     """
-    if wrong := _wrong(tool, call.arguments):
-        return _failed(f"{wrong}; {tool.name} takes {_signature(tool)}")
+    if wrong := _argument_errors(tool, call.arguments):
+        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if not tool.seconds:
-        return _result(tool, call, context)
-    return _timed(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
+        return _run_here(tool, call, context)
+    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
 
 
-def _timed(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: Stopping) -> ToolResult:
+def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
-    alone = replace(context, db=cast(Database, _NoDatabase()), memory=None, meaning=None)
+    detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
 
     def work() -> None:
         try:
-            answers.put(_result(tool, call, alone))
+            answers.put(_run_here(tool, call, detached))
         except BaseException as error:  # a thread has nobody above it, and a library may call sys.exit
-            answers.put(_failed(_reason(tool, error)))
+            answers.put(_failure(_reason(tool, error)))
 
     with stopping(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
         try:
             result = answers.get(timeout=seconds)
         except Empty:
-            return _failed(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
-    return result or _failed(f"{tool.name} was stopped by the person, and left behind")
+            return _failure(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
+    return result or _failure(f"{tool.name} was stopped by the person, and left behind")
 
 
-def _result(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
+def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     try:
         result = tool.run(context, **call.arguments)
     except StoreError:
         raise
     except Exception as error:  # whatever a tool does wrong, the turn goes on
-        return _failed(_reason(tool, error))
+        return _failure(_reason(tool, error))
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
-        return _failed(f"{tool.name} failed: it gave no text")
+        return _failure(f"{tool.name} failed: it gave no text")
     return replace(result, text=text.without_surrogates(_cut(result.text)))
 
 
 def _cut(words: str) -> str:
-    left = len(words) - LARGEST
-    return words if left <= 0 else f"{words[:LARGEST]}\n… {left:,} more characters of this result were left out"
+    left = len(words) - MAX_RESULT
+    return words if left <= 0 else f"{words[:MAX_RESULT]}\n… {left:,} more characters of this result were left out"
 
 
-def _failed(why: str) -> ToolResult:
+def _failure(why: str) -> ToolResult:
     return ToolResult(text.without_surrogates(why), failed=True)
 
 
 def _reason(tool: Tool, error: BaseException) -> str:
     """Why it failed, in a few words: an error may quote whatever the tool has read."""
     try:
-        told = str(error)[: 2 * _REASON]
+        message = str(error)[: 2 * _MAX_REASON]
     except Exception:
-        told = ""
+        message = ""
     if isinstance(error, ToolFailed):
-        return told
+        return message
     kind = type(error).__name__
-    return f"{tool.name} failed: {text.one_line(f'{kind}: {told}' if told else kind, _REASON)}"
+    return f"{tool.name} failed: {text.one_line(f'{kind}: {message}' if message else kind, _MAX_REASON)}"
 
 
 def _property(hint: Any) -> dict[str, Any]:
@@ -224,25 +238,27 @@ def _property(hint: Any) -> dict[str, Any]:
     return {"type": _JSON_TYPES[hint], **described}
 
 
-def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
+def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
     properties = tool.parameters["properties"]
     missing = [name for name in tool.parameters.get("required", ()) if name not in arguments]
     unknown = [name for name in arguments if name not in properties]
-    mistyped = [name for name, value in arguments.items() if name in properties and not _fits(properties[name], value)]
+    mistyped = [
+        name for name, value in arguments.items() if name in properties and not _has_type(properties[name], value)
+    ]
     faults = {"missing": missing, "unknown": unknown, "of the wrong type": mistyped}
-    said = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
-    return f"wrong arguments, {'; '.join(said)}" if said else ""
+    parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
+    return f"wrong arguments, {'; '.join(parts)}" if parts else ""
 
 
-def _fits(schema: dict[str, Any], value: Any) -> bool:
+def _has_type(schema: dict[str, Any], value: Any) -> bool:
     """Whether a value is of the kind that a schema names; one that names none, as servers have them, fits any."""
-    kind = _KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+    type_ = _PYTHON_TYPES.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     choices = schema.get("enum")
-    if kind is None:
+    if type_ is None:
         return True
-    if isinstance(value, bool) and kind is not bool:
+    if isinstance(value, bool) and type_ is not bool:
         return False
-    return isinstance(value, kind) and (not isinstance(choices, list) or value in choices)
+    return isinstance(value, type_) and (not isinstance(choices, list) or value in choices)
 
 
 def _signature(tool: Tool) -> str:

@@ -13,7 +13,7 @@ from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
 from agent_cli.messages import ToolResult
-from agent_cli.tools.tool import LARGEST, ToolFailed, tool
+from agent_cli.tools.tool import MAX_RESULT, ToolFailed, tool
 from tests.turns import agent, calls, logged, run, text_of, turn, unanswered
 
 
@@ -117,10 +117,10 @@ def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):
     took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    left = f"… {len(flood) - LARGEST:,} more characters of this result were left out"
-    assert (len(result.text) - len(left) - 1, result.text.splitlines()[-1]) == (LARGEST, left)
+    left = f"… {len(flood) - MAX_RESULT:,} more characters of this result were left out"
+    assert (len(result.text) - len(left) - 1, result.text.splitlines()[-1]) == (MAX_RESULT, left)
     assert took < 2, "0.1 s on a machine that has time"
-    assert peak < 40 * LARGEST
+    assert peak < 40 * MAX_RESULT
     assert len(sent) < 2200
     assert "\x1b" not in sent
 

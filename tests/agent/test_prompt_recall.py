@@ -196,7 +196,7 @@ def test_the_vector_of_a_question_is_made_once(context):
         asked.append(question)
         return embedder.embed_query(question)
 
-    message, _ = recalled(replace(context, meaning=meaning), "Please publish the site")
+    message, _ = recalled(replace(context, embed=meaning), "Please publish the site")
 
     assert asked == ["Please publish the site"]
     assert set(recall_log.of(context.db, message)[-1].legs) == {"words", "meaning"}

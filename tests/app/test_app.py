@@ -95,8 +95,8 @@ def test_indexes_are_merged_when_enough_was_written(app):
 
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
-    assert turns.context(app, app.db, session).meaning is None
+    assert turns.context(app, app.db, session).embed is None
 
     say(app.db, session, "My cat is called Mia")
     upkeep.ready_to_search(app, app.db)
-    assert turns.context(app, app.db, session).meaning("cat")
+    assert turns.context(app, app.db, session).embed("cat")

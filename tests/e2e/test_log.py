@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from agent_cli.memory.conversations import log
-from agent_cli.memory.conversations import tool_calls as tool_calls
+from agent_cli.memory.reports import tool_calls
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import events
 from agent_cli.tools.tool import tool

@@ -15,7 +15,7 @@ from agent_cli.memory.search import index
 from agent_cli.messages import Part
 from agent_cli.serve import mcp as serving
 from agent_cli.store import events
-from agent_cli.tools import memory
+from agent_cli.tools import memory_tools
 from tests.conftest import HERE, NOON, noon
 
 READING = ["mem_search", "mem_timeline", "mem_context"]
@@ -125,7 +125,7 @@ def test_search_offers_the_kinds_that_the_tool_offers(app):
         return search.input_schema["properties"]["kind"]["enum"]
 
     (offered,) = conversation(serving.server(app, writes=False), described)
-    assert offered == memory.search_memory.parameters["properties"]["grain"]["enum"]
+    assert offered == memory_tools.search_memory.parameters["properties"]["grain"]["enum"]
     assert offered[-3:] == ["note", "fact", "file"]
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_cli.app import turns
-from agent_cli.memory.conversations import token_usage
+from agent_cli.memory.reports import token_usage
 from agent_cli.messages import Part
 from tests.conftest import CHAT
 from tests.ollama_server import script

@@ -28,7 +28,7 @@ def servers():
 
 @pytest.fixture
 def offered(db, servers):
-    return mcp.offered(db, servers, 20.0, pytest.fail)
+    return mcp.load_tools(db, servers, 20.0, pytest.fail)
 
 
 def called(tool, context, **arguments):
@@ -100,7 +100,7 @@ def test_a_crash_ends_its_call_and_the_next_one_starts_it_anew(offered, context)
 
 def test_a_hang_and_a_flood_are_left_behind_and_the_turn_ends_well(offered, servers, context):
     begun = time.monotonic()
-    short = mcp.offered(context.db, servers, 1.0, pytest.fail)
+    short = mcp.load_tools(context.db, servers, 1.0, pytest.fail)
     tools = {**offered, **{name: short[name] for name in ("engram__hang", "engram__flood")}}
     anew = calls(("engram__add", {"one": 1}))  # with time enough to start, so that it floods at once
     hired = agent(calls("engram__hang"), anew, calls("engram__flood"), "It is of no use.", tools=tools)
@@ -114,15 +114,17 @@ def test_a_hang_and_a_flood_are_left_behind_and_the_turn_ends_well(offered, serv
 def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     stopped = Servers({"engram": {**LYING, "command": "/nowhere"}}, {})
     notices = []
-    assert mcp.offered(db, stopped, 20.0, notices.append) == {}
+    assert mcp.load_tools(db, stopped, 20.0, notices.append) == {}
     assert notices == ["the server engram cannot be started: there is no such command (agent mcp test engram)"]
-    assert mcp.offered(db, stopped, 20.0, pytest.fail) == {}  # told once
-    assert list(mcp.offered(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(offered)  # and not started
+    assert mcp.load_tools(db, stopped, 20.0, pytest.fail) == {}  # told once
+    assert list(mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(
+        offered
+    )  # and not started
 
-    mcp.compare(db, servers, pytest.fail)
+    mcp.store_changes(db, servers, pytest.fail)
     with db.write():
         db.execute("update meta set value = replace(value, 'Add two numbers', 'Delete all files')")
-    mcp.compare(db, servers, notices.append)
+    mcp.store_changes(db, servers, notices.append)
     assert notices[1:] == ["the server engram offers other tools than before: agent mcp list engram"]
 
 
@@ -149,15 +151,17 @@ LONG = {f"argument_{n}": {"type": "string", "description": "so many words " * 50
     ],
 )
 def test_a_schema_made_to_break_or_fill_a_request_does_neither(schema):
-    told = mcp.described("n" * 10**6, "d" * 10**6, schema)
+    told = mcp.sanitized_description("n" * 10**6, "d" * 10**6, schema)
     assert len(str(told)) < 4500
     assert "\x1b" not in str(told["parameters"])
 
 
 def test_any_number_of_tools_leaves_room_for_a_conversation():
     servers = Servers({"one": {"command": "x"}, "two": {"command": "x"}}, {})
-    told = [mcp.described(f"tool{n}", "does much " * 100, {"properties": LONG}) for n in range(mcp.MOST)]
-    offered = [tool for name in servers.told for tool in mcp.tools(servers, name, told, 1.0)]
+    told = [
+        mcp.sanitized_description(f"tool{n}", "does much " * 100, {"properties": LONG}) for n in range(mcp.MAX_TOOLS)
+    ]
+    offered = [tool for name in servers.settings for tool in mcp.make_tools(servers, name, told, 1.0)]
     assert len(offered) >= 4
     assert sum(len(str(tool.schema())) for tool in offered) < 17_000
 
@@ -165,8 +169,8 @@ def test_any_number_of_tools_leaves_room_for_a_conversation():
 def test_no_server_takes_the_name_of_another_ones_tool(db):
     servers = Servers({"a": {"command": "x"}, "a__b": {"command": "x"}}, {})
     for name, tool in (("a", "b__c"), ("a__b", "c")):
-        mcp.keep(db, servers, name, [mcp.described(tool, "", {})])
-    offered = mcp.offered(db, servers, 1.0, pytest.fail)
+        mcp.store_descriptions(db, servers, name, [mcp.sanitized_description(tool, "", {})])
+    offered = mcp.load_tools(db, servers, 1.0, pytest.fail)
     assert {name: tool.source for name, tool in offered.items()} == {"a__b__c": "mcp.a"}
 
 

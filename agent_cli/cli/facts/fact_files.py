@@ -33,20 +33,22 @@ def export(
         raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
     states = (ACCEPTED, SUPERSEDED, EXPIRED) if every else (ACCEPTED,)
     found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
-    kept = [each for each in found if each.current or (every and each.valid_to)]
+    exported = [each for each in found if each.current or (every and each.valid_to)]
     if format == "md":
-        files = fact_export.documents(kept)
+        files = fact_export.documents(exported)
     else:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_export.rows(app_.db, kept))
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_export.rows(app_.db, exported))
         if out is None:
             sys.stdout.write(lines)
             return
         files = {"facts.jsonl": lines}
     for path in fact_export.write((out or Path()).expanduser(), files, force=force):
         output.say(f"wrote {path}")
-    alone = sum(each.session_id is not None for each in kept)
-    if alone:
-        output.note(f"{counted(alone, 'fact of one session alone stays', 'facts of one session alone stay')} out")
+    session_only = sum(each.session_id is not None for each in exported)
+    if session_only:
+        output.note(
+            f"{counted(session_only, 'fact of one session alone stays', 'facts of one session alone stay')} out"
+        )
 
 
 def import_(
@@ -79,5 +81,5 @@ def import_(
     upkeep.catch_up(app_, app_.db)
     output.say(f"imported {counted(new, 'fact')}, {state}")
     if broken:
-        told = counted(broken, "broken line was", "broken lines were")
-        raise AgentError(f"{told} skipped; the others are imported")
+        skipped = counted(broken, "broken line was", "broken lines were")
+        raise AgentError(f"{skipped} skipped; the others are imported")

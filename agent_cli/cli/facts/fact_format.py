@@ -42,11 +42,13 @@ def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
         return
     lines = [
         {
-            "id": each.handle, "day": each.day, "mark": _mark(each) if marks else "",
+            "id": each.handle,
+            "day": each.day,
+            "mark": _mark(each) if marks else "",
             "fact": each.statement + (f" ({place(each)})" if place(each) else ""),
         }
         for each in rows
-    ]  # fmt: skip
+    ]
     marked = ["mark"] if any(line["mark"] for line in lines) else []
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
 
@@ -56,15 +58,15 @@ def receipt(adopted: Adopted, verb: str = "saved") -> str:
     fact = adopted.fact
     if not adopted.new:
         return f"known already: {short(fact)}"
-    told = f"{verb} {short(fact)}"
+    text = f"{verb} {short(fact)}"
     if adopted.replaced:
-        told += f"; it replaces {adoption.names(adopted.replaced)}"
+        text += f"; it replaces {adoption.names(adopted.replaced)}"
     elif fact.valid_to:
-        told += f"; it was true until {day(fact, fact.valid_to)}"
-    return told
+        text += f"; it was true until {day(fact, fact.valid_to)}"
+    return text
 
 
-def became(fact: Fact) -> str:
+def undo_result(fact: Fact) -> str:
     """What an undo has made of it; what it brought in counts as rejected."""
     if fact.state == REJECTED:
         return "is not kept"

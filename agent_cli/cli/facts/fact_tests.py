@@ -70,10 +70,10 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _run(app_: App, as_json: bool) -> None:
-    meaning, allowed = upkeep.ready_to_search(app_, app_.db), Filter(app_.scope.owner)
+    embedder, allowed = upkeep.ready_to_search(app_, app_.db), Filter(app_.scope.owner)
 
     def find(question: str) -> Found:
-        found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, meaning)
+        found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, embedder)
         upkeep.report_damage(app_, app_.db, found.damaged)
         return found
 
@@ -83,12 +83,12 @@ def _run(app_: App, as_json: bool) -> None:
         output.put([{**each.described(), "missing": missing[each.handle]} for each in tests])
     for each in tests if not as_json else ():
         lacks = missing[each.handle]
-        output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{_lack(lacks)}")
+        output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{_format_missing(lacks)}")
     if not tests and not as_json:
         output.note("no question is kept yet: `agent facts test add QUESTION --mention WORDS`")
     if any(missing.values()):
         raise typer.Exit(1)
 
 
-def _lack(words: list[str]) -> str:
+def _format_missing(words: list[str]) -> str:
     return f"  (not found: {', '.join(words)})" if words else ""

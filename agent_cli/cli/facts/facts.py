@@ -11,7 +11,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
-from agent_cli.cli.facts.fact_format import became, day, found, note_masked, place, receipt, short, table
+from agent_cli.cli.facts.fact_format import day, found, note_masked, place, receipt, short, table, undo_result
 from agent_cli.cli.options import AsJson, Limit, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
@@ -29,13 +29,13 @@ from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
 
-Handle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
-Handles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]
-Every = Annotated[bool, typer.Option("--all", help="All that wait; needs --yes.")]
-Yes = Annotated[bool, typer.Option("--yes", help="You have read them.")]
+FactHandle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
+FactHandles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]
+DecideAll = Annotated[bool, typer.Option("--all", help="All that wait; needs --yes.")]
+ConfirmRead = Annotated[bool, typer.Option("--yes", help="You have read them.")]
 
 
-class State(StrEnum):
+class StateOption(StrEnum):
     pending = "pending"
     accepted = "accepted"
     rejected = "rejected"
@@ -50,27 +50,34 @@ def group() -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 50, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 50,
+    as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
-    state: Annotated[State | None, typer.Option("--state", help="Those in this state.")] = None,
+    state: Annotated[StateOption | None, typer.Option("--state", help="Those in this state.")] = None,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-    here: Annotated[bool, typer.Option("--here", help="Those that hold in this project or folder.")] = False,
+    in_this_place: Annotated[bool, typer.Option("--here", help="Those that hold in this project or folder.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", help="What was true on this day, as in 2026-03-01.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """List facts, the latest first."""
     app_: App = context.obj.app()
     if as_of and (every or state):
         raise UsageError("--as-of shows what was true then; leave out --all and --state")
-    states = tuple(State) if every or (hidden and not state) else (state or State.accepted,)
+    states = tuple(StateOption) if every or (hidden and not state) else (state or StateOption.accepted,)
     rows = facts.listing(
-        app_.db, app_.scope.owner, limit, states=states, hidden=hidden, place=app_.scope.place if here else None,
+        app_.db,
+        app_.scope.owner,
+        limit,
+        states=states,
+        hidden=hidden,
+        place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
-    )  # fmt: skip
+    )
     table(rows, as_json, marks=not as_of)
 
 
 @app.command()
-def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) -> None:
     """Show a fact with where it comes from and what it replaced."""
     app_, fact = found(context, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
@@ -86,11 +93,13 @@ def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> Non
         )
         return
     output.say(f"{fact.handle}  {fact.statement}")
-    for name, value in _told(fact, sources, former, latter):
+    for name, value in _detail_rows(fact, sources, former, latter):
         output.say(f"  {name:<12} {value}")
 
 
-def _told(fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]) -> list[tuple[str, str]]:
+def _detail_rows(
+    fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]
+) -> list[tuple[str, str]]:
     """What there is to say of a fact, line by line."""
     decided = f" on {day(fact, fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
@@ -115,7 +124,7 @@ def add(
     words: Annotated[
         list[str] | None, typer.Argument(help="What is true; without words it is read from standard input.")
     ] = None,
-    here: Annotated[bool, typer.Option("--here", help="True in this project or folder alone.")] = False,
+    in_this_place: Annotated[bool, typer.Option("--here", help="True in this project or folder alone.")] = False,
     session: Annotated[str | None, typer.Option("--session", help="True in this session alone.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="Since this day, as in 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
@@ -123,39 +132,39 @@ def add(
     """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
     now, owner = app_.time(), app_.scope.owner
-    told: dict[str, Any] = {
-        "place": app_.scope.place if here else "",
+    properties: dict[str, Any] = {
+        "place": app_.scope.place if in_this_place else "",
         "session": sessions.resolve(app_.db, session, owner).id if session else None,
         "valid_from": parse_moment(since, now) if since else None,
         "expires": parse_moment(until, now, timedelta(milliseconds=1)) if until else None,
     }
-    if since and until and told["expires"] < told["valid_from"]:
+    if since and until and properties["expires"] < properties["valid_from"]:
         raise UsageError("it ends before it begins: --until is before --since")
     if words:
-        _add(app_, " ".join(words), told)
+        _add(app_, " ".join(words), properties)
     elif sys.stdin.isatty():
         app_.refuse_child()
         with edited("", app_.config.editor) as typed:
-            _add(app_, typed, told)
+            _add(app_, typed, properties)
     else:
-        _queue(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), told)
+        _queue(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), properties)
 
 
-def _claim(words: str, origin: Origin, told: dict[str, Any]) -> Claim:
-    return adoption.claim(words, origin, **told)
+def _claim(words: str, origin: Origin, properties: dict[str, Any]) -> Claim:
+    return adoption.claim(words, origin, **properties)
 
 
-def _add(app_: App, words: str, told: dict[str, Any]) -> None:
+def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
     app_.refuse_child()
-    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", told), app_.time, app_.single)
+    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single)
     output.say(receipt(adopted))
     note_masked(adopted.fact, words)
 
 
-def _queue(app_: App, piped: str, told: dict[str, Any]) -> None:
+def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
     """A line is a fact."""
     lines = [line for line in piped.splitlines() if line.strip()]
-    claims = [_claim(line, "piped", told) for line in lines or [""]]
+    claims = [_claim(line, "piped", properties) for line in lines or [""]]
     with app_.db.write():
         queued = [adoption.propose(app_.db, app_.scope, each, app_.time, actor="person") for each in claims]
     for fact, claim in zip(queued, claims, strict=True):
@@ -166,7 +175,9 @@ def _queue(app_: App, piped: str, told: dict[str, Any]) -> None:
 
 
 @app.command()
-def approve(context: typer.Context, handles: Handles = None, every: Every = False, yes: Yes = False) -> None:
+def approve(
+    context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
+) -> None:
     """Say yes to what waits. What it contradicts by its date ends with it."""
     app_: App = context.obj.app()
     app_.refuse_child()
@@ -178,7 +189,9 @@ def approve(context: typer.Context, handles: Handles = None, every: Every = Fals
 
 
 @app.command()
-def reject(context: typer.Context, handles: Handles = None, every: Every = False, yes: Yes = False) -> None:
+def reject(
+    context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
+) -> None:
     """Say no to what waits: it is not proposed again."""
     app_: App = context.obj.app()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
@@ -231,17 +244,20 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 
 
 @app.command()
-def history(context: typer.Context, handle: Handle, limit: Limit = 50, as_json: AsJson = False) -> None:
+def history(context: typer.Context, handle: FactHandle, limit: Limit = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
     app_, fact = found(context, handle)
     changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
     rows = [
         {
-            "at": each.at, "day": f"{day(fact, each.at)}", "change": each.change + (" (undone)" * each.undone),
-            "actor": each.actor, "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
+            "at": each.at,
+            "day": f"{day(fact, each.at)}",
+            "change": each.change + (" (undone)" * each.undone),
+            "actor": each.actor,
+            "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
         }
         for each in changes
-    ]  # fmt: skip
+    ]
     if as_json:
         output.put(
             [
@@ -270,22 +286,22 @@ def undo(
     app_: App = context.obj.app()
     app_.refuse_child()
     fact = found(context, handle)[1] if handle else None
-    if fact is None and (told := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
-        for line in told:
+    if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
+        for line in descriptions:
             output.say(f"taken back: {line}")
         return
     undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # how each ends up
     for each in undone.values():
-        output.say(f"taken back: {short(each)} {became(each)}")
+        output.say(f"taken back: {short(each)} {undo_result(each)}")
 
 
 @app.command()
 def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
     """Find facts by their words and meaning, the best first."""
     app_: App = context.obj.app()
-    meaning = upkeep.ready_to_search(app_, app_.db)
+    embedder = upkeep.ready_to_search(app_, app_.db)
     owner = app_.scope.owner
-    hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, meaning)
+    hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)
     table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
 

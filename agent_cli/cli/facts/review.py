@@ -81,12 +81,12 @@ def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bo
             raise
         raise typer.Exit(129) from error
     finally:
-        _drop_what_nobody_reads()
+        _discard_unread_output()
     if decided:
         upkeep.after_turn(app, app.db)
 
 
-def _drop_what_nobody_reads() -> None:
+def _discard_unread_output() -> None:
     """Where the terminal has gone, what is left for it would turn the exit code into another."""
     try:
         sys.stdout.flush()

@@ -25,15 +25,15 @@ _HELP = """Run prompts and skills by the clock.
 No conversation runs them, however long it is open: `agent schedule run` does while it stays in the foreground, or a
 timer of your machine, which `agent schedule install` sets up."""
 _TO_COMMAND = "--to-command"
-_SEEN = timedelta(minutes=10)  # within which a runner must have looked, if there is one
+_RUNNER_SEEN = timedelta(minutes=10)  # within which a runner must have looked, if there is one
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=_HELP)
 
-Handle = Annotated[str, typer.Argument(help="The schedule's handle, as in c3.")]
-Handles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
+ScheduleHandle = Annotated[str, typer.Argument(help="The schedule's handle, as in c3.")]
+ScheduleHandles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
 
 
-class _Add(TyperCommand):
+class _AddCommand(TyperCommand):
     """Takes all that stands behind --to-command for the command, options and all."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -44,7 +44,7 @@ class _Add(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-@app.command(cls=_Add)
+@app.command(cls=_AddCommand)
 def add(
     context: typer.Context,
     cron: Annotated[str, typer.Argument(help='Five fields as of cron, as in "0 7 * * *", or a name as @daily.')],
@@ -70,18 +70,27 @@ def add(
         skill = _skill(app_, skill)
     target, where = targets.chosen(to_file, to_command or (), to_note)
     added = schedules.add(
-        app_.db, app_.scope, cron, app_.time, zone=schedules.machine_zone(), prompt=prompt, skill=skill, model=model,
-        target=target, target_path=where,
-    )  # fmt: skip
+        app_.db,
+        app_.scope,
+        cron,
+        app_.time,
+        zone=schedules.machine_zone(),
+        prompt=prompt,
+        skill=skill,
+        model=model,
+        target=target,
+        target_path=where,
+    )
     output.say(f"added {_short(added)}: {schedules.explained(added.cron)}, next {_when(added.next_at, added)}")
-    _warn(app_, [added])
+    _warn_unless_run(app_, [added])
 
 
 @app.command("list")
 def list_(
-    context: typer.Context, as_json: AsJson = False,
+    context: typer.Context,
+    as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List schedules, the next one first."""
     app_: App = context.obj.app()
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
@@ -99,31 +108,37 @@ def list_(
         for each in found
     ]
     output.listing(rows, ("id", "cron", "next", "what", "last"), as_json=False)
-    _warn(app_, [] if hidden else found)
+    _warn_unless_run(app_, [] if hidden else found)
 
 
 @app.command()
-def show(context: typer.Context, handle: Handle, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     """Show a schedule whole."""
     each = _found(context.obj.app(), handle)
     if as_json:
         output.put(each.described())
         return
     rows = {
-        "schedule": each.handle, "when": f"{each.cron} ({schedules.explained(each.cron)}, {each.zone})",
-        "next": _state(each, context.obj.app().time()), "skill": each.skill, "prompt": text.clean(each.prompt),
-        "model": each.model, "to": _target(each), "place": each.place, "last": _last(each),
+        "schedule": each.handle,
+        "when": f"{each.cron} ({schedules.explained(each.cron)}, {each.zone})",
+        "next": _state(each, context.obj.app().time()),
+        "skill": each.skill,
+        "prompt": text.clean(each.prompt),
+        "model": each.model,
+        "to": _target(each),
+        "place": each.place,
+        "last": _last(each),
         "session": each.described()["last_session"] or "",
-    }  # fmt: skip
+    }
     for name, value in rows.items():
         if value:
             output.say(f"{name:<8} {value}")
 
 
 @app.command()
-def rm(context: typer.Context, handles: Handles) -> None:
+def rm(context: typer.Context, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
-    for each in _all(context, handles):
+    for each in _found_all(context, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")
         schedules.hide(context.obj.app().db, each, context.obj.app().time)
@@ -131,10 +146,10 @@ def rm(context: typer.Context, handles: Handles) -> None:
 
 
 @app.command()
-def restore(context: typer.Context, handles: Handles) -> None:
+def restore(context: typer.Context, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
     context.obj.app().refuse_child()
-    for each in _all(context, handles):
+    for each in _found_all(context, handles):
         if not each.hidden_at:
             raise UsageError(f"{each.handle} is not hidden")
         back = schedules.restore(context.obj.app().db, each, context.obj.app().time)
@@ -142,18 +157,18 @@ def restore(context: typer.Context, handles: Handles) -> None:
 
 
 @app.command()
-def pause(context: typer.Context, handles: Handles) -> None:
+def pause(context: typer.Context, handles: ScheduleHandles) -> None:
     """Let schedules rest until `resume`."""
-    for each in _all(context, handles):
+    for each in _found_all(context, handles):
         schedules.pause(context.obj.app().db, each, context.obj.app().time)
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
 
 
 @app.command()
-def resume(context: typer.Context, handles: Handles) -> None:
+def resume(context: typer.Context, handles: ScheduleHandles) -> None:
     """Let schedules run again; what they missed is not made up."""
     context.obj.app().refuse_child()
-    for each in _all(context, handles):
+    for each in _found_all(context, handles):
         if not each.paused_at:
             raise UsageError(f"{each.handle} is not paused")
         back = schedules.resume(context.obj.app().db, each, context.obj.app().time)
@@ -165,9 +180,9 @@ app.command()(schedule_install.install)
 app.command()(schedule_install.uninstall)
 
 
-def _skill(app_: App, told: str) -> str:
+def _skill(app_: App, name: str) -> str:
     """The name of a skill that counts. Raises UsageError."""
-    skill = skill_format.found(app_, told)
+    skill = skill_format.found(app_, name)
     if not skill.current:
         state = "hidden" if skill.hidden_at else skill.state
         way = " (agent skills review)" if state == "pending" else ""
@@ -179,7 +194,7 @@ def _found(app_: App, handle: str) -> Schedule:
     return schedules.get(app_.db, ids.number("schedule", handle), app_.scope.owner)
 
 
-def _all(context: typer.Context, handles: list[str]) -> list[Schedule]:
+def _found_all(context: typer.Context, handles: list[str]) -> list[Schedule]:
     return [_found(context.obj.app(), handle) for handle in dict.fromkeys(handles)]
 
 
@@ -217,10 +232,10 @@ def _last(each: Schedule) -> str:
     return f"{_when(each.last_at, each)}: {each.error or 'went well'}"
 
 
-def _warn(app_: App, found: list[Schedule]) -> None:
+def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
     """Say so when schedules wait and nothing runs them."""
     last = schedules.last_look(app_.db)
-    seen = last is not None and abs(app_.time() - last) <= _SEEN
+    seen = last is not None and abs(app_.time() - last) <= _RUNNER_SEEN
     if seen or not any(each.paused_at is None for each in found) or any(each.running for each in found):
         return
     by = schedule_install.installed(os.environ)
@@ -229,5 +244,5 @@ def _warn(app_: App, found: list[Schedule]) -> None:
             "nothing runs schedules: `agent schedule install` has your machine do it, `agent schedule run` does"
         )
     elif last is not None:
-        told = f"{schedules.local(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
-        output.note(f"{by[0]} is to run schedules, and has not looked since {told}: is it running?")
+        since = f"{schedules.local(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
+        output.note(f"{by[0]} is to run schedules, and has not looked since {since}: is it running?")

@@ -21,24 +21,24 @@ from agent_cli.cli import output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.values import frozen
 
-Keeper = Literal["systemd", "launchd", "crontab"]
+Scheduler = Literal["systemd", "launchd", "crontab"]
 
 _NAME = "agent-cli-schedules"
 _MARK = "# agent-cli schedules"  # at the end of the line for cron, by which it is found again
-_CARRIED = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # what the program would be told in this shell
+_VARIABLES = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # what the program would be told in this shell
 
 
 @frozen
-class Plan:
+class Installation:
     """What is written, and which commands make it count."""
 
-    keeper: Keeper
+    scheduler: Scheduler
     files: Mapping[Path, str]
     commands: Sequence[Sequence[str]]
     crontab: str | None = None  # the whole of it afterwards; None: it is not touched
     hint: str = ""
 
-    def told(self) -> list[str]:
+    def described(self) -> list[str]:
         lines = []
         for path, text in self.files.items():
             lines += [f"{path}:", *(f"  {line}" for line in text.splitlines())]
@@ -49,7 +49,9 @@ class Plan:
 
 def install(
     context: typer.Context,
-    by: Annotated[Keeper | None, typer.Option("--by", help="What is to run them; else what the machine has.")] = None,
+    by: Annotated[
+        Scheduler | None, typer.Option("--by", help="What is to run them; else what the machine has.")
+    ] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print what would be written, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
@@ -58,17 +60,17 @@ def install(
     By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
     """
     app_: App = context.obj.app()
-    plan = planned(app_, by or keeper(), os.environ, shown=print_)
-    for line in plan.told():
+    installation = plan(app_, by or available_scheduler(), os.environ, shown=print_)
+    for line in installation.described():
         output.say(line)
     if print_:
         return
     app_.refuse_child()
-    _ask("install this?", yes)
-    carry_out(plan)
-    output.say(f"installed: schedules run by {plan.keeper} (agent schedule uninstall takes it out)")
-    if plan.hint:
-        output.note(plan.hint)
+    _confirm("install this?", yes)
+    apply(installation)
+    output.say(f"installed: schedules run by {installation.scheduler} (agent schedule uninstall takes it out)")
+    if installation.hint:
+        output.note(installation.hint)
 
 
 def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
@@ -81,17 +83,17 @@ def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes",
     app_.refuse_child()
     for each in found:
         output.say(f"{each}: {_where(each, os.environ)}")
-    _ask("take this out?", yes)
+    _confirm("take this out?", yes)
     for each in found:
-        take_out(each, os.environ)
+        remove(each, os.environ)
     output.say("taken out: schedules run only while `agent schedule run` does")
 
 
-def keeper() -> Keeper:
+def available_scheduler() -> Scheduler:
     """What this machine has to run something by the clock. Raises UsageError where it has nothing."""
     if sys.platform == "darwin" and shutil.which("launchctl"):
         return "launchd"
-    if shutil.which("systemctl") and _runs(["systemctl", "--user", "show-environment"]):
+    if shutil.which("systemctl") and _succeeds(["systemctl", "--user", "show-environment"]):
         return "systemd"
     if shutil.which("crontab"):
         return "crontab"
@@ -101,29 +103,29 @@ def keeper() -> Keeper:
     )
 
 
-def planned(app: App, by: Keeper, environ: Mapping[str, str], *, shown: bool = False) -> Plan:
+def plan(app: App, by: Scheduler, environ: Mapping[str, str], *, shown: bool = False) -> Installation:
     """What is to be written so that this very program runs what is due in this very file. `shown`: and no more."""
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
     if by == "crontab" and shown:
-        return _crontab(command, _told(app, environ), ())  # other lines are not shown, and cron may be elsewhere
-    return _PLANS[by](command, _told(app, environ), environ)
+        return _crontab(command, _environment(app, environ), ())  # other lines are not shown, and cron may be elsewhere
+    return _PLANNERS[by](command, _environment(app, environ), environ)
 
 
-def _told(app: App, environ: Mapping[str, str]) -> dict[str, str]:
+def _environment(app: App, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that the program heeds here and would not find there."""
     names = {origin.removeprefix("environment ") for origin in app.loaded.origins.values()}
     return {
         name: value
         for name, value in sorted(environ.items())
-        if value and (name in _CARRIED or (name in names and name != "AGENT_DB"))
+        if value and (name in _VARIABLES or (name in names and name != "AGENT_DB"))
     }
 
 
-def _systemd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
-    variables = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in told.items())
+def _systemd(command: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Installation:
+    settings = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
     words = " ".join(_quoted(word).replace("$", "$$") for word in command)
     service = (
-        f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{variables}ExecStart={words}\n"
+        f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{settings}ExecStart={words}\n"
         "KillMode=process\nNice=10\n"  # what it leaves behind for queued work goes on
     )
     timer = (
@@ -131,7 +133,7 @@ def _systemd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[s
         "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
     )
     folder = _units(environ)
-    return Plan(
+    return Installation(
         "systemd",
         {folder / f"{_NAME}.service": service, folder / f"{_NAME}.timer": timer},
         [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", f"{_NAME}.timer"]],
@@ -145,62 +147,69 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _launchd(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
+def _launchd(command: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Installation:
     import plistlib
 
     agent = {
-        "Label": _NAME, "ProgramArguments": list(command), "EnvironmentVariables": dict(told), "StartInterval": 60,
-        "RunAtLoad": True, "ProcessType": "Background", "AbandonProcessGroup": True,
-    }  # fmt: skip
-    file = _agents(environ) / f"{_NAME}.plist"
+        "Label": _NAME,
+        "ProgramArguments": list(command),
+        "EnvironmentVariables": dict(variables),
+        "StartInterval": 60,
+        "RunAtLoad": True,
+        "ProcessType": "Background",
+        "AbandonProcessGroup": True,
+    }
+    file = _launch_agents(environ) / f"{_NAME}.plist"
     domain = f"gui/{os.getuid()}"
     commands = [["launchctl", "bootout", f"{domain}/{_NAME}"], ["launchctl", "bootstrap", domain, str(file)]]
-    return Plan("launchd", {file: plistlib.dumps(agent).decode()}, commands)
+    return Installation("launchd", {file: plistlib.dumps(agent).decode()}, commands)
 
 
-def _into_crontab(command: Sequence[str], told: Mapping[str, str], environ: Mapping[str, str]) -> Plan:
-    return _crontab(command, told, _other_lines())
+def _into_crontab(command: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Installation:
+    return _crontab(command, variables, _other_lines())
 
 
-def _crontab(command: Sequence[str], told: Mapping[str, str], others: Sequence[str]) -> Plan:
-    if any("\n" in word for word in (*command, *told.values())):
+def _crontab(command: Sequence[str], variables: Mapping[str, str], others: Sequence[str]) -> Installation:
+    if any("\n" in word for word in (*command, *variables.values())):
         raise UsageError("a path with a line's end in it fits no crontab; keep the file elsewhere, with --db")
-    words = [*(["env", *(f"{name}={value}" for name, value in told.items())] if told else []), *command]
+    words = [*(["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []), *command]
     line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
-    return Plan("crontab", {}, [], "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}")))
+    return Installation("crontab", {}, [], "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}")))
 
 
-_PLANS: Mapping[Keeper, Callable[[Sequence[str], Mapping[str, str], Mapping[str, str]], Plan]] = {
-    "systemd": _systemd, "launchd": _launchd, "crontab": _into_crontab,
-}  # fmt: skip
+_PLANNERS: Mapping[Scheduler, Callable[[Sequence[str], Mapping[str, str], Mapping[str, str]], Installation]] = {
+    "systemd": _systemd,
+    "launchd": _launchd,
+    "crontab": _into_crontab,
+}
 
 
-def carry_out(plan: Plan) -> None:
+def apply(installation: Installation) -> None:
     """Write it and make it count; the same again changes nothing. Raises AgentError."""
-    for path, text in plan.files.items():
+    for path, text in installation.files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise AgentError(f"{path} cannot be written: {error.strerror}") from error
-    if plan.crontab is not None:
-        _write_crontab(plan.crontab)
-    for command in plan.commands:
+    if installation.crontab is not None:
+        _write_crontab(installation.crontab)
+    for command in installation.commands:
         _run(command, may_fail="bootout" in command)
 
 
-def installed(environ: Mapping[str, str]) -> list[Keeper]:
+def installed(environ: Mapping[str, str]) -> list[Scheduler]:
     """What has been written to run schedules."""
-    keepers: tuple[Keeper, ...] = ("systemd", "launchd")
-    found = [each for each in keepers if _where(each, environ).exists()]
+    with_files: tuple[Scheduler, ...] = ("systemd", "launchd")
+    found = [each for each in with_files if _where(each, environ).exists()]
     with suppress(AgentError):  # no crontab to be read: then none of ours is in it
-        if any(line.endswith(_MARK) for line in _lines()):
+        if any(line.endswith(_MARK) for line in _crontab_lines()):
             found.append("crontab")
     return found
 
 
-def take_out(by: Keeper, environ: Mapping[str, str]) -> None:
-    """Undo what `carry_out` did. Raises AgentError."""
+def remove(by: Scheduler, environ: Mapping[str, str]) -> None:
+    """Undo what `apply` did. Raises AgentError."""
     match by:
         case "systemd":
             _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)
@@ -209,13 +218,13 @@ def take_out(by: Keeper, environ: Mapping[str, str]) -> None:
             _run(["systemctl", "--user", "daemon-reload"], may_fail=True)
         case "launchd":
             _run(["launchctl", "bootout", f"gui/{os.getuid()}/{_NAME}"], may_fail=True)
-            (_agents(environ) / f"{_NAME}.plist").unlink(missing_ok=True)
+            (_launch_agents(environ) / f"{_NAME}.plist").unlink(missing_ok=True)
         case "crontab":
             _write_crontab("".join(f"{line}\n" for line in _other_lines()))
 
 
-def _where(by: Keeper, environ: Mapping[str, str]) -> Path:
-    places = {"systemd": _units(environ) / f"{_NAME}.timer", "launchd": _agents(environ) / f"{_NAME}.plist"}
+def _where(by: Scheduler, environ: Mapping[str, str]) -> Path:
+    places = {"systemd": _units(environ) / f"{_NAME}.timer", "launchd": _launch_agents(environ) / f"{_NAME}.plist"}
     return places.get(by, Path("a line of your crontab"))
 
 
@@ -223,35 +232,35 @@ def _units(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
 
 
-def _agents(environ: Mapping[str, str]) -> Path:
+def _launch_agents(environ: Mapping[str, str]) -> Path:
     return Path.home() / "Library" / "LaunchAgents"
 
 
-def _lines() -> list[str]:
+def _crontab_lines() -> list[str]:
     """The person's crontab as it is. Raises AgentError where it cannot be read: it must not be written over."""
-    ran = _called(["crontab", "-l"])
+    ran = _completed(["crontab", "-l"])
     if ran.returncode and "no crontab" not in ran.stderr.lower():
         raise AgentError(f"your crontab cannot be read: {ran.stderr.strip() or 'crontab -l failed'}")
     return ran.stdout.splitlines() if not ran.returncode else []
 
 
 def _other_lines() -> list[str]:
-    return [line for line in _lines() if not line.endswith(_MARK)]
+    return [line for line in _crontab_lines() if not line.endswith(_MARK)]
 
 
 def _write_crontab(text: str) -> None:
-    ran = _called(["crontab", "-"], text)
+    ran = _completed(["crontab", "-"], text)
     if ran.returncode:
         raise AgentError(f"your crontab was not changed: {ran.stderr.strip() or 'crontab failed'}")
 
 
 def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
-    ran = _called(command)
+    ran = _completed(command)
     if ran.returncode and not may_fail:
         raise AgentError(f"`{shlex.join(command)}` failed: {ran.stderr.strip() or f'it ended with {ran.returncode}'}")
 
 
-def _called(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
+def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
     """Raises AgentError when there is no such command."""
     try:
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
@@ -259,14 +268,14 @@ def _called(command: Sequence[str], given: str = "") -> "subprocess.CompletedPro
         raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
-def _runs(command: Sequence[str]) -> bool:
+def _succeeds(command: Sequence[str]) -> bool:
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=5).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
 
-def _ask(question: str, yes: bool) -> None:
+def _confirm(question: str, yes: bool) -> None:
     """Go on only with a yes. Raises AgentError."""
     if yes:
         return

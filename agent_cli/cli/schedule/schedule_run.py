@@ -28,7 +28,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids
-from agent_cli.tools.skills import steps
+from agent_cli.tools import skill_tools
 
 _PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
 _ELSEWHERE = 5.0  # and while another process runs what is due
@@ -197,7 +197,7 @@ def _words(app: App, schedule: Schedule) -> tuple[str, str]:
         skill = None
     if skill is None or not skill.current:
         raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
-    return _CARRY_OUT.format(name=skill.name), _STEPS.format(name=skill.name, steps=steps(skill))
+    return _CARRY_OUT.format(name=skill.name), _STEPS.format(name=skill.name, steps=skill_tools.format_steps(skill))
 
 
 def _sent(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:

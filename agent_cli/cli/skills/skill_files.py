@@ -8,15 +8,15 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.skills.skill_format import found, note_unseen, short
+from agent_cli.cli.skills.skill_format import found, note_altered, short
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.skills import skill_file, skill_folders, skills
 from agent_cli.memory.skills.skills import PENDING, Skill
 from agent_cli.store import ids
 from agent_cli.text import counted, one_line
 
-_NAMED = 3  # files beside a skill that are named
-_PATH = 300  # characters of a path that are shown
+_FILES_NAMED = 3  # files beside a skill that are named
+_PATH_WIDTH = 300  # characters of a path that are shown
 
 
 def export(
@@ -72,36 +72,36 @@ def import_(
     new = broken = 0
     for file in files:
         try:
-            new += _take_in(app_, file, accept, batch)
+            new += _import(app_, file, accept, batch)
         except UsageError as error:
             broken += 1
-            output.note(f"{one_line(str(file), _PATH)} was skipped: {error}")
+            output.note(f"{one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
     waits = "" if accept or not new else " (agent skills review)"
     output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
     if broken:
-        told = counted(broken, "broken file was", "broken files were")
-        raise AgentError(f"{told} skipped; the others are imported")
+        skipped = counted(broken, "broken file was", "broken files were")
+        raise AgentError(f"{skipped} skipped; the others are imported")
 
 
-def _accepted(skill: Skill) -> str:
+def _format_accepted(skill: Skill) -> str:
     return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
 
 
-def _take_in(app_: App, file: Path, accept: bool, batch: str) -> bool:
+def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
     """Whether it was new. Raises UsageError when it is no skill."""
     text = skill_folders.text(file)
     skill = skill_folders.take_in(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
     if skill is None:
         name = skill_file.read(text).name
-        told = f"{name} is known, waits already, or was rejected, hidden or forgotten"
-        output.note(f"nothing new in {one_line(str(file), _PATH)}: {told}")
+        reason = f"{name} is known, waits already, or was rejected, hidden or forgotten"
+        output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
-    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _accepted(skill)}")
-    note_unseen(skill.name, text)
+    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _format_accepted(skill)}")
+    note_altered(skill.name, text)
     left = skill_folders.beside(file)
     if left:
-        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-        names = ", ".join(one_line(each) for each in left[:_NAMED])
+        more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
+        names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
     return True

@@ -10,20 +10,20 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, Skill
 from agent_cli.store import ids
-from agent_cli.tools.skills import MOST
+from agent_cli.tools.skill_tools import MAX_STEPS
 
 
-def found(app_: App, told: str, *, hidden: bool = False) -> Skill:
+def found(app_: App, name: str, *, hidden: bool = False) -> Skill:
     """By name or handle; by name what is accepted comes first, or what is hidden, and last what waits.
 
     Raises UsageError when there is none.
     """
     owner = app_.scope.owner
     try:
-        return skills.named(app_.db, owner, told, hidden=hidden)
+        return skills.named(app_.db, owner, name, hidden=hidden)
     except UsageError:
         rest = skills.listing(app_.db, owner, hidden=not hidden)
-        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == told.strip()]
+        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == name.strip()]
         if not others:
             raise
         return others[-1]
@@ -57,14 +57,14 @@ def difference(before: str, after: str) -> Iterator[str]:
     return (line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
-def note_unseen(name: str, words: str) -> None:
+def note_altered(name: str, words: str) -> None:
     """Say what of a skill the model will not be given."""
-    told = skill_file.read(words)
-    if told.unseen:
-        many = "a character" if told.unseen == 1 else f"{told.unseen} characters"
+    parsed = skill_file.read(words)
+    if parsed.unseen:
+        many = "a character" if parsed.unseen == 1 else f"{parsed.unseen} characters"
         output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
-    if len(told.body) > MOST:
-        output.note(f"{name} is long: the model is given the first {MOST} characters of its steps")
+    if len(parsed.body) > MAX_STEPS:
+        output.note(f"{name} is long: the model is given the first {MAX_STEPS} characters of its steps")
 
 
 def _lines(words: str) -> list[str]:

@@ -11,7 +11,7 @@ from agent_cli.cli import output
 from agent_cli.cli.facts import review
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.skills import skill_files
-from agent_cli.cli.skills.skill_format import day, difference, found, note_unseen, short, table
+from agent_cli.cli.skills.skill_format import day, difference, found, note_altered, short, table
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_file, skill_folders, skills
@@ -21,7 +21,7 @@ from agent_cli.messages import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
 
-Name = Annotated[str, typer.Argument(help="The skill's name, or its handle as in k3.")]
+SkillName = Annotated[str, typer.Argument(help="The skill's name, or its handle as in k3.")]
 
 _PLACEHOLDER = "what it does: use when …"
 _STEPS = "1. …"
@@ -34,11 +34,13 @@ def group() -> None:
 
 @app.command("list")
 def list_(
-    context: typer.Context, limit: Limit = 100, as_json: AsJson = False,
+    context: typer.Context,
+    limit: Limit = 100,
+    as_json: AsJson = False,
     pending: Annotated[bool, typer.Option("--pending", help="Those that wait for your yes.")] = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List skills by name."""
     app_: App = context.obj.app()
     if pending + every + hidden > 1:
@@ -49,10 +51,12 @@ def list_(
 
 @app.command()
 def show(
-    context: typer.Context, name: Name, as_json: AsJson = False,
+    context: typer.Context,
+    name: SkillName,
+    as_json: AsJson = False,
     versions: Annotated[bool, typer.Option("--versions", help="The versions it had.")] = False,
     version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Show a skill whole, as it is or was."""
     app_: App = context.obj.app()
     skill = found(app_, name)
@@ -60,19 +64,19 @@ def show(
     if versions:
         _versions(skill, older, as_json)
         return
-    words = skill.text if version in (None, skill.version) else _worded(skill, older, version)
+    words = skill.text if version in (None, skill.version) else _version_text(skill, older, version)
     if as_json:
-        told = skill.described() | {"text": words, "version": version or skill.version}
-        output.put(told | {"versions": [each.was["version"] for each in older] + [skill.version]})
+        row = skill.described() | {"text": words, "version": version or skill.version}
+        output.put(row | {"versions": [each.was["version"] for each in older] + [skill.version]})
         return
-    for what, value in _told(skill, version or skill.version):
+    for what, value in _detail_rows(skill, version or skill.version):
         output.say(f"{what:<8} {value}")
     output.say()
     output.say(text.visible(words).rstrip("\n"))
-    note_unseen(skill.name, words)
+    note_altered(skill.name, words)
 
 
-def _worded(skill: Skill, older: list[Version], version: int | None) -> str:
+def _version_text(skill: Skill, older: list[Version], version: int | None) -> str:
     """Raises UsageError when it had no such version."""
     for each in older:
         if each.was["version"] == version:
@@ -80,7 +84,7 @@ def _worded(skill: Skill, older: list[Version], version: int | None) -> str:
     raise UsageError(f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them")
 
 
-def _told(skill: Skill, version: int) -> list[tuple[str, str]]:
+def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
     """What there is to say of a skill beside its words."""
     decided = f" on {day(skill, skill.decided_at)}" if skill.decided_at else ""
     older = f" of {skill.version}" if version != skill.version else ""
@@ -127,13 +131,11 @@ def add(
     body: Annotated[
         list[str] | None, typer.Argument(help="The steps; without them they are read from standard input.")
     ] = None,
-    description: Annotated[
-        str, typer.Option("-d", "--description", help="What it does and when to use it.")
-    ] = "",
+    description: Annotated[str, typer.Option("-d", "--description", help="What it does and when to use it.")] = "",
     example: Annotated[
         bool, typer.Option("--example", help="The one of this name that comes with the program, as morning-briefing.")
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
     name = skill_file.checked(name)
@@ -143,7 +145,7 @@ def add(
         _queue(app_, name, skill_folders.example(name), "file")
     elif body:
         app_.refuse_child()
-        _add(app_, skill_file.compose(name, _described(description), " ".join(body)))
+        _add(app_, skill_file.compose(name, _require_description(description), " ".join(body)))
     elif sys.stdin.isatty():
         app_.refuse_child()
         _write(app_, name, description)
@@ -152,9 +154,9 @@ def add(
 
 
 def _write(app_: App, name: str, description: str) -> None:
-    told = skill_file.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
-    with edited(told, app_.config.editor) as typed:
-        if typed.strip() in ("", told.strip()):
+    template = skill_file.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
+    with edited(template, app_.config.editor) as typed:
+        if typed.strip() in ("", template.strip()):
             output.note("nothing was written")
             return
         if _PLACEHOLDER in typed:
@@ -165,7 +167,7 @@ def _write(app_: App, name: str, description: str) -> None:
 def _add(app_: App, words: str) -> None:
     skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {short(skill)}")
-    note_unseen(skill.name, words)
+    note_altered(skill.name, words)
 
 
 def _piped(name: str, description: str) -> str:
@@ -175,7 +177,7 @@ def _piped(name: str, description: str) -> str:
     except UnicodeDecodeError as error:
         raise UsageError("what came through the pipe is no UTF-8") from error
     whole = piped.removeprefix("\ufeff").startswith("---")
-    return piped if whole else skill_file.compose(name, _described(description), piped)
+    return piped if whole else skill_file.compose(name, _require_description(description), piped)
 
 
 def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
@@ -187,17 +189,17 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
     output.say(f"{short(skill)} waits for your yes (agent skills review)")
-    note_unseen(name, words)
+    note_altered(name, words)
 
 
-def _described(description: str) -> str:
+def _require_description(description: str) -> str:
     if not description.strip():
         raise UsageError("say what it does and when to use it, with --description")
     return description
 
 
 @app.command()
-def edit(context: typer.Context, name: Name) -> None:
+def edit(context: typer.Context, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
     app_: App = context.obj.app()
     app_.refuse_child()
@@ -214,7 +216,7 @@ def edit(context: typer.Context, name: Name) -> None:
     output.say(f"changed {short(changed)}{number}")
     for line in difference(skill.text, changed.text):
         output.say(line)
-    note_unseen(changed.name, changed.text)
+    note_altered(changed.name, changed.text)
 
 
 @app.command()
@@ -236,9 +238,10 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
 
 @app.command()
 def restore(
-    context: typer.Context, name: Name,
+    context: typer.Context,
+    name: SkillName,
     version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
     app_.refuse_child()

@@ -30,7 +30,7 @@ _DONE = Pattern(
 _Write = Callable[[re.Match[str], datetime], str | None]
 
 
-def absolute(text: str, now: datetime) -> str:
+def resolve(text: str, now: datetime) -> str:
     """The text with dates for its words for time, told at `now`."""
     if not _HINT.search(text):
         return text
@@ -160,13 +160,13 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _am(match: re.Match[str], day: datetime) -> str:
-    told, parts = _day(day, _GERMAN, "."), match.groupdict()
+def _german_day(match: re.Match[str], day: datetime) -> str:
+    date_words, parts = _day(day, _GERMAN, "."), match.groupdict()
     if parts.get("part"):
         part = parts["part"].casefold()
-        return f"in der Nacht des {told}" if part == "nacht" else f"am {_PARTS[part]} des {told}"
+        return f"in der Nacht des {date_words}" if part == "nacht" else f"am {_PARTS[part]} des {date_words}"
     before = (parts.get("before") or "").casefold()
-    return f"{_BENT.get(before, f'{before} dem')} {told}" if before else f"am {told}"
+    return f"{_BENT.get(before, f'{before} dem')} {date_words}" if before else f"am {date_words}"
 
 
 def _german_week(match: re.Match[str], today: datetime) -> str:
@@ -212,7 +212,7 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         return lambda match, today: _on(match, today + timedelta(days=days))
 
     def am(days: int) -> _Write:
-        return lambda match, today: _am(match, today + timedelta(days=days))
+        return lambda match, today: _german_day(match, today + timedelta(days=days))
 
     rules: list[tuple[str, _Write]] = [
         (rf"{_BEFORE}day before yesterday{part}", on(-2)),
@@ -242,7 +242,7 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         (rf"(?:in der |in |während der )?{_VOR}{_WEISE} woche", _german_week),
         (rf"(?:in |im |am )?{_VOR}(?:de[mnr] )?{_WEISE} (?P<unit>monat|jahr|wochenende)e?s?", _german_unit),
         (r"heuer", lambda m, today: f"im Jahr {today.year}"),
-        (rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})", lambda m, day: _am(m, _weekday(day, m["day"], _way(m["way"])))),
+        (rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})", lambda m, day: _german_day(m, _weekday(day, m["day"], _way(m["way"])))),
         (rf"vor {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, -1)),
         (rf"in {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, 1)),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, zones
-from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, search
+from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
 from agent_cli.values import frozen
 
 _MAX_LENGTH = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
@@ -48,14 +48,14 @@ class DueTime:
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """What is to be done, and when: None where no time is told. Raises UsageError for a past or impossible one."""
-    found = search(sentence)
+    found = locate(sentence)
     left, at = "", 0
-    for each in found.all:
+    for each in found.matches:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
     words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :] or words
-    return words, _due_time(found, now, zone) if found.all else None
+    return words, _due_time(found, now, zone) if found.matches else None
 
 
 def parse(words: str, now: datetime, zone: str) -> DueTime | None:
@@ -66,9 +66,9 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     if _NO_TIME.fullmatch(words):
         return None
     for phrase in (words, f"in {words}", f"on {words}", f"at {words}"):
-        found = search(phrase)
-        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.all) else c for n, c in enumerate(phrase))
-        if found.all and _FILLER.fullmatch(rest):
+        found = locate(phrase)
+        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.matches) else c for n, c in enumerate(phrase))
+        if found.matches and _FILLER.fullmatch(rest):
             due_time = _due_time(found, now, zone)
             return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
     tz = zones.get(zone, now)
@@ -98,12 +98,12 @@ def format_moment(moment: datetime, now: datetime) -> str:
 
 def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
     """Raises UsageError where it is past or there is no such day or time."""
-    tz, words = zones.get(zone, now), " ".join(each[0].strip(" ,") for each in found.all)
+    tz, words = zones.get(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
     now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
     at = _time_of_day(found)
     wall = zones.to_wall(now, tz)
-    if found.every:
-        rule, part = recurrence.rule(found.every, wall)
+    if found.repeating:
+        rule, part = recurrence.rule(found.repeating, wall)
         first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if found.lasting:
@@ -237,11 +237,11 @@ def _weekday(name: str, today: datetime, *, next_: bool, week: bool) -> datetime
     return today + timedelta(days=7 if next_ and not ahead else ahead)
 
 
-def _period(told: str, today: datetime) -> datetime:
+def _period(words: str, today: datetime) -> datetime:
     """The first working day of the next week, or the first of the next month or year."""
-    if told.endswith(("week", "woche")):
+    if words.endswith(("week", "woche")):
         return today + timedelta(days=7 - today.weekday())
-    if told.endswith(("month", "monat")):
+    if words.endswith(("month", "monat")):
         return (today.replace(day=1) + timedelta(days=32)).replace(day=1)
     return today.replace(year=today.year + 1, month=1, day=1)
 

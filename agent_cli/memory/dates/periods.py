@@ -103,7 +103,7 @@ def parts(period: Period) -> list[Period]:
     return []
 
 
-def within(period: Period) -> list[Period]:
+def all_parts(period: Period) -> list[Period]:
     """All that its summary is made of, down to the days, the finest first; itself last."""
     found, level = {period}, {period}
     while level := {part for each in level for part in parts(each)}:

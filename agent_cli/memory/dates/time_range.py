@@ -84,9 +84,9 @@ def _year(day: datetime, back: int = 0) -> _Bounds:
     return start, start.replace(year=start.year + 1)
 
 
-def number(told: str) -> int:
+def number(word: str) -> int:
     """A number in digits or words. Raises LookupError."""
-    return int(told) if told.isdigit() else NUMBERS[told.lower()]
+    return int(word) if word.isdigit() else NUMBERS[word.lower()]
 
 
 def _days_of_unit(word: str) -> int:

@@ -28,7 +28,7 @@ POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, 
 class TimeWords:
     """What of a sentence tells the time: places in it, by kind."""
 
-    every: re.Match[str] | None
+    repeating: re.Match[str] | None
     lasting: re.Match[str] | None
     day: re.Match[str] | None
     point: re.Match[str] | None
@@ -42,8 +42,8 @@ class TimeWords:
         return "tonight" if self.day and (self.day["today"] or "").casefold() == "tonight" else ""
 
     @property
-    def all(self) -> list[re.Match[str]]:
-        found = (self.every, self.lasting, self.day, self.point, self.part)
+    def matches(self) -> list[re.Match[str]]:
+        found = (self.repeating, self.lasting, self.day, self.point, self.part)
         return sorted((each for each in found if each), key=lambda each: each.start())
 
 
@@ -103,7 +103,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(each, re.IGNORECASE | re.VERBOSE) for each in patterns)
 
 
-def search(sentence: str) -> TimeWords:
+def locate(sentence: str) -> TimeWords:
     """The last words of each kind; no word counts twice."""
     left = sentence = _correct_day_names(sentence)
     taken: list[re.Match[str]] = []
@@ -113,13 +113,13 @@ def search(sentence: str) -> TimeWords:
         fits = [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)] if not taken else []
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
-        left = _without(left, found[kind])
+        left = _blank_out(left, found[kind])
     for kind, pattern in (("part", part), ("point", point)):
         fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, taken)]
         _refuse_two_times(fits, sentence)
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
-        left = _without(left, found[kind])
+        left = _blank_out(left, found[kind])
     return TimeWords(**found)
 
 
@@ -165,5 +165,5 @@ def _correct_day_names(sentence: str) -> str:
     return re.sub(r"\w{6,10}", right, sentence)
 
 
-def _without(words: str, match: re.Match[str] | None) -> str:
+def _blank_out(words: str, match: re.Match[str] | None) -> str:
     return words if match is None else f"{words[: match.start()]}{chr(0) * len(match[0])}{words[match.end() :]}"

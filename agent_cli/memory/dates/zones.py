@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from agent_cli.errors import UsageError
 
 
-def here() -> str:
+def local_name() -> str:
     """The machine's zone, as in Europe/Vienna, or what TZ names; empty where it has no name: then its offset counts."""
     from zoneinfo import ZoneInfo
 

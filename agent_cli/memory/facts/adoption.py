@@ -46,7 +46,7 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **told: A
     """
     masked = secrets.mask(statement.strip())
     moment = told.get("learned") or now
-    masked = absolute_dates.absolute(masked, moment) if moment else masked
+    masked = absolute_dates.resolve(masked, moment) if moment else masked
     return Claim(masked, origin, triple=triples.parse(masked), **told)
 
 
@@ -110,7 +110,7 @@ def edit(
     db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE, batch: str = ""
 ) -> Fact:
     """Other words for a fact, as the person typed them: nothing is masked. Raises UsageError when they are none."""
-    words = absolute_dates.absolute(statement.strip(), time())
+    words = absolute_dates.resolve(statement.strip(), time())
     if not words:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
     _fits(words)
@@ -197,7 +197,7 @@ def _safe(claim: Claim, now: datetime) -> Claim:
     """Without secrets, and with dates for words of time."""
     plain = " ".join(claim.statement.split())
     masked = secrets.mask(plain)
-    dated = absolute_dates.absolute(masked, claim.learned or now)
+    dated = absolute_dates.resolve(masked, claim.learned or now)
     if not dated:
         raise UsageError("an empty fact says nothing; write what is true")
     _fits(dated)

@@ -183,7 +183,7 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
     quote = quotes.find(reversed(said), told.quote)
     source = next((entry for entry in said if quote and entry.id == quote.message), None) or _likeliest(told, said)
     at = clock.local(source.at, source.utc_offset)
-    statement = absolute_dates.absolute(told.statement, at)
+    statement = absolute_dates.resolve(told.statement, at)
     if told.op == "delete" and target:
         statement = target.statement
     elif not is_fact(statement) or (target and terms.alike(statement, target.statement)):

@@ -1,5 +1,9 @@
 """Who answers for which tables: each folder that owns some has a row here, and forgetting asks nobody else."""
 
+from importlib import import_module
+from typing import cast
+
+from agent_cli import kinds
 from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import session_lineage as session_rows
 from agent_cli.memory.documents import lineage as documents
@@ -13,7 +17,11 @@ from agent_cli.store import jobs
 
 # In this order one row comes from another, so that one walk reaches all; erased is in the opposite order, whoever
 # refers to a row before it.
-OWNERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner, search)
+_FOLDERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
+_ANSWERED = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
+# A kind whose folder is not among these is answered for by the module that writes its table.
+_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _ANSWERED)
+OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(cast(Owner, import_module(name)) for name in _MODULES), search)
 
 _OF_THE_FILE = (  # tables that belong to no folder of memory
     Table("job", words="error", wordless="uid kind subject state due_at lease_until holder at finished_at", owner=""),

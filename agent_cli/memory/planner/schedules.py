@@ -117,7 +117,7 @@ def explained(cron: str) -> str:
 
 def machine_zone() -> str:
     """The name of the time zone the machine is in, as in Europe/Vienna; "local" where it has none."""
-    return zones.here() or _NAMELESS
+    return zones.local_name() or _NAMELESS
 
 
 def following(cron: str, zone: str, now: datetime) -> datetime:

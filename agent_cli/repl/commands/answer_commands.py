@@ -1,4 +1,4 @@
-"""The slash commands for answers as they were given: /copy and /raw."""
+"""The slash commands for the original text of answers: /copy and /raw."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ def raw(conversation: Conversation, argument: str) -> str:
 def _answer(conversation: Conversation, argument: str) -> Entry:
     """The last answer or the n-th last. Raises UsageError."""
     if argument and not (argument.isdecimal() and int(argument)):
-        raise UsageError(f"{argument!r} is no number of an answer: 1 is the last, 2 the one before")
+        raise UsageError(f"{argument!r} is not the number of an answer: 1 is the last, 2 the one before")
     found = log.nth(conversation.app.db, conversation.id, "assistant", int(argument or 1)) if conversation.id else None
     if found is None:
         raise UsageError("there is no such answer in this session" if argument else "nothing was answered here yet")

@@ -23,7 +23,7 @@ from agent_cli.text import counted
 def docs(conversation: Conversation, argument: str) -> Work | str:
     """List your documents; add files or a folder, look at them again, or take some out of memory.
 
-    /docs add PATH has it read, now and whenever it changes; the files stay where they are. Ctrl-C stops it."""
+    /docs add PATH reads files now and whenever they change; they stay where they are. Ctrl-C stops it."""
     app = conversation.app
     verb, _, path = argument.partition(" ")
     pattern = document_files.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""

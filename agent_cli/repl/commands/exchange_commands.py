@@ -31,8 +31,8 @@ from agent_cli.store import ids
 def undo(conversation: Conversation, argument: str) -> PromptDraft:
     """Take back your last message and its answer; your words come into the prompt.
 
-    Once more takes the one before back too. Reminders that it asked for are hidden. All of it stays in the log, and
-    counts no more.
+    Once more takes back the message before it too. Reminders that it asked for are hidden. All of it stays in the log,
+    but is not used any more.
     """
     asked = _asked(conversation)
     stay, hidden = conversation.take_back(asked.id)
@@ -48,9 +48,9 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft:
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
-    Where no answer comes, the one before stands again; one that you stop on its way takes its place.
-    -m MODEL: another model answers this once. --no-memory: the answer there is stays, and beside it stands one for
-    which memory is not read, with what differs.
+    If no answer comes, the former one is restored; an answer that you stop replaces it.
+    -m MODEL: another model answers this once. --no-memory: the answer stays, and one for which memory is not read is
+    shown beside it, with the differences.
     """
     options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*)?(?P<plain>--no-memory)?(?:\s*-m\s+(?P<other>\S+))?", argument)
     if options is None:
@@ -71,8 +71,8 @@ def retry(conversation: Conversation, argument: str) -> Work:
 def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
-    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and all stays as it is; so it does
-    where no answer comes.
+    Sending it, as /edit m12 WORDS, takes back m12 and all after it. Delete the line, and nothing changes; nor does it
+    when no answer comes.
     """
     match = re.fullmatch(r"(m\d+)(?:\s+(.*))?|(\d*)", argument, re.DOTALL)
     if match is None:

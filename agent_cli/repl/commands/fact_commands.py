@@ -1,6 +1,6 @@
-"""The slash commands for what is known: /remember, /facts and /review.
+"""The slash commands for facts: /remember, /update, /facts and /review.
 
-Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for a yes like all else.
+Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for approval.
 """
 
 import os
@@ -22,7 +22,7 @@ from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
 
 _SHOWN = 20
-_LAST = 50  # messages that bare /remember looks back on
+_LAST = 50  # messages among which /remember without text finds the last typed one
 
 
 @command("/review", on_file=True)
@@ -75,7 +75,7 @@ def remember(conversation: Conversation, argument: str) -> str:
 
 @command("/update")
 def update(conversation: Conversation, argument: str) -> str:
-    """Keep what your last message says against a fact, which ends with it."""
+    """Keep what your last message says against a fact; that fact ends."""
     app = conversation.app
     app.refuse_child()
     app.refuse_incognito()

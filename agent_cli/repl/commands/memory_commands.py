@@ -62,8 +62,8 @@ def why(conversation: Conversation, argument: str) -> Result:
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
-    Name handles, as in m9 n4 t4 d12, or words it was about. Of files the words go; the files stay on the disk. Alone
-    it finishes what another program held up."""
+    Name handles, as in m9 n4 t4 d12, or a topic. Of a document the text in memory is erased; the file stays on the
+    disk. Without an argument it finishes an erasure that another program held up."""
     app = conversation.app
     app.refuse_child()
     words = argument.split()

@@ -1,4 +1,4 @@
-"""The slash commands for what a request holds: /model and /context."""
+"""The slash commands for requests to the model: /model and /context."""
 
 from agent_cli.app import models
 from agent_cli.render.program_text import Verbatim
@@ -20,7 +20,7 @@ def model(conversation: Conversation, argument: str) -> Result:
 def context(conversation: Conversation, argument: str) -> Result:
     """Show what the model sees, in tokens by part; --full shows every word.
 
-    Before anything is said: what the first question will stand beside."""
+    Before the first message: what the model will see beside it."""
     if argument not in ("", "--full"):
         raise arguments.unexpected("/context", argument)
     shown = conversation.context()

@@ -62,7 +62,7 @@ def rename(conversation: Conversation, argument: str) -> Result:
         raise UsageError("nothing has been said yet: there is no session to give a title to")
     if not argument:
         name = sessions.name(conversation.app.db, session)
-        raise UsageError(f"write the title behind it, as in /rename Tax return; now it is “{name}”")
+        raise UsageError(f"write the title after it, as in /rename Tax return; now it is “{name}”")
     sessions.rename(conversation.app.db, session.id, argument)
     return f"{session.handle} is now “{argument}”"
 
@@ -89,7 +89,7 @@ def export(conversation: Conversation, argument: str) -> Result:
 def incognito(conversation: Conversation, argument: str) -> Result:
     """Leave this session for a conversation that is kept nowhere.
 
-    It ends with the program. Nothing of memory is read in it either, unless "read" stands behind it.
+    It ends with the program. Memory is not read in it either, unless you add "read".
     """
     if argument not in ("", "read"):
         raise arguments.unexpected("/incognito", argument)

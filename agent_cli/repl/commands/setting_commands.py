@@ -37,7 +37,8 @@ tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -
 def think(conversation: Conversation, argument: str) -> str:
     """Have the model think first, or not: on, off, auto; show or hide what it thinks.
 
-    "auto" leaves it to the model. Alone it says how it is now. It holds until you leave; /set think keeps it.
+    "auto" leaves it to the model. Without an argument it shows the setting. It holds until you leave; /set think
+    stores it.
     """
     app = conversation.app
     if argument in ("show", "hide"):

@@ -1,4 +1,4 @@
-"""The slash commands for what is to be done: /remind and /tasks."""
+"""The slash commands for tasks and reminders: /remind and /tasks."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,11 +18,11 @@ _SHOWN = 20
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
 
-    Also "in two hours", "tomorrow at noon", "24.12. 18:00", "every monday 9:00". Without a time it is kept as to do."""
+    Also "in two hours", "tomorrow at noon", "24.12. 18:00", "every monday 9:00". Without a time it is a plain task."""
     if not argument:
         raise UsageError("say what and when, as in /remind call the dentist friday 3pm")
     app = conversation.app
-    words, when = due_times.find(argument, app.time(), zones.here())
+    words, when = due_times.find(argument, app.time(), zones.local_name())
     task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
     return f"kept {tasks.receipt(task, app.time())}"
 
@@ -68,7 +68,7 @@ def _snooze(conversation: Conversation, argument: str) -> str:
     if match is None:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
     found = _named(conversation, match[1])
-    when = due_times.parse_moment(match[2], app.time(), zones.here())
+    when = due_times.parse_moment(match[2], app.time(), zones.local_name())
     return "\n".join(
         f"snoozed {tasks.receipt(tasks.snooze(app.db, each, when, app.time), app.time())}" for each in found
     )

@@ -101,7 +101,7 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                here = replace(turns.context(self.app, db, id), without=self.without)
+                here = replace(turns.context(self.app, db, id), excluded=self.without)
                 try:
                     yield from self.answer(self.app, here, parts, cancel, approve, model=model, instead=instead)
                 except AgentError as error:

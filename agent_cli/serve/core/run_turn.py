@@ -116,7 +116,7 @@ def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Calle
     """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
     review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
     for each in capture.heard([replace(part, origin="typed") for part in parts]):
-        statement = absolute_dates.absolute(each.statement, here.time())
+        statement = absolute_dates.resolve(each.statement, here.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
         fact = adoption.propose(here.db, here.scope, claim, here.time, actor="program")
         known = receipts.known(here.db, here.scope.owner, claim.statement) if fact is None else ""

@@ -17,8 +17,8 @@ from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
-from agent_cli.memory.conversations import audit
 from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.reports import audit
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
@@ -31,10 +31,11 @@ from agent_cli.store.db import Database
 from agent_cli.text import clean
 
 _LOOK = 0.5  # seconds between two looks for new events
+_KINDS = tuple(kind.name for kind in kinds.SEARCHABLE)
 if TYPE_CHECKING:
     Kind = str
 else:
-    Kind = Literal[tuple(kind.name for kind in kinds.SEARCHABLE)]
+    Kind = Literal[_KINDS]
 Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
 
 
@@ -44,7 +45,7 @@ class Words(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     q: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")
-    kind: tuple[Kind, ...] = Field((), max_length=len(kinds.SEARCHABLE))
+    kind: tuple[Kind, ...] = Field((), max_length=len(_KINDS))
     min_days_ago: Days = 0
     max_days_ago: Days = 0
     limit: int = Field(10, ge=1, le=50)

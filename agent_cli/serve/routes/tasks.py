@@ -64,7 +64,7 @@ def router(house: House) -> APIRouter:
         caller = _writer(request)
         now = house.app.time()
         try:
-            occasion = due_times.parse(without_surrogates(new.when), now, zones.here())
+            occasion = due_times.parse(without_surrogates(new.when), now, zones.local_name())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
         with house.pool.lent() as db:

@@ -24,7 +24,7 @@ def _real(context, arguments):
     return {**arguments, "path": str(Path(arguments["path"]).expanduser().resolve())}
 
 
-@tool(risk="read", source="files", ruled=_real)
+@tool(risk="read", source="files", resolve=_real)
 def read_file(context, path: str, title: str = "") -> str:
     """Read."""
     return f"read {path}"

@@ -22,7 +22,7 @@ from agent_cli.store import jobs, migrations
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE
 from tests.memory.summaries.test_period_summaries import Clock, Echo, desk, kept, keys, say, talk, whole, work
-from tests.tools.test_memory import called
+from tests.tools.test_memory_tools import called
 
 ONE, TWO = (Source("message", 1),), (Source("message", 2),)
 

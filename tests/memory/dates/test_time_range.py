@@ -169,8 +169,8 @@ SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=timezone(timedelta(hours=1)))
     ],
 )
 def test_words_for_time_in_a_statement_become_dates(statement, dated):
-    assert absolute_dates.absolute(statement, SATURDAY) == dated
-    assert absolute_dates.absolute(dated, SATURDAY + timedelta(days=400)) == dated
+    assert absolute_dates.resolve(statement, SATURDAY) == dated
+    assert absolute_dates.resolve(dated, SATURDAY + timedelta(days=400)) == dated
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
      "I have worked there for two years", "the last one"],
 )  # fmt: skip
 def test_a_statement_without_such_words_is_left_as_it_is(statement):
-    assert absolute_dates.absolute(statement, SATURDAY) == statement
+    assert absolute_dates.resolve(statement, SATURDAY) == statement
 
 
 def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
@@ -200,4 +200,4 @@ def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
     some.text() | some.lists(some.sampled_from((*_TOLD, "yesterday", "morgen", "next", "friday", "9999"))).map(" ".join)
 )
 def test_any_statement_is_safe(statement):
-    assert isinstance(absolute_dates.absolute(statement, NOW), str)
+    assert isinstance(absolute_dates.resolve(statement, NOW), str)

@@ -8,13 +8,14 @@ import pytest
 
 from agent_cli.agent import carry_over
 from agent_cli.memory import versions
-from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions, token_usage
+from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance, topic
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.lifecycle import closing, retention_candidates, rewind
 from agent_cli.memory.planner import tasks
+from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills

@@ -7,8 +7,9 @@ import anyio
 import pytest
 
 from agent_cli.app import turns
-from agent_cli.memory.conversations import audit, callers, sessions
+from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.planner import notes
+from agent_cli.memory.reports import audit
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries

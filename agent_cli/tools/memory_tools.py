@@ -14,19 +14,20 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_AROUND = 3  # messages that are shown before one and after it
+_CONTEXT_MESSAGES = 3  # messages that are shown before one and after it
 
 # Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
-_OTHERWISE = ("message", "summary", "skill")
+_NAMED_OTHERWISE = ("message", "summary", "skill")
 _KINDS: dict[str, tuple[str, ...]] = {
     "any": (),
     "working": ("message",),
-    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _OTHERWISE},
+    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _NAMED_OTHERWISE},
 }
+_GRAINS = ("any", "working", "session", *periods.UNITS, *list(_KINDS)[2:])
 if TYPE_CHECKING:
-    Grain = str
+    MemoryKind = str
 else:
-    Grain = Literal["any", "working", "session", *periods.UNITS, *list(_KINDS)[2:]]
+    MemoryKind = Literal[_GRAINS]
 
 
 @tool(risk="session")
@@ -36,11 +37,11 @@ def jot(context: ToolContext, text: str) -> str:
     return "kept until the session closes"
 
 
-def _jotted(context: ToolContext) -> bool:
+def _has_session_notes(context: ToolContext) -> bool:
     return bool(session_notes.of(context.db, context.session))
 
 
-@tool(risk="read", offered=_jotted)
+@tool(risk="read", offered=_has_session_notes)
 def read_jottings(context: ToolContext) -> str:
     """Read what you jotted down."""
     return "\n".join(session_notes.of(context.db, context.session)) or "nothing is jotted down"
@@ -61,7 +62,7 @@ def save_note(
     return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”")
 
 
-@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner))
+@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner), reads_memory=True)
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
@@ -72,11 +73,11 @@ def search_notes(context: ToolContext, query: str) -> str:
     return "\n".join(lines) or "no note has these words"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def search_memory(
     context: ToolContext,
     query: str,
-    grain: Annotated[Grain, "working: messages; session to year: summaries"] = "any",
+    grain: Annotated[MemoryKind, "working: messages; session to year: summaries"] = "any",
     min_days_ago: int = 0,
     max_days_ago: int = 0,
     max_results: int = 5,
@@ -94,16 +95,18 @@ def search_memory(
     )
     if not context.memory:
         index.refresh(context.db)
-    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.meaning)
+    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.embed)
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
     return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
     """Read a message whole, with those around it."""
     try:
-        entries = log.around(context.remembered, context.scope.owner, ids.number("message", around), _AROUND, _AROUND)
+        entries = log.around(
+            context.remembered, context.scope.owner, ids.number("message", around), _CONTEXT_MESSAGES, _CONTEXT_MESSAGES
+        )
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     lines = [(entry, clock.local(entry.at, entry.utc_offset)) for entry in entries]

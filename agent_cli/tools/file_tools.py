@@ -17,63 +17,66 @@ from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_SECONDS = 20.0
-_SEARCHING = 15.0  # seconds, after which what was found by then is told: a thread that is left behind reads on
-_LARGEST = 5_000_000  # bytes of a file
-_SHOWN = 6000  # characters of a file at once
-_LISTED = 200  # names of a folder
-_SEARCHED = 5000  # files
-_FOUND = 50  # lines
+_TIMEOUT = 20.0
+_SEARCH_TIMEOUT = 15.0  # seconds, after which what was found by then is told: a thread that is left behind reads on
+_MAX_BYTES = 5_000_000  # bytes of a file
+_MAX_CHARACTERS = 6000  # characters of a file at once
+_MAX_ENTRIES = 200  # names of a folder
+_MAX_FILES = 5000  # files
+_MAX_LINES = 50  # lines
 _PATHS = ("path", "folder")  # arguments
 _SKIPPED = {"node_modules", "__pycache__"}
 
 
-def _open(context: ToolContext) -> bool:
-    return bool(context.reach.folders)
+def _has_folders(context: ToolContext) -> bool:
+    return bool(context.access.folders)
 
 
-def _ruled(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """A path as the person's rules read it: where it leads to."""
     return {
-        name: resolved(context, told) if name in _PATHS and told.strip() else told for name, told in arguments.items()
+        name: resolve_or_keep(context, value) if name in _PATHS and value.strip() else value
+        for name, value in arguments.items()
     }
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
 def read_file(context: ToolContext, path: str, line: Annotated[int, "where to begin"] = 1) -> str:
     """Read a text file of the person's folders."""
-    lines = _text(_resolved(context, path)).splitlines()
+    lines = _text(_resolve(context, path)).splitlines()
     first = max(1, line)
     if first > max(1, len(lines)):
         raise ToolFailed(f"the file has {len(lines)} lines")
-    kept, room = [], _SHOWN
+    shown, room = [], _MAX_CHARACTERS
     for each in lines[first - 1 :]:
         room -= len(each) + 1
         if room < 0:
             break
-        kept.append(each)
-    kept = kept or [lines[first - 1][:_SHOWN]] if lines else []
-    last = first + len(kept) - 1
-    told = "\n".join(kept)
+        shown.append(each)
+    shown = shown or [lines[first - 1][:_MAX_CHARACTERS]] if lines else []
+    last = first + len(shown) - 1
+    content = "\n".join(shown)
     return (
-        told if last >= len(lines) else f"{told}\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]"
+        content
+        if last >= len(lines)
+        else f"{content}\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]"
     )
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
 def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"] = "") -> str:
     """List a folder of the person's."""
     if not folder.strip():
-        return "\n".join(map(str, context.reach.folders))
-    place = _resolved(context, folder)
+        return "\n".join(map(str, context.access.folders))
+    place = _resolve(context, folder)
     if not place.is_dir():
         raise ToolFailed(f"{place} is no folder; read_file reads a file")
-    there = sorted(_seen(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
-    more = [f"and {len(there) - _LISTED} more"] if len(there) > _LISTED else []
-    return "\n".join([*map(_entry, there[:_LISTED]), *more]) or "the folder is empty"
+    there = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
+    more = [f"and {len(there) - _MAX_ENTRIES} more"] if len(there) > _MAX_ENTRIES else []
+    return "\n".join([*map(_entry, there[:_MAX_ENTRIES]), *more]) or "the folder is empty"
 
 
-@tool(risk="read", offered=_open, source="files", seconds=_SECONDS, ruled=_ruled)
+@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
 def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:
@@ -81,32 +84,32 @@ def search_files(
     wanted = words.strip().casefold()
     if not wanted:
         raise ToolFailed("no words were given")
-    places = [_resolved(context, folder)] if folder.strip() else list(context.reach.folders)
+    places = [_resolve(context, folder)] if folder.strip() else list(context.access.folders)
     found: list[str] = []
-    looked, until = 0, time.monotonic() + _SEARCHING
+    looked, until = 0, time.monotonic() + _SEARCH_TIMEOUT
     for file in (each for place in places for each in _files(place)):
         looked += 1
-        if len(found) >= _FOUND or looked > _SEARCHED or time.monotonic() > until:
+        if len(found) >= _MAX_LINES or looked > _MAX_FILES or time.monotonic() > until:
             break
-        if not context.reach.barred(str(file)):
-            found += _lines(file, wanted, _FOUND - len(found))
-    cut = looked > _SEARCHED or time.monotonic() > until
+        if not context.access.is_denied(str(file)):
+            found += _matching_lines(file, wanted, _MAX_LINES - len(found))
+    cut = looked > _MAX_FILES or time.monotonic() > until
     left = f"\n[only the first {looked - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
 
 
-def resolved(context: ToolContext, told: str) -> str:
+def resolve_or_keep(context: ToolContext, path: str) -> str:
     """The path that a call names, as it is ruled on: where it leads to. What it names nothing is left as it is."""
     try:
-        return str(_resolved(context, told))
+        return str(_resolve(context, path))
     except ToolFailed:
-        return told
+        return path
 
 
-def _resolved(context: ToolContext, told: str) -> Path:
+def _resolve(context: ToolContext, path: str) -> Path:
     """What a path leads to. Raises ToolFailed when that is not there, is hidden or lies outside."""
-    folders = context.reach.folders
-    given = Path(told.strip()).expanduser()
+    folders = context.access.folders
+    given = Path(path.strip()).expanduser()
     tries = [given] if given.is_absolute() else [folder / given for folder in folders]
     refused = False
     for each in tries:
@@ -120,8 +123,8 @@ def _resolved(context: ToolContext, told: str) -> Path:
         refused = True
     where = ", ".join(map(str, folders))
     if refused or (given.is_absolute() and not any(given.is_relative_to(folder) for folder in folders)):
-        raise ToolFailed(f"{one_line(told)} may not be read: only what is not hidden in {where}")
-    raise ToolFailed(f"there is no {one_line(told)} in {where}; list_files shows what there is")
+        raise ToolFailed(f"{one_line(path)} may not be read: only what is not hidden in {where}")
+    raise ToolFailed(f"there is no {one_line(path)} in {where}; list_files shows what there is")
 
 
 def _hidden(inside: Path) -> bool:
@@ -133,26 +136,26 @@ def _text(file: Path) -> str:
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
         try:
-            _refuse(file, os.fstat(handle))
-            data = os.read(handle, _LARGEST)
+            _check_readable(file, os.fstat(handle))
+            data = os.read(handle, _MAX_BYTES)
         finally:
             os.close(handle)
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
-    return _decoded(data, file)
+    return _decode(data, file)
 
 
-def _refuse(file: Path, told: os.stat_result) -> None:
+def _check_readable(file: Path, status: os.stat_result) -> None:
     """Raises ToolFailed for what is no plain file, or a large one."""
-    if stat.S_ISDIR(told.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise ToolFailed(f"{file} is a folder; list_files lists it")
-    if not stat.S_ISREG(told.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ToolFailed(f"{file} is no plain file")
-    if told.st_size > _LARGEST:
-        raise ToolFailed(f"{file} is too large: {told.st_size / 1e6:.1f} MB of at most {_LARGEST / 1e6:.0f}")
+    if status.st_size > _MAX_BYTES:
+        raise ToolFailed(f"{file} is too large: {status.st_size / 1e6:.1f} MB of at most {_MAX_BYTES / 1e6:.0f}")
 
 
-def _decoded(data: bytes, file: Path) -> str:
+def _decode(data: bytes, file: Path) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
@@ -163,7 +166,7 @@ def _decoded(data: bytes, file: Path) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _seen(place: Path) -> Iterator[Path]:
+def _visible_entries(place: Path) -> Iterator[Path]:
     """What is in a folder, without what is hidden and links that lead elsewhere."""
     try:
         there = list(place.iterdir())
@@ -174,12 +177,12 @@ def _seen(place: Path) -> Iterator[Path]:
 
 def _entry(each: Path) -> str:
     try:
-        told = each.stat()
+        status = each.stat()
     except OSError:
         return one_line(each.name, 200)
-    if stat.S_ISDIR(told.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return f"{one_line(each.name, 200)}/"
-    return f"{one_line(each.name, 200)}  {told.st_size} bytes, {datetime.fromtimestamp(told.st_mtime):%d %b %Y}"
+    return f"{one_line(each.name, 200)}  {status.st_size} bytes, {datetime.fromtimestamp(status.st_mtime):%d %b %Y}"
 
 
 def _files(place: Path) -> Iterator[Path]:
@@ -199,7 +202,7 @@ def _files(place: Path) -> Iterator[Path]:
         waiting += [each.path for each in reversed(below)]
 
 
-def _lines(file: Path, wanted: str, most: int) -> list[str]:
+def _matching_lines(file: Path, wanted: str, most: int) -> list[str]:
     try:
         lines = _text(file).splitlines()
     except ToolFailed:  # one that is no text has no lines

@@ -9,7 +9,7 @@ from agent_cli.messages import Part, ToolResult
 from agent_cli.tools.registry import BUILT_IN
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import STRANGER, say
-from tests.tools.test_memory import called
+from tests.tools.test_memory_tools import called
 
 
 def test_a_proposal_waits_with_its_quote_and_a_receipt(context):

@@ -16,54 +16,69 @@ from agent_cli.tools import fetching
 from agent_cli.tools.fetching import Fetched
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_SECONDS = 25.0
-_READING = 15.0  # seconds that a calendar may take
-_ENTRIES = 10
-_SUMMARY, _TEXT = 200, 4000  # characters
-_BETWEEN = Pattern(r"<([a-zA-Z]*)[^<>]*>")
-_UNSEEN = ("script", "style")
-_RAW = 500_000  # characters of HTML that are looked at
+_FETCH_TIMEOUT = 25.0
+_CALENDAR_TIMEOUT = 15.0  # seconds that a calendar may take
+_MAX_ENTRIES = 10
+_MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
+_TAG = Pattern(r"<([a-zA-Z]*)[^<>]*>")
+_SKIPPED_TAGS = ("script", "style")
+_MAX_HTML = 500_000  # characters of HTML that are looked at
 _MISSING = "what reads feeds is not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
-@tool(risk="read", offered=lambda context: bool(context.reach.feeds), source="feeds", seconds=_SECONDS + _READING + 5)
+@tool(
+    risk="read",
+    offered=lambda context: bool(context.access.feeds),
+    source="feeds",
+    seconds=_FETCH_TIMEOUT + _CALENDAR_TIMEOUT + 5,
+)
 def fetch_feed(context: ToolContext, name: str = "") -> str:
     """Fetch news, a calendar or a text that the person has set up; without a name list them."""
-    there = ", ".join(context.reach.feeds)
+    available = ", ".join(context.access.feeds)
     if not name.strip():
-        return there
-    address = context.reach.feeds.get(name.strip())
+        return available
+    address = context.access.feeds.get(name.strip())
     if address is None:
-        raise ToolFailed(f"there is no {one_line(name)!r}; there are {there}" if there else "nothing has been set up")
-    return _told(_fetched(address, context), context.time(), context.reach.zone)
+        raise ToolFailed(
+            f"there is no {one_line(name)!r}; there are {available}" if available else "nothing has been set up"
+        )
+    return _as_text(_load(address, context), context.time(), context.access.zone)
 
 
-def _fetched(address: str, context: ToolContext) -> Fetched:
+def _load(address: str, context: ToolContext) -> Fetched:
     if address.startswith(("http://", "https://")):
-        return fetching.fetch(address, _SECONDS, private=context.reach.private)
+        return fetching.fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
     file = Path(address.removeprefix("file://")).expanduser()
     try:
         if not file.is_file():
             raise ToolFailed(f"{file} is no file")
-        if file.stat().st_size > fetching.LARGEST:
-            raise ToolFailed(f"{file} is larger than {fetching.LARGEST / 1e6:.0f} MB")
+        if file.stat().st_size > fetching.MAX_BYTES:
+            raise ToolFailed(f"{file} is larger than {fetching.MAX_BYTES / 1e6:.0f} MB")
         return Fetched(file.read_bytes(), "", str(file))
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _told(found: Fetched, now: datetime, zone: str) -> str:
+def _as_text(found: Fetched, now: datetime, zone: str) -> str:
     """What it says, after its first bytes: what servers say of its kind is often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
-        return calendar(found.data, now, zone)
-    if any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf")) or "rss" in found.kind or "atom" in found.kind:
+        return read_calendar(found.data, now, zone)
+    if (
+        any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
+        or "rss" in found.media_type
+        or "atom" in found.media_type
+    ):
         return _feed(found.data)
     if b"\0" in found.data[:8000]:
         raise ToolFailed("it is neither a feed nor a calendar nor text")
     words = found.data.decode("utf-8", "replace")
-    words = _plain(words) if head.startswith((b"<!doctype html", b"<html")) else clean(words).strip()
-    return words if len(words) <= _TEXT else f"{words[:_TEXT]}\n[cut off here: {len(words) - _TEXT} more characters]"
+    words = _html_text(words) if head.startswith((b"<!doctype html", b"<html")) else clean(words).strip()
+    return (
+        words
+        if len(words) <= _MAX_TEXT
+        else f"{words[:_MAX_TEXT]}\n[cut off here: {len(words) - _MAX_TEXT} more characters]"
+    )
 
 
 def _feed(data: bytes) -> str:
@@ -72,31 +87,31 @@ def _feed(data: bytes) -> str:
         import feedparser
     except ImportError as error:
         raise ToolFailed(_MISSING) from error
-    told = feedparser.parse(BytesIO(data))
-    if told.bozo and not told.entries:
-        raise ToolFailed(f"the feed cannot be read: {one_line(str(told.bozo_exception), 200)}")
-    entries = sorted(told.entries, key=_moment, reverse=True)  # those without a date keep their order, at the end
-    lines = [one_line(_plain(told.feed.get("title", "")), 100), *map(_entry, entries[:_ENTRIES])]
-    if len(entries) > _ENTRIES:
-        lines.append(f"and {len(entries) - _ENTRIES} older ones")
+    feed = feedparser.parse(BytesIO(data))
+    if feed.bozo and not feed.entries:
+        raise ToolFailed(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
+    entries = sorted(feed.entries, key=_published, reverse=True)  # those without a date keep their order, at the end
+    lines = [one_line(_html_text(feed.feed.get("title", "")), 100), *map(_entry, entries[:_MAX_ENTRIES])]
+    if len(entries) > _MAX_ENTRIES:
+        lines.append(f"and {len(entries) - _MAX_ENTRIES} older ones")
     return "\n".join(filter(None, lines)) if entries else "the feed has no entries"
 
 
-def _moment(entry: Any) -> tuple[int, ...]:
-    told = entry.get("published_parsed") or entry.get("updated_parsed")
-    return tuple(told[:6]) if told else ()
+def _published(entry: Any) -> tuple[int, ...]:
+    published = entry.get("published_parsed") or entry.get("updated_parsed")
+    return tuple(published[:6]) if published else ()
 
 
 def _entry(entry: Any) -> str:
-    moment = _moment(entry)
+    moment = _published(entry)
     day = f"{date(*moment[:3]):%d %b %Y}: " if moment else ""
-    title = one_line(_plain(entry.get("title", "")), 200)
-    summary = one_line(_plain(entry.get("summary", "")), _SUMMARY)
+    title = one_line(_html_text(entry.get("title", "")), 200)
+    summary = one_line(_html_text(entry.get("summary", "")), _MAX_SUMMARY)
     link = one_line(entry.get("link", ""), 200)
     return f"- {day}{title}{f' — {summary}' if summary and summary != title else ''}{f' ({link})' if link else ''}"
 
 
-def calendar(data: bytes, now: datetime, zone: str, seconds: float = _READING) -> str:
+def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _CALENDAR_TIMEOUT) -> str:
     """What a calendar holds from today on. A few lines of one may mean millions of events: see tools/calendars.py.
 
     Raises ToolFailed.
@@ -116,24 +131,24 @@ def calendar(data: bytes, now: datetime, zone: str, seconds: float = _READING) -
     raise ToolFailed(words or "the calendar cannot be read: it takes more time or memory than a calendar should")
 
 
-def _plain(html: str) -> str:
+def _html_text(html: str) -> str:
     """The words of HTML, one space between them."""
     from html import unescape  # its table of names takes 2 ms
 
-    return " ".join(clean(unescape(" ".join(_outside(html[:_RAW])))).split())
+    return " ".join(clean(unescape(" ".join(_visible_parts(html[:_MAX_HTML])))).split())
 
 
-def _outside(html: str) -> Iterator[str]:
+def _visible_parts(html: str) -> Iterator[str]:
     """What stands outside of tags, scripts and styles; each character is looked at a few times and no more."""
-    at, until = 0, ""
-    for tag in _BETWEEN.finditer(html):
-        if not until:
+    at, closing = 0, ""
+    for tag in _TAG.finditer(html):
+        if not closing:
             yield html[at : tag.start()]
         name = tag[1].lower()
-        if not until and name in _UNSEEN:
-            until = f"</{name}"
-        elif until and tag[0].lower().startswith(until):
-            until = ""
+        if not closing and name in _SKIPPED_TAGS:
+            closing = f"</{name}"
+        elif closing and tag[0].lower().startswith(closing):
+            closing = ""
         at = tag.end()
-    if not until:
+    if not closing:
         yield html[at:]

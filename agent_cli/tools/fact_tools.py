@@ -25,7 +25,7 @@ def propose_fact(
     target = _target(context, replaces) if replaces.strip() else None
     said = quotes.find(reversed(log.history(context.db, context.session)), quote)
     claim = adoption.claim(
-        absolute_dates.absolute(statement, said.at if said else context.time()),
+        absolute_dates.resolve(statement, said.at if said else context.time()),
         "model",
         quote=said.text if said else "",
         message=said.message if said else None,
@@ -43,9 +43,9 @@ def propose_fact(
     )
 
 
-def _target(context: ToolContext, told: str) -> facts.Fact:
+def _target(context: ToolContext, handle: str) -> facts.Fact:
     try:
-        fact = facts.get(context.db, ids.number("fact", told), context.scope.owner)
+        fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     if not fact.current:

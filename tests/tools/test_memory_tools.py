@@ -10,7 +10,7 @@ from agent_cli.memory.search import vectors
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import events
-from agent_cli.tools.memory import Grain
+from agent_cli.tools.memory_tools import Grain
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
@@ -137,7 +137,7 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     catch_up(context.db)
     among = vectors.begin(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
-    knowing = replace(context, meaning=EMBEDDED.embed_query)
+    knowing = replace(context, embed=EMBEDDED.embed_query)
 
     found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
     assert found == ToolResult("n1 (02 Jan 2026) dentist appointment Friday 3pm")

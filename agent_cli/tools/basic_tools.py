@@ -5,38 +5,40 @@ import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from agent_cli.memory.conversations import today
 from agent_cli.memory.planner import notes
+from agent_cli.memory.reports import today
 from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_LONGEST = 500  # characters of a sum
-_DIGITS = 300  # of a result: more says nothing
-_MOST = 10 ** (2 * _DIGITS)  # on the way to it: Python reckons with larger ones for minutes, and lets nothing else run
-_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
+_MAX_CHARACTERS = 500  # characters of a sum
+_MAX_DIGITS = 300  # of a result: more says nothing
+_LIMIT = 10 ** (
+    2 * _MAX_DIGITS
+)  # on the way to it: Python reckons with larger ones for minutes, and lets nothing else run
+_SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
 
 
 @tool(risk="read", seconds=5.0)
 def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"]) -> str:
     """Calculate."""
-    told = sum.strip().translate(_WRITTEN)
-    if len(told) > _LONGEST:
-        raise ToolFailed(f"the sum is too long: at most {_LONGEST} characters")
+    expression = sum.strip().translate(_SIGNS)
+    if len(expression) > _MAX_CHARACTERS:
+        raise ToolFailed(f"the sum is too long: at most {_MAX_CHARACTERS} characters")
     try:
-        result = _value(told)
+        result = _evaluate(expression)
     except ZeroDivisionError:
         raise ToolFailed("it divides by zero") from None
     except Exception as error:  # whatever simpleeval and the functions raise, it is the sum's fault
         raise ToolFailed(f"{one_line(sum)!r} cannot be calculated: {one_line(str(error), 200)}") from error
-    return f"{told} = {_shown(result)}"
+    return f"{expression} = {_format(result)}"
 
 
-@tool(risk="read")
+@tool(risk="read", reads_memory=True)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
-    told = today.told(context.remembered, context.scope.owner, context.time())
-    return told or "nothing has happened today yet"
+    summary = today.told(context.remembered, context.scope.owner, context.time())
+    return summary or "nothing has happened today yet"
 
 
 @tool(risk="write")
@@ -54,7 +56,7 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     )
 
 
-def _value(told: str) -> float:
+def _evaluate(expression: str) -> float:
     import simpleeval  # where something is calculated
 
     functions: dict[str, Callable[..., Any]] = {
@@ -66,7 +68,7 @@ def _value(told: str) -> float:
         functions={name: _bounded(does) for name, does in functions.items()},
         names={"pi": math.pi, "e": math.e, "tau": math.tau},
     )
-    result = reader.eval(told)
+    result = reader.eval(expression)
     if isinstance(result, bool) or not isinstance(result, int | float):
         raise ValueError("the result is no number")
     return result
@@ -91,25 +93,25 @@ def _operators() -> dict[type, Callable[..., Any]]:
 def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:
     """The same for numbers of a bearable size, and for nothing else."""
 
-    def bounded(*given: Any) -> Any:
-        if not all(isinstance(each, int | float) for each in given):
+    def bounded(*operands: Any) -> Any:
+        if not all(isinstance(each, int | float) for each in operands):
             raise ValueError("it holds something that is no number")
-        if any(isinstance(each, int) and abs(each) > _MOST for each in given):
-            raise ToolFailed(f"a number in it has more than {2 * _DIGITS} digits")
-        return does(*given)
+        if any(isinstance(each, int) and abs(each) > _LIMIT for each in operands):
+            raise ToolFailed(f"a number in it has more than {2 * _MAX_DIGITS} digits")
+        return does(*operands)
 
     return bounded
 
 
 def _power(base: float, exponent: float) -> Any:
-    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _MOST.bit_length():
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _LIMIT.bit_length():
         raise ValueError("the power is too large")
     return base**exponent
 
 
 def _round(of: float, digits: int = 0) -> float:
     """To tens and hundreds too, as in round(1234, -2); what lies beyond is nothing."""
-    return round(of, max(-_DIGITS, digits)) if digits else round(of)
+    return round(of, max(-_MAX_DIGITS, digits)) if digits else round(of)
 
 
 def _factorial(of: int) -> int:
@@ -118,11 +120,11 @@ def _factorial(of: int) -> int:
     return math.factorial(of)
 
 
-def _shown(result: float) -> str:
+def _format(result: float) -> str:
     """Without the noise of binary fractions: 0.1 + 0.2 is 0.3. Raises ValueError when it is too long to say."""
     if isinstance(result, int):
-        if abs(result) >= 10**_DIGITS:
-            raise ToolFailed(f"the result has more than {_DIGITS} digits")
+        if abs(result) >= 10**_MAX_DIGITS:
+            raise ToolFailed(f"the result has more than {_MAX_DIGITS} digits")
         return str(result)
     if not math.isfinite(result):
         raise ToolFailed("the result is too large to say")

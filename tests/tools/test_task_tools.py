@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.planner import tasks
 from agent_cli.messages import Part, ToolCall
 from agent_cli.tools.registry import BUILT_IN, allowed
-from agent_cli.tools.tool import Reach
+from agent_cli.tools.tool import Access
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, noon
 from tests.turns import agent, calls, run
@@ -17,7 +17,7 @@ from tests.turns import agent, calls, run
 
 @pytest.fixture
 def here(context):
-    return replace(context, reach=Reach(zone="Europe/Vienna"))
+    return replace(context, access=Access(zone="Europe/Vienna"))
 
 
 def called(here, name, **arguments):

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.tools import files
+from agent_cli.tools import file_tools
 from agent_cli.tools.registry import BUILT_IN
-from agent_cli.tools.tool import Reach
+from agent_cli.tools.tool import Access
 from agent_cli.tools.tool import run as run_tool
 from tests.turns import agent, calls, run
 
@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def here(context, folder):
-    return replace(context, reach=Reach((folder,)))
+    return replace(context, access=Access((folder,)))
 
 
 def called(here, name, **arguments):
@@ -121,12 +121,12 @@ def test_folders_are_listed_and_searched(here, folder):
 
 
 def test_a_rule_sees_where_a_path_leads(here, folder):
-    assert files.resolved(here, "sub/../router.md") == str(folder / "router.md")
-    assert files.resolved(here, "../shut/secret.txt") == "../shut/secret.txt"
+    assert file_tools.resolve_or_keep(here, "sub/../router.md") == str(folder / "router.md")
+    assert file_tools.resolve_or_keep(here, "../shut/secret.txt") == "../shut/secret.txt"
 
 
 def test_the_deepest_folder_is_searched(context, abyss):
-    here = replace(context, reach=Reach(folders=(abyss,)))
+    here = replace(context, access=Access(folders=(abyss,)))
     assert called(here, "search_files", words="treasure").text.endswith("the treasure lies here")
 
 
@@ -135,7 +135,7 @@ def test_what_a_rule_keeps_from_being_read_is_not_found_by_a_search_above_it(con
     for name in ("Private", "open"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(f"the treasure is {name}")
-    here = replace(context, reach=Reach(folders=(tmp_path.resolve(),)))
+    here = replace(context, access=Access(folders=(tmp_path.resolve(),)))
     for told in ({"words": "treasure"}, {"words": "treasure", "folder": str(tmp_path)}):
         rules = {rule.format(tmp_path): "deny"}
         hired = agent(calls(("search_files", told)), "Found.", tools=BUILT_IN, rules=rules)

@@ -10,10 +10,10 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_SHOWN = 50
+_MAX_TASKS = 50
 
 
-def _there(context: ToolContext) -> bool:
+def _has_open_tasks(context: ToolContext) -> bool:
     return tasks.any_open(context.remembered, context.scope.owner)
 
 
@@ -26,7 +26,7 @@ def create_reminder(
     """Remind the person, when they ask for it."""
     now = context.time()
     try:
-        occasion = due_times.parse(when, now, context.reach.zone or zones.here())
+        occasion = due_times.parse(when, now, context.access.zone or zones.local_name())
         said = log.nth(context.db, context.session, "user", 1)
         task = tasks.add(
             context.db,
@@ -40,18 +40,18 @@ def create_reminder(
         )
     except UsageError as error:
         raise ToolFailed(str(error)) from error
-    told = tasks.receipt(task, now)
-    return ToolResult(f"kept: {told}", receipt=f"kept {told}")
+    receipt = tasks.receipt(task, now)
+    return ToolResult(f"kept: {receipt}", receipt=f"kept {receipt}")
 
 
-@tool(risk="read", offered=_there)
+@tool(risk="read", offered=_has_open_tasks, reads_memory=True)
 def list_tasks(context: ToolContext) -> str:
     """List the person's open tasks and reminders."""
-    found = tasks.listing(context.remembered, context.scope.owner, limit=_SHOWN)
+    found = tasks.listing(context.remembered, context.scope.owner, limit=_MAX_TASKS)
     return "\n".join(tasks.receipt(each, context.time()) for each in found) or "nothing is to be done"
 
 
-@tool(risk="write", offered=_there)
+@tool(risk="write", offered=_has_open_tasks, reads_memory=True)
 def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
     """Mark a task as done, when the person says so."""
     try:
@@ -59,6 +59,6 @@ def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> Too
         done = tasks.complete(context.db, found, context.time, actor="model")
     except UsageError as error:
         raise ToolFailed(str(error)) from error
-    told = f"{done.handle} “{done.name}”"
+    name = f"{done.handle} “{done.name}”"
     following = f"; {tasks.when(done, context.time())}" if done.state == "open" else ""
-    return ToolResult(f"done: {done.handle}{following}", receipt=f"done {told}{following}")
+    return ToolResult(f"done: {done.handle}{following}", receipt=f"done {name}{following}")

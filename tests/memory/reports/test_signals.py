@@ -5,8 +5,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from agent_cli import clock
-from agent_cli.memory.conversations import log, sessions, signals
-from agent_cli.memory.conversations.signals import Calls, Due, Signals
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.reports import signals
+from agent_cli.memory.reports.signals import Calls, Due, Signals
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store import events, ids

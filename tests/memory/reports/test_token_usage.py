@@ -2,7 +2,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from agent_cli.memory.conversations import log, sessions, token_usage
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.reports import token_usage
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from tests.conftest import HERE, NOON

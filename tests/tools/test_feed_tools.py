@@ -8,9 +8,9 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import fetching
-from agent_cli.tools.feeds import calendar
+from agent_cli.tools.feed_tools import calendar
 from agent_cli.tools.registry import BUILT_IN
-from agent_cli.tools.tool import Reach, ToolFailed
+from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import NOON
 
@@ -58,7 +58,7 @@ def web():
 
 
 def feeds(context, private=True, **named):
-    return replace(context, reach=Reach(feeds=named, private=private, zone="Europe/Vienna"))
+    return replace(context, access=Access(feeds=named, allow_private=private, zone="Europe/Vienna"))
 
 
 def fetched(here, name=""):
@@ -192,14 +192,14 @@ def test_what_is_too_large_too_slow_or_leads_round_is_given_up(web):
         ("/gone", "status 404"),
     ):
         with pytest.raises(ToolFailed, match=said):
-            fetching.fetch(f"{web.address}{path}", 0.2 if path == "/slow" else 5, private=True)
+            fetching.fetch(f"{web.address}{path}", 0.2 if path == "/slow" else 5, allow_private=True)
     with pytest.raises(ToolFailed, match="cannot be fetched"):
-        fetching.fetch("http://127.0.0.1:9/", 2, private=True)
+        fetching.fetch("http://127.0.0.1:9/", 2, allow_private=True)
 
 
 def test_a_secret_in_an_address_is_not_told():
     with pytest.raises(ToolFailed) as told:
-        fetching.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, private=True)
+        fetching.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, allow_private=True)
     assert "4711" not in str(told.value)
     assert "hunter2" not in str(told.value)
 

@@ -6,7 +6,7 @@ from agent_cli.agent import loop
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
-from agent_cli.tools import skills as skill_tools
+from agent_cli.tools import skill_tools
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import noon
@@ -61,7 +61,7 @@ def test_very_long_steps_are_cut_with_a_word(context):
     skills.add(context.db, "person", DEPLOY.replace(STEPS, "x" * 9000), noon)
 
     told = read(context, "deploy-site").text
-    assert told == "x" * skill_tools.MOST + "\n[cut off here: 1000 more characters; tell the person]"
+    assert told == "x" * skill_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
 
 
 def test_the_tool_is_offered_only_to_who_has_a_skill(context):
