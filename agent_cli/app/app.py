@@ -60,7 +60,7 @@ class App:
     @property
     def single(self) -> frozenset[str]:
         """The predicates with one value at a time."""
-        return predicates.single(self.config.predicates)
+        return predicates.single_valued(self.config.predicates)
 
     def refuse_child(self) -> None:
         """Only a person accepts. Raises UsageError in a process that the assistant has started."""

@@ -14,7 +14,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts.fact_extraction import Ask
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_extraction, skills
+from agent_cli.memory.skills import skill_adoption, skill_extraction
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -64,7 +64,7 @@ def _ask(desk: Desk, scope: Scope, session: int, new: Sequence[Entry], ask: Ask)
         made = skill_extraction.proposed(db, owner, found, used) if found else None
         if made:
             trust = skill_extraction.trust(new)
-            skills.propose(
+            skill_adoption.propose(
                 db, owner, made.text, desk.time, origin="model", trust=trust, session=session, base=made.base
             )
 

@@ -14,7 +14,7 @@ from agent_cli.cli.skills import skill_files
 from agent_cli.cli.skills.skill_format import day, difference, found, note_altered, short, table
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
-from agent_cli.memory.skills import skill_file, skill_folders, skills
+from agent_cli.memory.skills import skill_adoption, skill_file, skill_folders, skills
 from agent_cli.memory.skills.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill
 from agent_cli.memory.versions import Version
 from agent_cli.messages import Origin
@@ -165,7 +165,7 @@ def _write(app_: App, name: str, description: str) -> None:
 
 
 def _add(app_: App, words: str) -> None:
-    skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
+    skill = skill_adoption.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {short(skill)}")
     note_altered(skill.name, words)
 
@@ -184,7 +184,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """A skill that nobody has typed waits for a yes."""
     if skill_file.read(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.read(words).name}: add it under that name")
-    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
+    skill = skill_adoption.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
@@ -211,7 +211,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
         if typed == skill.text:
             output.note(f"{skill.name} was left as it is")
             return
-        changed = skills.edit(app_.db, skill, typed, app_.time)
+        changed = skill_adoption.edit(app_.db, skill, typed, app_.time)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {short(changed)}{number}")
     for line in difference(skill.text, changed.text):
@@ -231,7 +231,7 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
             raise UsageError(f"{skill.handle} is {'hidden already' if skill.hidden_at else skill.state}")
     with app_.db.write():
         for skill in chosen:
-            skills.hide(app_.db, skill, app_.time)
+            skill_adoption.hide(app_.db, skill, app_.time)
     for skill in chosen:
         output.say(f"hidden {short(skill)} (agent skills restore {skill.name})")
 
@@ -251,7 +251,7 @@ def restore(
     if skill.hidden_at is None and version in (None, skill.version):
         told = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {told}; `agent skills show {skill.name} --versions` lists what it was before")
-    back = skills.restore(app_.db, skill, app_.time, version)
+    back = skill_adoption.restore(app_.db, skill, app_.time, version)
     output.say(f"restored {short(back)}, version {back.version}")
     for line in difference(skill.text, back.text):
         output.say(line)

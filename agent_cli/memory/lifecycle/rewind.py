@@ -21,7 +21,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
-from agent_cli.memory.skills import skills
+from agent_cli.memory.skills import skill_adoption, skills
 from agent_cli.memory.summaries import lineage, period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Part
@@ -53,7 +53,7 @@ def take_back(
         sessions.drop_openings(db, sessions.opened_with(db, [session]))
         _withdraw(db, owner, gone, time)
         # A skill is learned from a session at large: what was proposed since may be from there.
-        skills.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
+        skill_adoption.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
         events.append(db, time, "taken back", ids.handle("message", since), actor=actor, session=session)
     return gone
 

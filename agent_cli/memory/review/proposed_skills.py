@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.review.proposals import Proposal, Reviewer, one_line
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, PENDING, Skill
 from agent_cli.store import meta
 from agent_cli.store.db import Database
@@ -62,8 +62,8 @@ def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) 
     """The yes, to the text that was shown. The receipt."""
     skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
     if proposal.statement != skill.text:
-        skill = skills.edit(reviewer.db, skill, proposal.statement, reviewer.time, batch=batch)
-    now = skills.accept(reviewer.db, skill, reviewer.time, batch=batch)
+        skill = skill_adoption.edit(reviewer.db, skill, proposal.statement, reviewer.time, batch=batch)
+    now = skill_adoption.accept(reviewer.db, skill, reviewer.time, batch=batch)
     if now.id == skill.id:
         return f"kept {now.handle} {now.name}"
     return f"kept {skill.handle}: {now.handle} {now.name} is version {now.version} now"
@@ -72,7 +72,7 @@ def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) 
 def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
     """The no. The receipt."""
     skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
-    return f"rejected {skills.reject(reviewer.db, skill, reviewer.time, batch=batch).handle}"
+    return f"rejected {skill_adoption.reject(reviewer.db, skill, reviewer.time, batch=batch).handle}"
 
 
 def take_back(reviewer: Reviewer, batch: str) -> list[str]:
@@ -85,7 +85,7 @@ def take_back(reviewer: Reviewer, batch: str) -> list[str]:
 def expire(reviewer: Reviewer) -> int:
     """Let go of what nobody looked at; how many went unread since this was last asked."""
     db, owner = reviewer.db, reviewer.scope.owner
-    skills.expire(db, owner, reviewer.time)
+    skill_adoption.expire(db, owner, reviewer.time)
     told = meta.number(db, _TOLD)
     count, last = db.row(
         """select count(*), max(v.id) from skill_version v join skill s on s.id = v.skill_id

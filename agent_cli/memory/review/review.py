@@ -12,7 +12,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.review import proposed_facts, proposed_skills
 from agent_cli.memory.review.proposals import Proposal, Reviewer, one_line
-from agent_cli.memory.skills import skills
+from agent_cli.memory.skills import skill_adoption
 from agent_cli.store import ids
 from agent_cli.text import counted
 from agent_cli.values import frozen
@@ -151,7 +151,7 @@ def expired(reviewer: Reviewer) -> str:
     """That proposals went unread, if any did since this was last told."""
     facts = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
     others = proposed_skills.expire(reviewer)
-    most = f"{adoption.CAP} facts and {skills.CAP} skills" if others else f"{adoption.CAP}"
+    most = f"{adoption.CAP} facts and {skill_adoption.CAP} skills" if others else f"{adoption.CAP}"
     limits = f"each waits for {adoption.WAIT.days} days at most, and {most} at once"
     return f"{counted(facts + others, 'proposal')} expired unread: {limits}" if facts + others else ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_cli import clock
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -84,11 +84,11 @@ def take_in(
     Raises UsageError like `skill_file.read`.
     """
     with db.write():
-        taken = skills.propose(db, owner, words, time, origin="file", batch=batch)
+        taken = skill_adoption.propose(db, owner, words, time, origin="file", batch=batch)
         if not accepted:
             return taken
         waiting = taken or next((each for each in skills.pending(db, owner) if each.text == words), None)
-        return skills.accept(db, waiting, time, batch=batch) if waiting else None
+        return skill_adoption.accept(db, waiting, time, batch=batch) if waiting else None
 
 
 def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iterator[Written]:

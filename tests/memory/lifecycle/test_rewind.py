@@ -18,7 +18,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import skills
+from agent_cli.memory.skills import skill_adoption, skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer  # fmt: skip
 from agent_cli.messages import Message, Part
@@ -200,12 +200,12 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
     earlier = NOON - timedelta(minutes=1)
     made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
     for name, at, of in made:
-        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
-    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+        skill_adoption.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
+    skill_adoption.accept(db, skills.get(db, 3, HERE.owner), noon)
     take_back(db, session, last)
     states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
     assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
-    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+    assert skill_adoption.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):

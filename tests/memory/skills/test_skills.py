@@ -5,7 +5,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from tests.conftest import NOON, noon
 
 DEPLOY = skill_file.compose(
@@ -20,7 +20,7 @@ def found(db, words):
 
 
 def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
 
     assert (skill.handle, skill.name, skill.state, skill.version) == ("k1", "deploy-site", "accepted", 1)
     assert skill.body == "1. build\n2. rsync"
@@ -28,19 +28,19 @@ def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
 
 
 def test_what_waits_is_not_found_until_the_yes(db):
-    waiting = skills.propose(db, "person", DEPLOY, noon)
+    waiting = skill_adoption.propose(db, "person", DEPLOY, noon)
     assert found(db, "publish site") == []
 
-    skills.accept(db, waiting, noon)
+    skill_adoption.accept(db, waiting, noon)
     assert found(db, "publish site") == ["k1"]
 
 
 def test_a_change_waits_and_becomes_the_next_version(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon, base=1)
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
+    change = skill_adoption.propose(db, "person", BETTER, noon, base=1)
     assert (change.target_id, change.base, skills.get(db, 1, "person").text) == (skill.id, 1, DEPLOY)
 
-    now = skills.accept(db, change, noon)
+    now = skill_adoption.accept(db, change, noon)
 
     assert (now.id, now.version, now.text) == (skill.id, 2, BETTER)
     assert [(each.was["version"], each.was["text"]) for each in skills.former(db, now)] == [(1, DEPLOY)]
@@ -49,36 +49,36 @@ def test_a_change_waits_and_becomes_the_next_version(db):
 
 
 def test_an_older_version_can_be_the_present_one_again(db):
-    skill = skills.edit(db, skills.add(db, "person", DEPLOY, noon), BETTER, noon)
+    skill = skill_adoption.edit(db, skill_adoption.add(db, "person", DEPLOY, noon), BETTER, noon)
 
-    now = skills.restore(db, skill, noon, version=1)
+    now = skill_adoption.restore(db, skill, noon, version=1)
 
     assert (now.version, now.text) == (3, DEPLOY)
     with pytest.raises(UsageError, match="has no version 9"):
-        skills.restore(db, now, noon, version=9)
+        skill_adoption.restore(db, now, noon, version=9)
 
 
 def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    hidden = skills.hide(db, skill, noon)
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
+    hidden = skill_adoption.hide(db, skill, noon)
 
     with pytest.raises(UsageError, match="k1 was changed meanwhile"):
-        skills.edit(db, skill, BETTER, noon)
+        skill_adoption.edit(db, skill, BETTER, noon)
     assert skills.get(db, skill.id, "person") == hidden
 
 
 def test_a_rejected_skill_is_not_proposed_again_nor_one_that_is_known(db):
-    skills.reject(db, skills.propose(db, "person", DEPLOY, noon), noon)
+    skill_adoption.reject(db, skill_adoption.propose(db, "person", DEPLOY, noon), noon)
 
-    assert skills.propose(db, "person", DEPLOY, noon) is None
-    skills.add(db, "person", BETTER, noon)
-    assert skills.propose(db, "person", BETTER, noon) is None
+    assert skill_adoption.propose(db, "person", DEPLOY, noon) is None
+    skill_adoption.add(db, "person", BETTER, noon)
+    assert skill_adoption.propose(db, "person", BETTER, noon) is None
 
 
 def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon)
-    skills.accept(db, change, noon, batch="b")
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
+    change = skill_adoption.propose(db, "person", BETTER, noon)
+    skill_adoption.accept(db, change, noon, batch="b")
 
     back = skills.take_back(db, "person", "b", noon)
 
@@ -88,48 +88,48 @@ def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
 
 
 def test_proposals_of_a_model_wait_in_small_numbers_and_not_for_ever(db):
-    for number in range(skills.CAP + 2):
-        skills.propose(db, "person", DEPLOY.replace("deploy-site", f"deploy-{number}"), noon)
+    for number in range(skill_adoption.CAP + 2):
+        skill_adoption.propose(db, "person", DEPLOY.replace("deploy-site", f"deploy-{number}"), noon)
     assert [each.name for each in skills.pending(db, "person")][:1] == ["deploy-2"]
 
-    later = NOON + skills.WAIT + timedelta(days=1)
-    assert skills.expire(db, "person", lambda: later) == skills.CAP
+    later = NOON + skill_adoption.WAIT + timedelta(days=1)
+    assert skill_adoption.expire(db, "person", lambda: later) == skill_adoption.CAP
 
 
 def test_a_model_writes_no_secret_into_a_skill(db):
     text = DEPLOY.replace("2. rsync", "2. rsync with the key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
 
-    assert "ghp_" not in skills.propose(db, "person", text, noon).text
+    assert "ghp_" not in skill_adoption.propose(db, "person", text, noon).text
 
 
 def test_no_two_skills_have_one_name(db):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     with pytest.raises(UsageError, match="agent skills edit deploy-site"):
-        skills.add(db, "person", BETTER, noon)
+        skill_adoption.add(db, "person", BETTER, noon)
 
-    hidden = skills.hide(db, skills.named(db, "person", "deploy-site"), noon)
-    skills.add(db, "person", BETTER, noon)
+    hidden = skill_adoption.hide(db, skills.named(db, "person", "deploy-site"), noon)
+    skill_adoption.add(db, "person", BETTER, noon)
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile"):
-        skills.restore(db, hidden, noon)
+        skill_adoption.restore(db, hidden, noon)
 
 
 RENAMED = DEPLOY.replace("name: deploy-site", "name: put-online")
 
 
 def test_a_former_name_that_another_skill_has_meanwhile_is_not_brought_back(db):
-    renamed = skills.edit(db, skills.add(db, "person", DEPLOY, noon), RENAMED, noon)
-    skills.add(db, "person", BETTER, noon)
+    renamed = skill_adoption.edit(db, skill_adoption.add(db, "person", DEPLOY, noon), RENAMED, noon)
+    skill_adoption.add(db, "person", BETTER, noon)
 
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k2: hide that first"):
-        skills.restore(db, renamed, noon, version=1)
+        skill_adoption.restore(db, renamed, noon, version=1)
     assert skills.get(db, renamed.id, "person") == renamed
 
 
 def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
-    skills.add(db, "person", DEPLOY, noon)
-    change = skills.edit(db, skills.propose(db, "person", BETTER, noon), RENAMED, noon)
-    renamed = skills.accept(db, change, noon, batch="b")
-    skills.add(db, "person", BETTER, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
+    change = skill_adoption.edit(db, skill_adoption.propose(db, "person", BETTER, noon), RENAMED, noon)
+    renamed = skill_adoption.accept(db, change, noon, batch="b")
+    skill_adoption.add(db, "person", BETTER, noon)
 
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
         skills.take_back(db, "person", "b", noon)
@@ -137,10 +137,10 @@ def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
 
 
 def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon)
-    skills.hide(db, skill, noon)
-    skills.accept(db, change, noon, batch="b")
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
+    change = skill_adoption.propose(db, "person", BETTER, noon)
+    skill_adoption.hide(db, skill, noon)
+    skill_adoption.accept(db, change, noon, batch="b")
     with db.write():
         skills.erase(db, [skill.id])
 
@@ -195,6 +195,6 @@ def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
 def test_a_file_is_kept_character_by_character(db):
     text = "\ufeff---\r\nname: a\r\ndescription: >\r\n  folded\r\n  text\r\nlicense: MIT\r\n---\r\nsteps\t\r\n\r\n"
 
-    skill = skills.add(db, "person", text, noon)
+    skill = skill_adoption.add(db, "person", text, noon)
 
     assert (skill.text, skill.description, skill.body) == (text, "folded text", "steps")

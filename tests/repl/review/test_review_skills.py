@@ -9,7 +9,7 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.repl.review import review_page
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import reply, say
@@ -24,7 +24,7 @@ ENTER = "\r"
 
 
 def propose(db, text=DEPLOY, **told):
-    return skills.propose(db, "person", text, noon, **told)
+    return skill_adoption.propose(db, "person", text, noon, **told)
 
 
 def states(db):
@@ -78,9 +78,9 @@ Review 1 of 1 · k1                                from s1 “Publish it”, jus
 
 
 def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
     propose(db, BETTER, base=1)
-    skills.edit(db, skill, DEPLOY.replace("12. step 12", "12. look at it"), noon)
+    skill_adoption.edit(db, skill, DEPLOY.replace("12. step 12", "12. look at it"), noon)
     screen = walk("y")
     assert (
         """
@@ -103,7 +103,7 @@ def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
 
 
 def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
     propose(db, BETTER)
     screen = walk("y", "n", "q")
@@ -113,7 +113,7 @@ def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
 
 
 def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
     propose(db, BETTER)
     propose(db, DEPLOY.replace("deploy-site", "another"))
@@ -128,7 +128,7 @@ def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
 
 
 def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, reviewer, walk):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
     propose(db, BETTER)
     assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
@@ -178,7 +178,7 @@ def test_an_edited_text_that_is_no_skill_is_said_and_shown_again(db, walk, editi
 
 
 def test_a_name_that_another_skill_has_shows_what_would_change(db, walk, editing):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     propose(db, BETTER.replace("deploy-site", "another"))
     screen = walk("e", "y", editor=editing("s/another/deploy-site/"))
     assert "\n  - 11. step 11\n  + 11. run the tests\n" in screen
@@ -216,7 +216,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
 
 
 def test_a_screen_reader_is_told_of_each_line(db, walk):
-    skills.add(db, "person", DEPLOY, noon)
+    skill_adoption.add(db, "person", DEPLOY, noon)
     propose(db, BETTER)
     screen = walk("0", ENTER, screen_reader=True)
     assert screen.startswith(
@@ -238,10 +238,10 @@ A model wrote it.
 
 
 def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first(db, reviewer):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skill_adoption.add(db, "person", DEPLOY, noon)
     propose(db, BETTER)
     shown = review.read(reviewer, ("skill", 2))
-    skills.edit(db, skill, DEPLOY.replace("step 12", "other"), noon)
+    skill_adoption.edit(db, skill, DEPLOY.replace("step 12", "other"), noon)
     with pytest.raises(UsageError, match="k2 has changed since it was shown"):
         review.keep(reviewer, shown)
     review.reject(reviewer, review.read(reviewer, ("skill", 2)))
@@ -252,7 +252,7 @@ def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first
 
 def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
-    for number in range(skills.CAP + 1):
+    for number in range(skill_adoption.CAP + 1):
         propose(db, DEPLOY.replace("deploy-site", f"deploy-{number}"), session=session if number else None)
     here, late = Reviewer(db, HERE, noon), Reviewer(db, HERE, lambda: NOON + timedelta(days=31))
     limits = "expired unread: each waits for 30 days at most, and 50 facts and 10 skills at once"
