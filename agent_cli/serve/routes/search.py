@@ -159,7 +159,7 @@ def _ago(now: datetime, days: int) -> float | None:
 
 
 def _hit(hit: Hit) -> Found:
-    """Without its score: see wire.py."""
+    """Without its score: see agent/transcript.py."""
     at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
     session = ids.handle("session", hit.session) if hit.session else None
     return Found(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))
