@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent_cli.app import model_choice
+from agent_cli.app import model_choice, upkeep
 from agent_cli.app.app import App
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
@@ -106,8 +106,8 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
             yield Finding(
                 "feeds", False, f"{name}: {source} is no file", "put it there, or correct it: agent config edit"
             )
-    for name, server in settings.mcp.items():
-        command = server.get("command")
+    for name, mcp_server in settings.mcp.items():
+        command = mcp_server.get("command")
         if command is not None and not shutil.which(os.path.expanduser(command)):
             fix = f"install it, or give its whole path in [mcp.{name}]: agent config edit"
             yield Finding("mcp", False, f"{name}: there is no command {command}", fix)
@@ -222,7 +222,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
 def _indexes(app: App) -> Iterator[Finding]:
     try:
         damaged = index_check.check(app.db, app.time())
-        app.report_damage(app.db, damaged)
+        upkeep.report_damage(app, app.db, damaged)
     except AgentError as error:
         yield Finding("indexes", False, str(error))
         return

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.agent import loop
+from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Part
@@ -74,11 +75,11 @@ def _talk(folder: Path, server: OllamaServer, chance: random.Random) -> list[Any
 
 
 def _turn(app: App, session: int, words: str) -> None:
-    model, _ = app.chat_model(app.db)
-    hired = app.agent(model, lambda call: False)
-    for _ in loop.run_turn(lambda: hired, app.here(app.db, session), [Part(words, "typed")]):
+    model, _ = models.chat(app, app.db)
+    hired = turns.agent(app, model, lambda call: False)
+    for _ in loop.run_turn(lambda: hired, turns.context(app, app.db, session), [Part(words, "typed")]):
         pass
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
 
 
 def _sentence(chance: random.Random, words: int) -> str:

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from agent_cli.agent import estimate
 from agent_cli.agent.jobs import worker
+from agent_cli.app import background, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
@@ -95,8 +96,8 @@ def _talk(app: App, number: int, day: date) -> None:
 
 
 def _work(app: App) -> None:
-    desk = app.desk(app.db, Cancel())
-    app.after_turn(app.db)
+    desk = background.job_context(app, app.db, Cancel())
+    upkeep.after_turn(app, app.db)
     while worker.run_one(desk):
         pass
 

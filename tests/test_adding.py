@@ -1,6 +1,5 @@
 """What CONTRIBUTING says of adding things: each takes the one file, or the one line, that is named there."""
 
-import json
 import os
 import shutil
 import sys

@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from agent_cli.agent import loop
-from agent_cli.app import turns
+from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
@@ -32,7 +32,7 @@ def app(tmp_path):
     closing.close(opened.db, session, opened.time)
     note(opened.db, "dentist appointment on Friday at 3pm", scope=opened.scope)
     fact(opened.db, "My dentist is Dr. Berger")
-    opened.ready_to_search(opened.db)
+    upkeep.ready_to_search(opened, opened.db)
     yield opened
     opened.db.close()
 
@@ -41,12 +41,12 @@ def ask(app, *replies, words=QUESTION):
     """A turn in a new session: its model, its events and where it happened."""
     model = ScriptedModel([Reply(say=each) if isinstance(each, str) else each for each in replies or ["Friday."]])
     db = app.db.another_connection()  # as the thread of a turn does
-    here = app.here(db, sessions.start(app.db, app.scope, app.time()))
-    agent = app.agent(model, lambda call: True)
+    here = turns.context(app, db, sessions.start(app.db, app.scope, app.time()))
+    agent = turns.agent(app, model, lambda call: True)
     parts = [Part(words, "typed")]
     turn = turns.run(app, here, parts, choose=lambda: (model, ""), approve=lambda call: True, at_keyboard=True)
     events = list(turn)
-    app.after_turn(db)
+    upkeep.after_turn(app, db)
     return agent, here, events
 
 
@@ -87,7 +87,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
     assert content(app) == before
-    assert private._find("dentist", 3)
+    assert models.find(private, "dentist", 3)
 
 
 def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be(app):
@@ -115,7 +115,7 @@ def test_a_session_in_which_memory_was_read_shows_nothing_of_it_once_it_is_not(a
     assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, here)] == []
 
     off = replace(app, reads=False)
-    assert [word for word in ("dentist appointment on", "4711") if word in shown(agent, off.here(app.db, 2))] == []
+    assert [word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.context(off, app.db, 2))] == []
 
 
 def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
@@ -131,7 +131,7 @@ def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
 def test_a_file_of_an_older_program_is_not_read_before_it_was_brought_up_to_date(app):
     app.db.execute("delete from meta where key = 'schema'")
     with pytest.raises(StoreError, match="an older agent wrote this file"):
-        app.incognito(reads=True).here(app.db, 1)
+        turns.context(app.incognito(reads=True), app.db, 1)
 
 
 def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):

@@ -136,7 +136,7 @@ def _reply(
     extra: Message | None = None,
     unlogged: Done | None = None,
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log. `unlogged`: the end of a request before it that left no reply; its tokens count."""
+    """Stream one reply into the log. `unlogged`: the end of a request before it that left no reply: it counts."""
     shown = request(agent, here, extra)
     schemas = offered(agent, here)
     draft, done = Draft(here, agent.model.name), Done("interrupted")

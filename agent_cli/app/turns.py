@@ -1,21 +1,30 @@
 """Turns with the settings, models, tools and file of an app."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
+from typing import cast
 
-from agent_cli.agent import context
+from agent_cli.agent import context as agent_context
+from agent_cli.agent import listener, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
+from agent_cli.agent.context import Thread
 from agent_cli.agent.events import Event
+from agent_cli.agent.loop import Agent
 from agent_cli.agent.policy import policy
+from agent_cli.agent.policy.guard import Limits
+from agent_cli.agent.policy.policy import Approve, Ruling
 from agent_cli.agent.transcript import Transcript
 from agent_cli.agent.turns import ChooseModel
+from agent_cli.app import models, tool_set, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.memory.search import index
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store.db import Database
-from agent_cli.tools.tool import ToolContext
+from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.values import frozen
 
 
@@ -25,10 +34,10 @@ def run(
     parts: Sequence[Part],
     *,
     choose: ChooseModel | None = None,
-    approve: policy.Approve = policy.nobody,
+    approve: Approve = policy.nobody,
     at_keyboard: bool = False,
     instructions: str = "",
-    beside: context.Thread | None = None,
+    beside: Thread | None = None,
     cancel: Cancel | None = None,
     instead: int | None = None,
 ) -> Generator[Event, None, None]:
@@ -39,10 +48,10 @@ def run(
     """
     return agent_turns.run(
         choose or partial(unattended, app, here.db),
-        lambda model: app.agent(model, approve, beside, instructions),
+        lambda model: agent(app, model, approve, beside, instructions),
         here,
         parts,
-        app.ear(at_keyboard=at_keyboard),
+        _options(app, at_keyboard=at_keyboard),
         cancel,
         instead,
     )
@@ -53,7 +62,7 @@ def unattended(app: App, db: Database) -> tuple[ChatModel, str]:
 
     Raises AgentError.
     """
-    model, notice = app.chat_model(db)
+    model, notice = models.chat(app, db)
     return model, notice if model.name == "offline" else ""
 
 
@@ -83,7 +92,7 @@ def once(
     refused: list[str] = []
     error: AgentError | None = None
     with agent_turns.one_shot(app.db, app.scope, app.time, kind, title) as session:
-        here = app.here(app.db, session)
+        here = context(app, app.db, session)
         transcript = Transcript(here)
 
         def refuse(call: ToolCall) -> None:
@@ -98,7 +107,7 @@ def once(
             raise
         except AgentError as failed:
             error = failed
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
     return _outcome(session, transcript, tuple(dict.fromkeys(refused)), error)
 
 
@@ -116,3 +125,55 @@ def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], err
         refused=refused,
         error=error,
     )
+
+
+def agent(app: App, model: ChatModel, approve: Approve, beside: Thread | None = None, instructions: str = "") -> Agent:
+    """What runs a turn. `beside`: the conversation that stands before a question on the side.
+
+    `instructions`: further ones for the model.
+    """
+    settings = app.config
+    think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
+    return Agent(
+        model,
+        tool_set.available(app),
+        approve,
+        settings.num_ctx,
+        rules=cast(Mapping[str, Ruling], settings.rules),
+        think=think,
+        limits=Limits(seconds=settings.tool_seconds),
+        prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
+        window=app.window,
+        recollect=partial(_recall, app, beside) if app.reads else None,
+        beside=beside,
+        instructions=f"{prompt.SYSTEM}\n\n{instructions}" if instructions else prompt.SYSTEM,
+    )
+
+
+def context(app: App, db: Database, session: int) -> ToolContext:
+    """What the tools and the loop of a turn in this session work with."""
+    memory = app.remembered()
+    meaning = app.meaning.question(memory or db, choose=False) if app.reads else None
+    access = Access(
+        tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
+        app.config.feeds,
+        app.config.feeds_private,
+    )
+    return ToolContext(db, session, app.scope, app.time, meaning, memory, app.reads, access=access)
+
+
+def _recall(app: App, beside: Thread | None, here: ToolContext, message: int, words: str) -> None:
+    """Put beside a question what memory knows of it and the model does not see already."""
+    if not here.memory:
+        index.refresh(here.db)
+    seen = agent_context.visible(here.db, here.session, app.window)
+    if beside:
+        seen = [*agent_context.visible(here.db, beside.session, app.window), *seen]
+    damaged = prompt_recall.recollect(here, message, words, seen)
+    if not here.memory:
+        upkeep.report_damage(app, here.db, damaged)
+
+
+def _options(app: App, *, at_keyboard: bool) -> listener.Ear:
+    """What the program notices in a turn. `at_keyboard`: the words came from the person's own keys."""
+    return listener.Ear(at_keyboard and not app.child, app.may_learn, app.single, app.keeps)

@@ -19,8 +19,8 @@ from agent_cli.agent import loop
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import Transcript
-from agent_cli.app import turns
-from agent_cli.app.app import App, background
+from agent_cli.app import background, models, turns, upkeep
+from agent_cli.app.app import App
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
 from agent_cli.cli.question import Form, Question
@@ -113,8 +113,8 @@ def answer(run: Run, asked: Question) -> None:
     chosen = run.chosen()
     with _resumed(app, chosen) if chosen else agent_turns.one_shot(app.db, app.scope, app.time, "ask") as session:
         transcript = _turn(app, run, asked, parts, session)
-    app.after_turn(app.db)
-    background(app)
+    upkeep.after_turn(app, app.db)
+    background.start(app)
     _remind(app, run, asked)
     if asked.form == "code":
         answers.put_code(transcript)
@@ -170,7 +170,7 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
     if asked.timeout:
         timer.start()
     try:
-        here = app.here(app.db, session)
+        here = turns.context(app, app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
         turn = turns.run(
             app, here, parts, choose=lambda: (_model(app, run), ""), instructions=asked.system, cancel=cancel
@@ -187,7 +187,7 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
 
 def _model(app: App, run: Run) -> ChatModel:
     """The model that answers, named where a person wants to know it."""
-    model, notice = app.chat_model(app.db)
+    model, notice = models.chat(app, app.db)
     if notice and (model.name == "offline" or run.verbose):
         run.note(notice)
     return model
@@ -211,11 +211,11 @@ class _Undo(Exception):
 def _show_request(app: App, run: Run, asked: Question, parts: Sequence[Part]) -> None:
     """Build the request in a transaction that is taken back."""
     chosen = run.chosen()
-    agent = app.agent(_model(app, run), policy.nobody, instructions=asked.system)
+    agent = turns.agent(app, _model(app, run), policy.nobody, instructions=asked.system)
     try:
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")
-            here = app.here(app.db, session)
+            here = turns.context(app, app.db, session)
             loop.begin(here)
             log.say(app.db, session, app.scope, parts, app.time())
             shown, tools = loop.request(agent, here), loop.offered(agent, here)

@@ -65,7 +65,7 @@ def set_(
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
     _refuse_child(context.obj)
-    from agent_cli.app.app import check_setting  # imports the tools, which only a changed setting needs
+    from agent_cli.app.rule_check import check_setting  # imports the tools, which only a changed setting needs
 
     check_setting(key, value)
     file = reading.default_file()

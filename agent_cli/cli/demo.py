@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from agent_cli.agent.events import Event, Noticed, TextArrived, ToolFinished
+from agent_cli.app import models
 from agent_cli.app.app import App, open_app
 from agent_cli.cli import output
 from agent_cli.llm.model import Cancel
@@ -49,7 +50,7 @@ def _first(app_: App) -> None:
 
 def _second(app_: App) -> None:
     output.say("── Session two, another day. No model server answers now; memory does.\n")
-    app_.use_model("offline")
+    models.use(app_, "offline")
     talk = Conversation(app_)
     _say(talk, "When is the dentist?")
     output.say("── What the model was told at the start of this session (/context --full):\n")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.agent.jobs.job_context import INDEX
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
@@ -132,7 +133,7 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
         with ProgressLine(run.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
-            for done, total in app_.catching_up(app_.db) if tally.anything else ():
+            for done, total in upkeep.catching_up(app_, app_.db) if tally.anything else ():
                 line.show(f"meaning: {done} of {total} sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from agent_cli.app import upkeep
 from agent_cli.cli import output
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
@@ -61,7 +62,7 @@ def _import(run: Run, entries: Callable[[Path], Iterator[ExternalSession]], file
             lambda seen, new: line.show(f"{seen:,} conversations read, {new:,} messages are new"),
         )
         line.show("making them searchable")
-        app_.catch_up(app_.db)
+        upkeep.catch_up(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         skipped = counted(done.broken, "broken entry was", "broken entries were")

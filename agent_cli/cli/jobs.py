@@ -8,6 +8,7 @@ import typer
 
 from agent_cli import clock
 from agent_cli.agent.jobs import worker
+from agent_cli.app import background
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
 from agent_cli.cli.run import Run
@@ -47,7 +48,7 @@ def run(
     run: Run = context.obj
     app_ = run.app()
     cancel = Cancel()
-    job_context = app_.desk(app_.db, cancel)
+    job_context = background.job_context(app_, app_.db, cancel)
     done, surveyed = 0, float("-inf")
     while True:
         if time.monotonic() - surveyed >= _SURVEY:

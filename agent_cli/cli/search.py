@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli import clock, kinds
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit, PeriodUnit, parse_moment
@@ -69,16 +70,16 @@ def search(
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    embedder = app_.ready_to_search(app_.db)
+    embedder = upkeep.ready_to_search(app_, app_.db)
     if batch:
         for question in _questions(batch):
             found = recall.find(app_.db, question, allowed, now, limit, embedder)
-            app_.report_damage(app_.db, found.damaged)
+            upkeep.report_damage(app_, app_.db, found.damaged)
             output.put_line({"query": question, **_as_json(found, explain)})
         return
     query = " ".join(words or ())
     found = recall.find(app_.db, query, allowed, now, limit, embedder)
-    app_.report_damage(app_.db, found.damaged)
+    upkeep.report_damage(app_, app_.db, found.damaged)
     if as_json:
         output.put({"query": query, **_as_json(found, explain)})
         return

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.agent.jobs.summariser import summariser
+from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
@@ -89,7 +90,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
     rewind.heal(app_.db, session.id, app_.scope, app_.time)
     rounds = tombstones.rounds(app_.db)
-    job_context = app_.desk(app_.db, Cancel())
+    job_context = background.job_context(app_, app_.db, Cancel())
     transcript = session_summary.transcript(app_.db, session.id, job_context.characters)
     ask, method, name = summariser(job_context)
     words = ""
@@ -180,7 +181,7 @@ def import_(
             done = transfer.import_lines(app_.db, app_.scope, lines, source, app_.time, output.note)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    app_.catch_up(app_.db)
+    upkeep.catch_up(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         told = counted(done.broken, "broken line was", "broken lines were")

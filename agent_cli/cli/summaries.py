@@ -8,6 +8,7 @@ import typer
 
 from agent_cli import clock, text
 from agent_cli.agent.jobs import summariser
+from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit, PeriodUnit
@@ -111,7 +112,7 @@ def rebuild(
     if unit is PeriodUnit.session:
         raise UsageError(_SESSION_REFUSED)
     requested = _all_periods(app_, unit) if every else [_period(app_, each) for each in names or ()]
-    job_context = app_.desk(app_.db, Cancel())
+    job_context = background.job_context(app_, app_.db, Cancel())
     if summariser.summariser(job_context)[0] is None:
         output.note("no model answers: sentences are extracted, and summarised when one does")
     count = 0

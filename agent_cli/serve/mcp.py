@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli import __version__, kinds
 from agent_cli.agent import carry_over
+from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import adoption, facts, receipts
@@ -119,7 +120,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
 
 def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str:
     index.refresh_all(db)
-    result = tool.run(wanted, ToolCall("", wanted.name, arguments), app.here(db, 0))
+    result = tool.run(wanted, ToolCall("", wanted.name, arguments), turns.context(app, db, 0))
     if result.failed:
         raise UsageError(result.text)
     return unfenced(result.text)

@@ -3,6 +3,7 @@
 import pytest
 
 from agent_cli.agent.jobs import worker
+from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.search import index, vectors
@@ -20,12 +21,12 @@ def app(tmp_path):
 
 def left(app):
     """Whether a turn that has ended now leaves a job."""
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
     return jobs.any_due(app.db, app.time())
 
 
 def run_jobs(app):
-    while worker.run_one(app.desk(app.db, Cancel())):
+    while worker.run_one(background.job_context(app, app.db, Cancel())):
         pass
 
 
@@ -45,7 +46,7 @@ def test_a_turn_after_which_nothing_waits_leaves_no_job(app):
     assert not left(app)
 
     say(app.db, session, "My dog is called Rex")
-    app.ready_to_search(app.db)
+    upkeep.ready_to_search(app, app.db)
     assert not left(app)
 
 
@@ -61,7 +62,7 @@ def test_a_turn_whose_vectors_are_missing_leaves_a_job(app):
 
 def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
     say(app.db, session_of(app.db), "My cat is called Mia")
-    app.ready_to_search(app.db)
+    upkeep.ready_to_search(app, app.db)
     app.meaning.switch(app.db, "embedded")
 
     assert left(app)
@@ -86,7 +87,7 @@ def test_indexes_are_merged_when_enough_was_written(app):
     left_jobs = []
     for number in range(26):
         say(app.db, session, f"word {number}")
-        app.ready_to_search(app.db)
+        upkeep.ready_to_search(app, app.db)
         left_jobs.append(left(app))
         run_jobs(app)
     assert [number for number, is_left in enumerate(left_jobs) if is_left] == [0, 12, 24]
@@ -94,8 +95,8 @@ def test_indexes_are_merged_when_enough_was_written(app):
 
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
-    assert app.here(app.db, session).embed is None
+    assert turns.context(app, app.db, session).embed is None
 
     say(app.db, session, "My cat is called Mia")
-    app.ready_to_search(app.db)
-    assert app.here(app.db, session).embed("cat")
+    upkeep.ready_to_search(app, app.db)
+    assert turns.context(app, app.db, session).embed("cat")

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from agent_cli.app.app import background, open_app
+from agent_cli.app import background
+from agent_cli.app.app import open_app
 from agent_cli.repl.session import reminders
 from agent_cli.store import jobs
 
@@ -34,7 +35,7 @@ def waited_for(done):
 def test_what_is_left_to_a_process_in_the_background_runs_nothing_of_the_folder(trap, tmp_path):
     app = open_app({"db": str(tmp_path / "memory.db")}, lambda _: None, config_file=tmp_path / "config.toml")
     jobs.add(app.db, "index", "all", app.time())
-    background(app)
+    background.start(app)
     assert waited_for(lambda: trap.exists() or not jobs.any_due(app.db, app.time()))
     assert not trap.exists()
     app.db.close()

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, Limit
@@ -69,11 +70,11 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _run(app_: App, as_json: bool) -> None:
-    embedder, allowed = app_.ready_to_search(app_.db), Filter(app_.scope.owner)
+    embedder, allowed = upkeep.ready_to_search(app_, app_.db), Filter(app_.scope.owner)
 
     def find(question: str) -> Found:
         found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, embedder)
-        app_.report_damage(app_.db, found.damaged)
+        upkeep.report_damage(app_, app_.db, found.damaged)
         return found
 
     tests = fact_tests.listing(app_.db, app_.scope.owner)

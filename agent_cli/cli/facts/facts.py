@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
@@ -300,10 +301,10 @@ def undo(
 def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
     """Find facts by their words and meaning, the best first."""
     app_: App = context.obj.app()
-    embedder = app_.ready_to_search(app_.db)
+    embedder = upkeep.ready_to_search(app_, app_.db)
     owner = app_.scope.owner
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
-    app_.report_damage(app_.db, hits.damaged)
+    upkeep.report_damage(app_, app_.db, hits.damaged)
     table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
 
 

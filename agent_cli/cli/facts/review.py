@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
@@ -82,7 +83,7 @@ def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bo
     finally:
         _discard_unread_output()
     if decided:
-        app.after_turn(app.db)
+        upkeep.after_turn(app, app.db)
 
 
 def _discard_unread_output() -> None:

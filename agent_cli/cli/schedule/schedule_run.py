@@ -15,8 +15,8 @@ import typer
 
 from agent_cli import text
 from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
-from agent_cli.app import turns
-from agent_cli.app.app import App, background
+from agent_cli.app import background, models, turns
+from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
 from agent_cli.cli.run import Run
 from agent_cli.cli.schedule import schedule_targets as targets
@@ -58,7 +58,7 @@ def run(
             _one(app_, run, now, stop)
         elif due:
             _end(run, look(app_, run, stop))
-            background(app_)
+            background.start(app_)
         else:
             _stay(app_, run, stop)
 
@@ -87,7 +87,7 @@ def _one(app: App, run: Run, handle: str, stop: Cancel) -> None:
     if claimed is None:
         raise UsageError(f"{wanted.handle} is running already, in another process")
     error = _carried_out(app, run, claimed, stop)
-    background(app)
+    background.start(app)
     if error:
         raise error
 
@@ -104,7 +104,7 @@ def _end(run: Run, went_well: list[bool]) -> None:
 def _stay(app: App, run: Run, stop: Cancel) -> None:
     """Look again and again until it is stopped."""
     run.note("running schedules as they fall due; Ctrl-C ends it")
-    jobs = IdleWorker(lambda cancel: app.desk(app.db.another_connection(), cancel), _REST)
+    jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _REST)
     try:
         while True:
             due = schedules.next_due(app.db, app.scope.owner)
@@ -162,7 +162,7 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     """Its turn, within the time that a run may take. Raises AgentError."""
     words, extra = _words(app, schedule)
     if schedule.model:
-        app.use_model(schedule.model)
+        models.use(app, schedule.model)
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:

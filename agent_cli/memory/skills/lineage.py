@@ -71,13 +71,8 @@ def derive(db: Database, walk: Walk) -> None:
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
     gone = {*walk["skill"], *_proposals(db, sessions)}
-<<<<<<< HEAD
-    learned = sorted({*_learned(db, listed), *walk.names.mentioned.get("skill", ())} - gone)
-    wanted = _telling(db, walk["message"], sessions) if learned else SearchTerms()
-=======
     learned = sorted({*_learned(db, sessions), *walk.names.mentioned.get("skill", ())} - gone)
-    wanted = _telling(db, walk["message"], sessions) if learned else Wanted()
->>>>>>> lineage
+    wanted = _telling(db, walk["message"], sessions) if learned else SearchTerms()
     telling = distinctive.telling(walk.names.topic, db.tokens)
     walk.cut["skill"] = {}
     for id in learned:

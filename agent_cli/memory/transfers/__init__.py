@@ -1,1 +1,4 @@
-"""Conversations in and out of the file, and the exports of other programs."""
+"""Import and export: conversations as JSON lines or Markdown, exports of ChatGPT, Claude and llm, rows of every kind.
+
+Owns no tables: it reads and writes conversations through log and sessions.
+"""

@@ -1,7 +1,7 @@
-"""The exports of ChatGPT and Claude as files: what may be given, and the conversations in it.
+"""Reads the export files of ChatGPT and Claude.
 
-Both send a .zip with conversations.json in it, large ones several (conversations-000.json and so on); given is that
-archive, the folder it was unpacked into, or the file itself. Nothing is unpacked to the disk.
+Both send a .zip with conversations.json in it, or several when large (conversations-000.json and so on). The archive,
+the unpacked folder or the file itself may be given. Nothing is unpacked to the disk.
 """
 
 import io
@@ -28,15 +28,15 @@ _DAMAGED = (
     OSError,
     RuntimeError,
     NotImplementedError,
-)  # RuntimeError: locked
+)  # RuntimeError: encrypted
 
 
 def read_sessions(
     file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, program: str, others: dict[str, str]
 ) -> Iterator[ExternalSession]:
-    """What stands in an export of `maker`: its conversations hold their messages under `key`.
+    """The sessions in an export of `program`, whose conversations hold their messages under `key`.
 
-    `others`: by which key the exports of other makers are known. Raises UsageError when it is none of this maker's.
+    `others`: the keys of other programs, and their import commands. Raises UsageError when it is not this program's.
     """
     number = 0
     for name, conversations in _open_files(file):
@@ -52,7 +52,7 @@ def read_sessions(
                     _refuse_other(file, conversation, key, program, others)
                 title = conversation.get("title") or conversation.get("name")
                 place += f" (“{one_line(title, 40)}”)" if isinstance(title, str) else ""
-                yield ExternalSession(place, _size(conversation, key), lambda told=conversation: row(told))  # type: ignore[misc]
+                yield ExternalSession(place, _size(conversation, key), lambda value=conversation: row(value))  # type: ignore[misc]
         except json_array.BrokenElement as error:
             if not number:
                 raise UsageError(f"{name} is no export of {program}: {error}") from error
@@ -60,7 +60,7 @@ def read_sessions(
 
 
 def parse_time(value: Any) -> datetime | None:
-    """A time as exports give it, seconds since 1970 or ISO 8601, in UTC; None where there is none."""
+    """A time of an export (seconds since 1970 or ISO 8601) in UTC; None when missing or impossible."""
     found = None
     try:
         if isinstance(value, int | float) and value > 0:
@@ -69,12 +69,12 @@ def parse_time(value: Any) -> datetime | None:
             found = datetime.fromisoformat(value)
             found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        return None  # a time that never was is no time
+        return None
     return found if found and clock.EARLIEST <= found <= clock.LATEST else None
 
 
 def path_to(parents: dict[str, Any], leaf: str) -> list[str]:
-    """The way from the beginning to a message, by the parent of each."""
+    """The ids from the first message to the leaf; `parents`: the parent id of each message."""
     path: dict[str, None] = {}
     at: Any = leaf
     while isinstance(at, str) and at in parents and at not in path:
@@ -102,7 +102,7 @@ def _raising(why: str) -> Callable[[], dict[str, Any]]:
 
 
 def _open_files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
-    """The name and the conversations of each file. Raises UsageError."""
+    """(name, conversations) of each file. Raises UsageError."""
     with ExitStack() as opened:
         try:
             if file.is_dir():

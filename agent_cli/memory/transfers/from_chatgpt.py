@@ -1,8 +1,8 @@
-"""What ChatGPT exports, as sessions.
+"""Reads the exports of ChatGPT as sessions.
 
-A conversation is a tree of messages: asking again and editing leave branches behind. Taken is the branch that was last
-on the screen, the one that leads to `current_node`. Left out are what was hidden there (instructions, what the program
-told the model of the person) and the model's thoughts; pictures and files are named where they stood.
+A conversation is a tree of messages: regenerating and editing leave branches behind. The branch last shown is imported,
+the one that leads to `current_node`. Hidden messages (instructions, context about the person) and the model's thoughts
+are left out; pictures and files leave a mark in their place.
 """
 
 from collections.abc import Iterator
@@ -24,13 +24,15 @@ def read_sessions(file: Path) -> Iterator[ExternalSession]:
 
 
 def session_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
-    """The conversation as transfer takes it; None when nothing was said in it. Raises ValueError."""
+    """The conversation as `transfer.export_session` gives it; None when it is empty. Raises ValueError."""
     nodes = conversation.get("mapping")
     if not isinstance(nodes, dict):
         raise ValueError("it has no messages (mapping)")
     started = at = export_files.parse_time(conversation.get("create_time"))
     messages = []
-    for id in export_files.path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes)):
+    for id in export_files.path_to(
+        {id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes)
+    ):
         node_message = _get(nodes[id], "message")
         message = _message(node_message, without_surrogates(id)) if isinstance(node_message, dict) else None
         if message:
@@ -51,7 +53,7 @@ def _get(node: Any, key: str) -> Any:
 
 
 def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
-    """The end of the branch that was shown; where the export does not say, the last message that has no answer."""
+    """The end of the branch shown; when unknown, the last message without an answer."""
     current = conversation.get("current_node")
     if isinstance(current, str) and current in nodes:
         return current
@@ -60,7 +62,7 @@ def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
 
 
 def _message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:
-    """None for what nobody saw."""
+    """None when it was hidden or empty."""
     author, metadata, content = (node_message.get(key) or {} for key in ("author", "metadata", "content"))
     role = _get(author, "role")
     hidden = _get(metadata, "is_visually_hidden_from_conversation") or node_message.get("weight") == 0
@@ -81,7 +83,7 @@ def _message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:
 
 
 def _words(content: dict[str, Any]) -> str:
-    """The words of a message, by its kind."""
+    """The text of a message, by its content type."""
     match content.get("content_type"):
         case "code":
             language = content.get("language")
@@ -105,12 +107,12 @@ def _part(part: Any) -> str:
     if kind == "audio_transcription":
         return _text(part, "text")
     if "audio" in kind:
-        return ""  # what was said stands beside it
+        return ""  # its transcription is another part
     return f"[{kind.partition('_')[0]} left out]" if kind else ""
 
 
 def _files(metadata: dict[str, Any]) -> Iterator[str]:
-    """The names of the files that came with a message; pictures are named where they stand."""
+    """A mark for each file attached to a message; pictures have theirs in the text."""
     files = _get(metadata, "attachments")
     for file in files if isinstance(files, list) else ():
         kind = str(_get(file, "mime_type") or _get(file, "mimeType") or "")

@@ -1,7 +1,7 @@
-"""What Claude exports, as sessions.
+"""Reads the exports of Claude as sessions.
 
-A message has its text twice, plain and as blocks; the blocks are newer and whole. Files of text stand in the export and
-become words from a file; others are named. Where messages know their parents, taken is the branch that was last shown.
+A message has its text twice, plain and as blocks; the blocks are newer and complete. Text files are in the export and
+become parts of the message; other files leave a mark. When messages know their parents, the branch last shown is read.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def read_sessions(file: Path) -> Iterator[ExternalSession]:
 
 
 def session_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
-    """The conversation as transfer takes it; None when nothing was said in it. Raises ValueError."""
+    """The conversation as `transfer.export_session` gives it; None when it is empty. Raises ValueError."""
     chat_messages = conversation.get("chat_messages")
     if not isinstance(chat_messages, list):
         raise ValueError("it has no messages (chat_messages)")
@@ -44,7 +44,7 @@ def session_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _shown(conversation: dict[str, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of the branch that was shown, where the export says which; else all of them."""
+    """The messages of the branch shown, or all when the export does not say which."""
     leaf = conversation.get("current_leaf_message_uuid")
     by_id = {each.get("uuid"): each for each in messages}
     if not isinstance(leaf, str) or leaf not in by_id:
@@ -57,7 +57,7 @@ def _parent(message: dict[str, Any]) -> Any:
 
 
 def _message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
-    """None for what is empty."""
+    """None when it is empty."""
     sender = chat_message.get("sender")
     role = _ROLES.get(sender) if isinstance(sender, str) else None
     if role is None:
@@ -81,7 +81,7 @@ def _message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _blocks(content: Any) -> tuple[str, str]:
-    """What the blocks of a message say, and what was thought."""
+    """(text, thinking) of the blocks of a message."""
     texts, thoughts = [], []
     for block in content if isinstance(content, list) else ():
         match block:
@@ -89,14 +89,14 @@ def _blocks(content: Any) -> tuple[str, str]:
                 texts.append(words)
             case {"type": "thinking", "thinking": str(words)}:
                 thoughts.append(words)
-            case {"type": "tool_use", "input": {"content": str(words), **more}}:  # a page that was written beside it
+            case {"type": "tool_use", "input": {"content": str(words), **more}}:  # an artifact
                 title = more.get("title")
                 texts.append(f"{title if isinstance(title, str) else 'artifact'}:\n\n```\n{words}\n```")
     return "\n\n".join(filter(None, texts)), "\n\n".join(thoughts)
 
 
 def _files(chat_message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The words and the name of each file that came with a message; of one that is not in the export only a mark."""
+    """(text, name) of each attached file; a mark and no name for one that is not in the export."""
     for key in ("attachments", "files"):
         files = chat_message.get(key)
         for file in files if isinstance(files, list) else ():

@@ -1,11 +1,11 @@
-"""What the program llm has logged (logs.db), as sessions.
+"""Reads the log of the program llm (logs.db) as sessions.
 
-Two shapes are known, and one file may hold both: `responses`, a row for each prompt and its answer, to which columns
+Two schemas are known, and one file may hold both: `responses`, a row for each prompt and its answer, to which columns
 were added over the years; and since version 0.32 `turns`, which point into chains of `messages` made of `parts`. A row
-of either becomes the same two messages, with the same ids, so that nothing comes in twice after llm was updated.
+of either becomes the same two messages with the same ids, so that nothing is imported twice after an update of llm.
 
-SQLite keeps any bytes as text. So texts are fetched as bytes and read here: one that is none costs its conversation,
-not those behind it.
+SQLite stores any bytes as text. Texts are therefore fetched as bytes and decoded here: an invalid one costs its own
+conversation only.
 """
 
 import json
@@ -33,7 +33,7 @@ class _Turn(NamedTuple):
     thinking: str
     tokens_in: int
     tokens_out: int
-    fault: str = ""  # why it cannot be read
+    fault: str = ""  # why the row cannot be read, or empty
 
 
 def read_sessions(file: Path) -> Iterator[ExternalSession]:
@@ -50,14 +50,16 @@ def read_sessions(file: Path) -> Iterator[ExternalSession]:
                 number += 1
                 conversation = list(group)
                 yield ExternalSession(
-                    f"conversation {number} (“{one_line(str(conversation[0].name), 40)}”)", 2 * len(conversation), partial(session_row, conversation)
+                    f"conversation {number} (“{one_line(str(conversation[0].name), 40)}”)",
+                    2 * len(conversation),
+                    partial(session_row, conversation),
                 )
     finally:
         log.close()
 
 
 def session_row(turns: list[_Turn]) -> dict[str, Any] | None:
-    """A conversation as transfer takes it; None when nothing was said in it."""
+    """A conversation as `transfer.export_session` gives it; None when it is empty. Raises ValueError."""
     messages: list[dict[str, Any]] = []
     for turn in turns:
         if turn.fault:
@@ -79,7 +81,7 @@ def session_row(turns: list[_Turn]) -> dict[str, Any] | None:
 
 
 def _responses(log: ForeignFile) -> Iterator[_Turn]:
-    """The older shape; a column that a version did not have is empty."""
+    """The older schema; a column that a version did not have is empty."""
     columns = log.tables.get("responses", set())
     if not columns:
         return
@@ -89,10 +91,15 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
 
     join = "left join conversations c on c.id = r.conversation_id" if _has_names(log, columns) else ""
     texts = (
-        column("conversation_id", "r.id"), "coalesce(c.name, '')" if join else "''", "r.id",
-        column("datetime_utc", "''"), column("resolved_model", column("model", "''")), column("prompt", "''"),
-        column("response", "''"), column("reasoning", "''"),
-    )  # fmt: skip
+        column("conversation_id", "r.id"),
+        "coalesce(c.name, '')" if join else "''",
+        "r.id",
+        column("datetime_utc", "''"),
+        column("resolved_model", column("model", "''")),
+        column("prompt", "''"),
+        column("response", "''"),
+        column("reasoning", "''"),
+    )
     rows = log.rows(
         f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
             from responses r {join} order by 1, 4, r.rowid"""
@@ -104,7 +111,7 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
 
 
 def _bytes(sql: str) -> str:
-    """A text as its bytes, whatever they are, and anything else as it is."""
+    """SQL for a text as bytes, and any other value unchanged."""
     return f"case typeof({sql}) when 'text' then cast({sql} as blob) else {sql} end"
 
 
@@ -136,7 +143,7 @@ def _count(value: Any) -> int:
 
 
 def _attachment_marks(log: ForeignFile) -> Any:
-    """Gives the marks of what came with a prompt and is not taken over: fragments and attachments."""
+    """A function giving the marks of the fragments and attachments of a response, which are not imported."""
     known = []
     if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
         source = "coalesce(f.source, '')" if "source" in log.tables.get("fragments", set()) else "''"
@@ -162,7 +169,7 @@ def _attachment_marks(log: ForeignFile) -> Any:
 
 
 def _turns(log: ForeignFile) -> Iterator[_Turn]:
-    """The newer shape: a turn ends at `tip_message_hash`; its prompt is what was said before it by the person."""
+    """The newer schema: a turn ends at `tip_message_hash`; its prompt is the user messages before it."""
     if not {"turns", "threads", "messages", "parts"} <= log.tables.keys():
         return
     rows = log.rows(
@@ -176,9 +183,19 @@ def _turns(log: ForeignFile) -> Iterator[_Turn]:
         answers = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
         prompts = _prompts_before(log, parent)
         yield _decode_turn(
-            (conversation, name, id, at, model, _join(prompts), _join(words for _, words, _ in answers),
-             _join(thinking for _, _, thinking in answers), tokens_in, tokens_out)
-        )  # fmt: skip
+            (
+                conversation,
+                name,
+                id,
+                at,
+                model,
+                _join(prompts),
+                _join(words for _, words, _ in answers),
+                _join(thinking for _, _, thinking in answers),
+                tokens_in,
+                tokens_out,
+            )
+        )
 
 
 def _join(texts: Iterable[bytes]) -> bytes:
@@ -186,7 +203,7 @@ def _join(texts: Iterable[bytes]) -> bytes:
 
 
 def _prompts_before(log: ForeignFile, parent: str | None) -> list[bytes]:
-    """What the person said last, up to the answer before it."""
+    """The user messages after the last answer."""
     prompts: list[bytes] = []
     for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
         prompts = [words, *prompts] if role == "user" and words else prompts
@@ -194,7 +211,7 @@ def _prompts_before(log: ForeignFile, parent: str | None) -> list[bytes]:
 
 
 def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
-    """The role, words and thinking of the messages that lead to `tip`, behind `end` or the last of a role, in order."""
+    """(role, text, thinking) of the messages leading to `tip`, after `end` or the last message of role `until`."""
     path: list[tuple[str, str]] = []
     seen = {end}
     while tip and tip not in seen:
@@ -210,7 +227,7 @@ def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") 
 
 
 def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
-    """What is said and what is thought in a message, as it stands there."""
+    """(text, thinking) of a message."""
     texts: list[bytes] = []
     thoughts: list[bytes] = []
     for kind, words, payload in log.rows(
@@ -229,7 +246,7 @@ def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
 
 
 def _text_with_marks(payload: Any) -> str:
-    """A text that borrows from fragments: its own words, and a mark where a fragment stood."""
+    """A text that refers to fragments: its own words, with a mark for each fragment."""
     try:
         pieces = json.loads(payload or "{}").get("text_ref") or ()
         return "".join(str(piece.get("literal") or "[fragment left out]") for piece in pieces)

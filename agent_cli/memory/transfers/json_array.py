@@ -1,7 +1,7 @@
-"""The elements of a JSON array that is too large to be read at once, one after the other.
+"""Reads the elements of a JSON array that is too large for memory, one by one.
 
-An export of ten years is a single array of a gigabyte. So much of it is held as the element that is being read needs:
-what cannot be decoded yet is tried again with twice as much, which costs at most twice the work.
+An export of ten years is a single array of a gigabyte. The buffer grows only as far as the present element needs: what
+cannot be decoded yet is tried again with twice as much, which costs at most twice the work.
 """
 
 import json
@@ -11,23 +11,23 @@ from typing import Any
 
 _CHUNK = 1 << 20
 MAX_ELEMENT = 1 << 28
-"""Characters of one element; beyond them the file is taken for broken."""
+"""Characters of one element; a longer one counts as broken."""
 
 _ARRAY_START = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
 _SEPARATOR = re.compile(r"[\s,]*")
-_TAIL = 16  # characters at the end of what was read that may be the first half of a word or an escape
-_OVERLAP = 4096  # characters in which an element begins
+_TAIL = 16  # characters at the end of the buffer that may be half a token or escape
+_OVERLAP = 4096  # characters within which the start of an element fits
 _decode = json.JSONDecoder().raw_decode
 
 
 class BrokenElement(ValueError):
-    """What stands here cannot be read: raised when nothing behind it can be either, else given in its place."""
+    """An element that cannot be read: raised when nothing after it can be either, else yielded in its place."""
 
 
 def elements(read: Callable[[int], str]) -> Iterator[Any]:
-    """The elements; `read` gives so many characters, fewer only at the end. Raises Broken.
+    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement.
 
-    Behind a broken one it goes on where another begins like the first: with the same two keys.
+    After a broken element it goes on where another one begins with the same two keys as the first.
     """
     buffer, at_end = read(_CHUNK), False
     begin = _ARRAY_START.match(buffer)
@@ -66,7 +66,7 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
 
 
 def _start_pattern(element: Any) -> re.Pattern[str] | None:
-    """How elements like this one begin, behind a comma."""
+    """A pattern of how elements like this one begin, after a comma."""
     keys = [re.escape(json.dumps(key)) for key in element] if isinstance(element, dict) else []
     if len(keys) < 2:
         return None
@@ -74,7 +74,7 @@ def _start_pattern(element: Any) -> re.Pattern[str] | None:
 
 
 def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str]) -> tuple[str, int]:
-    """What is held, and where in it the next element begins; the end of the array when none does."""
+    """(buffer, position of the next element in it); the end of the array when there is none."""
     while not (found := start.search(buffer)):
         more = read(_CHUNK)
         if not more:
@@ -84,5 +84,5 @@ def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str
 
 
 def _is_malformed(error: json.JSONDecodeError, length: int) -> bool:
-    """Whether what is wrong stands before the end of what was read, where more of it would not help."""
+    """Whether the error is before the end of the buffer, so that reading more would not help."""
     return error.pos < length - _TAIL and not error.msg.startswith("Unterminated string")

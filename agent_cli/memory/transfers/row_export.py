@@ -1,7 +1,6 @@
-"""What is remembered, row by row, for other programs: every kind that the registry calls exportable.
+"""Exports the rows of every kind that the registry calls exportable, for other programs.
 
-What is to be read in again is exported by the commands of its kind (`agent sessions export`, `agent facts export`);
-here nothing is left out, so that a person can take everything along.
+Exports that can be imported again belong to the commands of a kind (`agent sessions export`, `agent facts export`).
 """
 
 from collections.abc import Collection, Iterator

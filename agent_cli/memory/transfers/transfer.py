@@ -1,8 +1,8 @@
-"""Conversations in and out of the file, as JSON lines (a session a line), JSON or Markdown.
+"""Imports and exports conversations as JSON lines (a session a line), JSON or Markdown.
 
-What is exported as JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each
-source and session, so that importing twice adds nothing. The exports of other programs become the same rows elsewhere
-(from_chatgpt, from_claude, from_llm) and come in by the same door.
+Exported JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each source and
+session, so that importing twice adds nothing. The exports of other programs are converted to the same rows elsewhere
+(from_chatgpt, from_claude, from_llm) and imported by `import_sessions`.
 """
 
 import json
@@ -21,7 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _BATCH_MESSAGES = 2500
-_PAUSE = 0.02  # between batches, so that other programs get their turn to write
+_PAUSE = 0.02  # seconds between batches, so that other programs can write
 _ROLES = ("user", "assistant", "tool")
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
@@ -35,10 +35,10 @@ class ImportResult:
 
 @frozen
 class ExternalSession:
-    """A session as it stands outside: where, about how many messages it has, and what makes the row `exported` gives.
+    """A session to be imported: where it is in its file, about how many messages it has, and a function giving its row.
 
-    `row` gives None for one in which nothing was said; it raises ValueError, TypeError, KeyError or AttributeError when
-    it cannot be read.
+    `row` gives a row as `export_session` does, or None for an empty session; it raises ValueError, TypeError, KeyError
+    or AttributeError when it cannot be read.
     """
 
     place: str
@@ -47,9 +47,14 @@ class ExternalSession:
 
 
 def import_lines(
-    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, report_error: Callable[[str], None]
+    db: Database,
+    scope: Scope,
+    lines: Iterable[str],
+    source: str,
+    time: clock.Clock,
+    report_error: Callable[[str], None],
 ) -> ImportResult:
-    """Import JSON lines in batches. A broken line is told to `complain` with its number, and skipped."""
+    """Import JSON lines in batches. A broken line is reported with its number, and skipped."""
     entries = (
         ExternalSession(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
         for number, line in enumerate(lines, 1)
@@ -59,12 +64,17 @@ def import_lines(
 
 
 def import_sessions(
-    db: Database, scope: Scope, entries: Iterable[ExternalSession], source: str, time: clock.Clock,
-    report_error: Callable[[str], None], report_progress: Callable[[int, int], None] = lambda sessions, messages: None,
-) -> ImportResult:  # fmt: skip
-    """Import sessions in batches. A broken one is told to `complain` with its place, and skipped.
+    db: Database,
+    scope: Scope,
+    entries: Iterable[ExternalSession],
+    source: str,
+    time: clock.Clock,
+    report_error: Callable[[str], None],
+    report_progress: Callable[[int, int], None] = lambda sessions, messages: None,
+) -> ImportResult:
+    """Import sessions in batches. A broken one is reported with its place, and skipped.
 
-    `tell` is told after each batch how many sessions were looked at and how many messages are new.
+    `report_progress` gets the number of sessions read and of new messages after each batch.
     """
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
@@ -74,12 +84,12 @@ def import_sessions(
                     with db.write():  # a session whole or not at all
                         row, now = entry.row(), time()
                         line = None if row is None else _parse_session(row, now)
-                        added, said = _import_session(db, scope, line, source, now) if line else (0, 0)
+                        added, fresh = _import_session(db, scope, line, source, now) if line else (0, 0)
                 except _MALFORMED as error:
                     broken += 1
                     report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
-                new_sessions, new_messages = new_sessions + added, new_messages + said
+                new_sessions, new_messages = new_sessions + added, new_messages + fresh
         seen += len(batch)
         report_progress(seen, new_messages)
         real_time.sleep(_PAUSE)
@@ -109,7 +119,7 @@ class _ParsedMessage:
 
 @frozen
 class _ParsedSession:
-    """A session as read, checked whole before a row is written."""
+    """A session as read, validated before a row is written."""
 
     id: str
     source: str
@@ -123,7 +133,7 @@ def _row(line: str) -> dict[str, Any]:
     row: Any = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
-    if "\\u" in line:  # half of a character, as where another program cut a text
+    if "\\u" in line:  # half of a surrogate pair, where another program cut a text
         row = json.loads(text.without_surrogates(json.dumps(row, ensure_ascii=False)))
     return dict(row)
 
@@ -161,14 +171,21 @@ def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
     tokens = row.get("tokens") or {}
     usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
     entry = log.Entry(
-        0, "", 0, message, str(row.get("finish") or "stop"), bool(row.get("failed")), text_of["author"],
-        _parse_origins(row.get("origin"), content), usage,
-    )  # fmt: skip
+        0,
+        "",
+        0,
+        message,
+        str(row.get("finish") or "stop"),
+        bool(row.get("failed")),
+        text_of["author"],
+        _parse_origins(row.get("origin"), content),
+        usage,
+    )
     return _ParsedMessage(_id(row, "message"), at, entry)
 
 
 def _parse_time(value: str, now: datetime) -> datetime:
-    """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
+    """Raises ValueError, also for a time that could not be shown in every zone."""
     found = clock.parse(value, now)
     if not clock.EARLIEST <= found <= clock.LATEST:
         raise ValueError(f"the time {value!r} is out of range")
@@ -176,7 +193,7 @@ def _parse_time(value: str, now: datetime) -> datetime:
 
 
 def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
-    """The parts of an exported message; words that were typed elsewhere are imported words here."""
+    """The parts of an exported message, all of origin "import"."""
     parts, start = [], 0
     for _, length, *name in spans or ([["import", len(content)]] if content else []):
         parts.append(Part(content[start : start + max(0, length)], "import", *map(str, name)))
@@ -187,16 +204,21 @@ def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
 
 
 def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: str, now: datetime) -> tuple[int, int]:
-    """Add what is new of one session; returns how many sessions and messages.
+    """Add the new messages of one session; returns the number of new sessions and messages.
 
-    What a wrong clock dated in the future keeps its date, but counts as said now: it would be the latest for ever.
+    Messages dated in the future keep their date, but the session counts as used now, or it would be the latest for
+    ever.
     """
     source = parsed.source or source
     known = sessions.find_imported(db, scope.owner, source, parsed.id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
-    new = list({said.id: said for said in reversed(parsed.messages) if said.id not in known_ids}.values())[::-1]
-    wanted = [said for said in new if not _was_forgotten(db, said, scope.owner)] if tombstones.anything(db) else new
-    if not wanted and (known or new):  # nothing new, or nothing that was not forgotten
+    new = list({message.id: message for message in reversed(parsed.messages) if message.id not in known_ids}.values())[
+        ::-1
+    ]
+    wanted = (
+        [message for message in new if not _was_forgotten(db, message, scope.owner)] if tombstones.anything(db) else new
+    )
+    if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
         db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
@@ -204,7 +226,7 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     for message in wanted:
         log.append_imported(db, session, scope, message.entry, message.at, message.id)
     if wanted:
-        sessions.touch(db, session, min(now, max(said.at for said in wanted)))
+        sessions.touch(db, session, min(now, max(message.at for message in wanted)))
     return int(not known), len(wanted)
 
 
@@ -213,7 +235,7 @@ def _was_forgotten(db: Database, message: _ParsedMessage, owner: str) -> bool:
 
 
 def export_session(db: Database, session: sessions.Session) -> dict[str, Any]:
-    """A session as one JSON object, as `read` takes it."""
+    """A session as one JSON object, as `import_lines` reads it."""
     names = log.external_ids(db, session.id)
     id, source = sessions.external_id(db, session.id)
     return {
@@ -249,7 +271,7 @@ def _export_message(entry: log.Entry, id: str) -> dict[str, Any]:
 
 
 def to_markdown(db: Database, session: sessions.Session) -> str:
-    """A session to read: who said what, and when."""
+    """A session as Markdown, with speakers and times."""
     started = clock.local(session.started_at, session.utc_offset)
     lines = [
         f"# {sessions.name(db, session) or session.handle}",

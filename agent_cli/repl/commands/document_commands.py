@@ -7,6 +7,7 @@ from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.documents import document_files, document_sync, documents
@@ -63,7 +64,7 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()
                 yield Progressed(step)
-            for done, total in app.catching_up(db) if tally.anything else ():
+            for done, total in upkeep.catching_up(app, db) if tally.anything else ():
                 cancel.check()
                 yield Progressed(f"meaning: {done} of {total} sections")
             if tally.anything:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.app import models
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
@@ -56,7 +57,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
         raise UsageError("/retry knows -m MODEL and --no-memory, and nothing was asked; /help /retry says more")
     name = options["one"] or options["other"]
     asked = _asked(conversation)
-    model = conversation.app.other_model(name) if name else None
+    model = models.other(conversation.app, name) if name else None
     if not options["plain"]:
         conversation.held()
         return conversation.turn(asked.parts, instead=asked.id, model=model)

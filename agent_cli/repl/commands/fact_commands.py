@@ -6,6 +6,7 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 import os
 
 from agent_cli import clock
+from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, quotes
 from agent_cli.memory.facts import adoption, contradictions, facts
@@ -34,7 +35,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
         if await ReviewScreen(
             conversation.reviewer, app.config.editor, screen_reader=bool(os.environ.get("ACCESSIBLE"))
         ).run():
-            app.after_turn(app.db)
+            upkeep.after_turn(app, app.db)
 
     return Screen(show)
 

@@ -3,6 +3,7 @@
 import re
 
 from agent_cli import clock, kinds
+from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
@@ -39,7 +40,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
-    embedder = app.ready_to_search(app.db)
+    embedder = upkeep.ready_to_search(app, app.db)
     allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
     lines = [

@@ -1,5 +1,6 @@
 """The slash commands for requests to the model: /model and /context."""
 
+from agent_cli.app import models
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
@@ -11,7 +12,7 @@ from agent_cli.repl.session.conversation import Conversation
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on."""
     app = conversation.app
-    chosen, notice = app.use_model(argument) if argument else app.chat_model(app.db)
+    chosen, notice = models.use(app, argument) if argument else models.chat(app, app.db)
     return notice or f"{chosen.name} answers"
 
 

@@ -8,6 +8,7 @@ from agent_cli import checks
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.render.program_text import Verbatim
@@ -43,7 +44,7 @@ def think(conversation: Conversation, argument: str) -> str:
     if argument in ("show", "hide"):
         conversation.show_thinking = argument == "show"
     elif argument:
-        app.change("think", argument)
+        settings.change(app, "think", argument)
     shown = "shown as they come" if conversation.show_thinking else "not shown"
     return f"think is {app.config.think}; thoughts are {shown}"
 
@@ -82,13 +83,13 @@ def set_(conversation: Conversation, argument: str) -> str:
     if value.strip():
         app.refuse_child()
         app.refuse_incognito()
-        return app.set_for_good(key, value.strip())
+        return settings.write(app, key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
-        return "\n".join(f"{name:<16} {app.setting(name)}" for name in known)
+        return "\n".join(f"{name:<16} {settings.text(app, name)}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
-    return f"{key} = {app.setting(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+    return f"{key} = {settings.text(app, key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
 
 
 @command("/theme [ansi|none]")

@@ -7,6 +7,7 @@ from agent_cli.agent.events import Event, Noticed, TextArrived
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.app import background
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -26,7 +27,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         db = app.db.another_connection()
         try:
-            context = app.desk(db, cancel)
+            context = background.job_context(app, db, cancel)
             *parts, _ = period_summaries.parts(db, owner, period)
             for part in parts:
                 if "".join(summariser.write_period(context, owner, part)):

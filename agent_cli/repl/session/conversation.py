@@ -14,7 +14,7 @@ from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
-from agent_cli.app import turns
+from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
@@ -101,14 +101,14 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                here = replace(self.app.here(db, id), excluded=self.without)
+                here = replace(turns.context(self.app, db, id), excluded=self.without)
                 try:
                     yield from self.answer(self.app, here, parts, cancel, approve, model=model, instead=instead)
                 except AgentError as error:
                     yield from self._after_trying_anew(db, id, instead, error)
                     raise
                 yield from self._after_trying_anew(db, id, instead)
-                self.app.after_turn(db)
+                upkeep.after_turn(self.app, db)
             finally:
                 db.close()
 
@@ -121,7 +121,7 @@ class Conversation:
         """Its events. `model`: another than the app's. `beside`: what stands before a question on the side."""
 
         def choose() -> tuple[ChatModel, str]:
-            chosen, notice = (model, "") if model else app.chat_model(here.db)
+            chosen, notice = (model, "") if model else models.chat(app, here.db)
             self.waiting = _wait_for(chosen.name, app.config.host)
             return chosen, notice
 
@@ -168,7 +168,7 @@ class Conversation:
         db, owner = self.app.db, self.app.scope.owner
         gone = rewind.take_back(db, self.held(), owner, since, self.app.time)
         with suppress(StoreBusy):  # it is done: said to be busy, it would be done to the message before too
-            self.app.after_turn(db)
+            upkeep.after_turn(self.app, db)
         return rewind.staying(db, owner, gone), rewind.hidden(db, owner, gone)
 
     def _after_trying_anew(
@@ -211,7 +211,7 @@ class Conversation:
             db = self.app.db.another_connection()
             try:
                 rounds = tombstones.rounds(db)
-                desk = self.app.desk(db, cancel)
+                desk = background.job_context(self.app, db, cancel)
                 said = session_summary.transcript(db, session.id, desk.characters)
                 ask, method, name = summariser(desk)
                 words = ""
@@ -248,8 +248,8 @@ class Conversation:
 
     def context(self) -> Context:
         """What the model would see now. Where nothing has been said the session is begun and taken back."""
-        model, _ = self.app.chat_model(self.app.db)
-        agent = self.app.agent(model, lambda call: False)
+        model, _ = models.chat(self.app, self.app.db)
+        agent = turns.agent(self.app, model, lambda call: False)
         if self.id is not None:
             return self._request(agent, self.id)
         try:
@@ -259,7 +259,7 @@ class Conversation:
             return shown.context
 
     def _request(self, agent: loop.Agent, session: int) -> Context:
-        here = self.app.here(self.app.db, session)
+        here = turns.context(self.app, self.app.db, session)
         loop.begin(here)
         return loop.request(agent, here)
 

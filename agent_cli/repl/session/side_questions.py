@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from agent_cli.agent import turns
+from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.context import Thread
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
+from agent_cli.app import turns, upkeep
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.lifecycle import rewind
@@ -73,12 +74,12 @@ def _answered(
         app = replace(app, reads=False, learns=False)
     with (
         closing(app.db.another_connection()) as db,
-        turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
+        agent_turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
     ):
         try:
-            here = app.here(db, session)
+            here = turns.context(app, db, session)
             yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
-            app.after_turn(db)
+            upkeep.after_turn(app, db)
         finally:
             if not counts:
                 rewind.take_back_all(db, session, app.scope.owner, app.time)

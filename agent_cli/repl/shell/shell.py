@@ -18,7 +18,8 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
-from agent_cli.app.app import App, background
+from agent_cli.app import background, pending_erasure
+from agent_cli.app.app import App
 from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
@@ -64,7 +65,7 @@ class Shell:
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
-        self._jobs = IdleWorker(lambda cancel: app.desk(app.db.another_connection(), cancel), app.config.idle_seconds)
+        self._jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), app.config.idle_seconds)
         self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._conversation.reviewer)
         self._reminders = Reminders(app)
@@ -301,12 +302,12 @@ class Shell:
             self._say("another program keeps the database busy; what was said is kept, and agent -c goes on with it")
             return
         with suppress(StoreError):
-            self._app.finish_forgetting(self._app.db)
+            pending_erasure.finish(self._app.db, self._app.time, self._app.notice)
         if not self._app.keeps:
             self._say("nothing of this conversation is kept")
         if session:
             self._say(f"resume: agent -r {session.handle}")
-        background(self._app)  # also when /close has ended the session before
+        background.start(self._app)  # also when /close has ended the session before
 
     def _install_signal_handlers(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
         def end(code: int) -> None:

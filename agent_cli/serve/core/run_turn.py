@@ -12,7 +12,7 @@ from functools import partial
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Transcript
-from agent_cli.app import turns
+from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import capture, log, sessions
@@ -60,8 +60,8 @@ def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject]:
             if waited:  # who had it has let go of it
                 sessions.reopen(db, session, app.scope.owner, app.time())
             try:
-                yield from _turn(house, app, asking, app.here(db, session), parts, cancel)
-                app.after_turn(db)
+                yield from _turn(house, app, asking, turns.context(app, db, session), parts, cancel)
+                upkeep.after_turn(app, db)
             finally:
                 sessions.release(db, session)
 
@@ -70,7 +70,7 @@ def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject
     app = house.app_of(asking.caller).incognito(reads=True)
     try:
         session, parts = asking.begin(app.db, app)
-        here = app.here(app.db, session)
+        here = turns.context(app, app.db, session)
         try:
             yield from _turn(house, app, asking, here, parts, cancel)
         finally:

@@ -14,6 +14,7 @@ import anyio.to_thread
 from agent_cli import clock
 from agent_cli.agent.jobs.job_context import Desk
 from agent_cli.agent.jobs.worker import IdleWorker
+from agent_cli.app import background, tool_set
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError
 from agent_cli.llm.model import Cancel
@@ -147,13 +148,13 @@ class House:
             self._worker.touch(busy=busy)
 
     def _desk(self, cancel: Cancel) -> Desk:
-        return self.app.desk(self.app.db.another_connection(), cancel)
+        return background.job_context(self.app, self.app.db.another_connection(), cancel)
 
 
 def _owned(app: App, caller: Caller) -> App:
     if caller.mine:
         if app.config.mcp:
-            app.servers()  # of tools: one set of them for all that may reach them, and none is started by this
+            tool_set.servers(app)  # of tools: one set of them for all that may reach them, and none is started by this
         return replace(app, scope=caller.scope)
     settings = replace(app.config, folders=[], feeds={}, mcp={})
-    return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), _servers=None)
+    return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), tool_servers=None)

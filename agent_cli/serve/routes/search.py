@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock, kinds
+from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations.callers import Caller
@@ -149,7 +150,7 @@ def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):
-            return app.ready_to_search(db)
+            return upkeep.ready_to_search(app, db)
     return app.meaning.question(db, choose=False)
 
 
@@ -158,7 +159,7 @@ def _ago(now: datetime, days: int) -> float | None:
 
 
 def _hit(hit: Hit) -> Found:
-    """Without its score: see wire.py."""
+    """Without its score: see agent/transcript.py."""
     at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
     session = ids.handle("session", hit.session) if hit.session else None
     return Found(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))

@@ -14,6 +14,7 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from agent_cli.app import upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
@@ -302,7 +303,7 @@ def test_a_session_is_picked_by_number_handle_or_words(app, capsys, typed, found
 
 def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
     lives, cat = (facts.add(app.db, words).fact for words in ("I live in Graz", "My cat Mia lives with me in Graz"))
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
@@ -320,7 +321,7 @@ def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
 
 def test_what_was_forgotten_is_foreseen_no_more(app):
     lives = facts.add(app.db, "I live in Graz").fact
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
@@ -354,7 +355,7 @@ def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, m
 
 def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
     facts.add(app.db, "I live in Graz")
-    app.after_turn(app.db)
+    upkeep.after_turn(app, app.db)
 
     async def person(keyboard, line):
         for words in ("/search Graz", "\x15What is the capital of Peru?"):

@@ -1,0 +1,106 @@
+"""Which model answers, which one summarises, and changing them."""
+
+from dataclasses import replace
+from functools import partial
+
+from agent_cli import clock
+from agent_cli.app import model_choice
+from agent_cli.app.app import App
+from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.llm import scripted
+from agent_cli.llm.model import ChatModel
+from agent_cli.llm.ollama import address, faults, tags
+from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.memory.conversations import log
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.store.db import Database
+
+
+def chat(app: App, db: Database) -> tuple[ChatModel, str]:
+    """The model that answers, and a notice when the person should know which. Raises AgentError.
+
+    It is looked for again each time while only the offline one answers: a server may have been started since.
+    """
+    with app.lock:
+        if app.model is not None:
+            return app.model, ""
+        model, notice = _chosen(app, app.config.model, "chat", db)
+        if model.name != "offline" or app.config.model == "offline":
+            app.model = model
+        return model, notice
+
+
+def cheap(app: App, db: Database) -> ChatModel | None:
+    """The model for summaries; None when none answers, and words are extracted instead."""
+    name = app.config.cheap_model or app.config.model
+    model = _chosen(app, name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
+    return None if model.name == "offline" else model
+
+
+def use(app: App, name: str) -> tuple[ChatModel, str]:
+    """Answer with another model from now on, like `chat`. Raises AgentError, and the former one stays."""
+    with app.lock:
+        model, notice = _chosen(app, name, "chat", app.db)
+        if isinstance(model, OllamaModel):
+            notice = _check(app, name)
+        app.loaded = replace(app.loaded, config=replace(app.config, model=name))
+        app.model = model if model.name != "offline" or name == "offline" else None
+        return model, notice
+
+
+def other(app: App, name: str) -> ChatModel:
+    """A model for one answer, while the others stay with theirs. Raises AgentError."""
+    with app.lock:
+        model, _ = _chosen(app, name, "chat", app.db)
+        if isinstance(model, OllamaModel):
+            _check(app, name)
+        return model
+
+
+def _check(app: App, name: str) -> str:
+    """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
+    url = address.parse(app.config.host).url
+    try:
+        found = tags.find(name, tags.listing(app.config.host))
+    except ModelUnavailable:
+        return f"no model server answers at {url}; {name} is used when one does"
+    if found is None:
+        raise faults.missing(name, url)
+    if found.remote:
+        raise faults.cloud(name)
+    if not model_choice.chats(found):
+        raise ModelMissing(f"the model {name!r} cannot chat: choose another with --model")
+    return ""
+
+
+def _chosen(app: App, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
+    settings = app.config
+    return model_choice.chat_model(
+        name,
+        settings.host,
+        settings.num_ctx,
+        keep_alive=settings.keep_alive or None,
+        options=settings.options,
+        find=partial(find, app),
+        last_used=log.last_model(db, app.scope.owner),
+        patience=settings.patience,
+        role=role,
+    )
+
+
+def find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
+    """What memory holds about a question, for the offline model: handle, date, words."""
+    if not app.reads:
+        return []
+    db = app.remembered() or app.db.another_connection()
+    try:
+        if not db.read_only:
+            index.refresh_all(db)
+        meaning = app.meaning.question(db, choose=False)
+        allowed = Filter(app.scope.owner, current_place=app.scope.place)
+        found = recall.find(db, question, allowed, app.time(), limit, meaning, logged=not db.read_only)
+    finally:
+        db.close()
+    hits = found.hits if found.verdict != "nothing" else ()
+    return [(hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]

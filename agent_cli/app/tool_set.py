@@ -1,0 +1,36 @@
+"""The tools of a run: the built-in ones, and those of the servers that the settings name."""
+
+import atexit
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agent_cli import CHILD
+from agent_cli.app.app import App
+from agent_cli.tools import registry
+from agent_cli.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from agent_cli.tools.servers import Servers
+
+
+def available(app: App) -> Mapping[str, Tool]:
+    """The tools of a run. Those of other programs might keep what they are told: not where nothing is kept."""
+    there = registry.allowed(reads=app.reads, keeps=app.keeps)
+    if not (app.config.mcp and app.keeps):
+        return there
+    from agent_cli.tools import mcp
+
+    with closing(app.db.another_connection()) as db:
+        return {**there, **mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)}
+
+
+def servers(app: App) -> "Servers":
+    """The servers of tools that the settings name, none of them started yet."""
+    with app.lock:
+        if app.tool_servers is None or app.tool_servers.settings != app.config.mcp:
+            from agent_cli.tools.servers import Servers
+
+            app.tool_servers = Servers(app.config.mcp, {CHILD: "1"})
+            atexit.register(app.tool_servers.close)
+        return app.tool_servers

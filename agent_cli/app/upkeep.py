@@ -1,0 +1,56 @@
+"""Keeping the indexes of the open file in order: after a turn, after an import, before a search, after damage."""
+
+from collections.abc import Iterator, Sequence
+
+from agent_cli.agent.jobs.job_context import INDEX, MEND
+from agent_cli.app import pending_erasure
+from agent_cli.app.app import App
+from agent_cli.memory.search import index, index_check, recall
+from agent_cli.store import jobs
+from agent_cli.store.db import Database
+
+
+def ready_to_search(app: App, db: Database) -> recall.Meaning | None:
+    """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
+    index.refresh_all(db)
+    for _ in app.meaning.fill(db) if app.meaning.inline(db, few=True) else ():
+        pass
+    return app.meaning.question(db)
+
+
+def catch_up(app: App, db: Database) -> None:
+    """After many rows came in: index their words now, and their meaning now or by a job."""
+    list(catching_up(app, db))
+
+
+def catching_up(app: App, db: Database) -> Iterator[tuple[int, int]]:
+    """The same; gives (done, all) where it makes vectors itself."""
+    index.refresh_all(db)
+    if app.meaning.inline(db):
+        yield from app.meaning.fill(db)
+    elif app.meaning.question(db):
+        jobs.add(db, INDEX, "all", app.time())
+
+
+def after_turn(app: App, db: Database) -> None:
+    """Index what was said; what takes longer is left to a job, when there is any."""
+    index.refresh(db)
+    if not app.keeps:
+        return
+    if app.tool_servers is not None:
+        from agent_cli.tools import mcp
+
+        mcp.store_changes(db, app.tool_servers, app.notice)
+    now = app.time()
+    if index.waiting(db) or index.unmerged(db) or index_check.due(db, now) or app.meaning.waits(db):
+        jobs.add(db, INDEX, "all", now)
+    pending_erasure.finish(db, app.time, app.notice)
+
+
+def report_damage(app: App, db: Database, damaged: Sequence[str]) -> None:
+    """Say once that an index is damaged, and have it made anew."""
+    for name in damaged:
+        if name not in app.reported_damage:
+            app.reported_damage.add(name)
+            app.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
+            jobs.add(db, MEND, name, app.time())
