@@ -4,7 +4,6 @@ A prompt, what was recalled, an error of a job, the result of a tool repeat what
 that says the same is for the person to decide about, and the receipt names it.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
@@ -130,7 +129,7 @@ def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
     if not (rows and of):
         return rows
     sql = f"select id from {table} where id in (select value from json_each(?)) and {of} = ?"
-    return tuple(id for (id,) in db.rows(sql, (json.dumps(rows), owner)))
+    return tuple(id for (id,) in db.rows(sql, (rows, owner)))
 
 
 def _holding(
