@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import fetching
-from agent_cli.tools.feed_tools import calendar
+from agent_cli.tools.feed_tools import read_calendar
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
@@ -170,7 +170,7 @@ def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
 
 def test_no_redirect_leads_into_the_private_network(web, monkeypatch):
     web.pages["/"] = (302, {"location": "http://192.168.1.1/"}, b"")
-    monkeypatch.setattr(fetching, "_public", lambda number: number == "127.0.0.1")
+    monkeypatch.setattr(fetching, "_is_public", lambda number: number == "127.0.0.1")
     with pytest.raises(ToolFailed, match="private network"):
         fetching.fetch(f"{web.address}/", 2)
     web.pages["/"] = (302, {"location": "file:///etc/passwd"}, b"")
@@ -208,7 +208,7 @@ def test_a_secret_in_an_address_is_not_told():
 def test_a_calendar_of_millions_of_events_is_ended_and_said(begins):
     told = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{begins}\r\nEND:VEVENT\r\nEND:VCALENDAR"
     with pytest.raises(ToolFailed, match=r"the calendar cannot be read within 0\.7 s"):
-        calendar(told.encode(), NOON, "Europe/Vienna", 0.7)
+        read_calendar(told.encode(), NOON, "Europe/Vienna", 0.7)
 
 
 @pytest.mark.parametrize("piece", ["<script", "<", "<a ", "</script", "&lt;"])

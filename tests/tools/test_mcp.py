@@ -10,7 +10,7 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import mcp
-from agent_cli.tools.servers import ServerFailed, Servers, shown
+from agent_cli.tools.servers import ServerFailed, Servers, redacted_address
 from agent_cli.tools.tool import run as run_tool
 from tests.turns import agent, calls, run, text_of, unanswered
 
@@ -191,5 +191,5 @@ def test_a_secret_in_an_address_of_a_server_is_told_neither_to_the_model_nor_in_
         servers.tools("far", 10.0)
     servers.close()
     web.shutdown(), thread.join(), web.server_close()
-    assert "hunter2" not in f"{told.value} {shown(address)}"
-    assert "4711" not in f"{told.value} {shown(address)}"
+    assert "hunter2" not in f"{told.value} {redacted_address(address)}"
+    assert "4711" not in f"{told.value} {redacted_address(address)}"

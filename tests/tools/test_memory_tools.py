@@ -10,7 +10,7 @@ from agent_cli.memory.search import vectors
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import events
-from agent_cli.tools.memory_tools import Grain
+from agent_cli.tools.memory_tools import MemoryKind
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
@@ -116,7 +116,7 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
         lines = called(context, "search_memory", query="boat", grain=grain, max_results=20).text.splitlines()
         return sorted(line.partition(" (")[0] for line in lines)
 
-    by_grain = {grain: found(grain) for grain in get_args(Grain) if grain not in ("any", "fact", "file")}
+    by_grain = {grain: found(grain) for grain in get_args(MemoryKind) if grain not in ("any", "fact", "file")}
     assert by_grain == {
         "working": ["m1"],
         "session": ["y1"],
