@@ -124,7 +124,7 @@ class Owner(Protocol):
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:
     """What a query with {ids} finds."""
-    return db.rows(query.format(ids="in (select value from json_each(?))"), (found,))
+    return db.rows(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
 def column(db: Database, query: str, found: Iterable[int]) -> list[int]:
