@@ -17,7 +17,7 @@ from agent_cli.memory.facts import adoption, contradictions, receipts
 from agent_cli.memory.facts.contradictions import Contradiction
 from agent_cli.memory.language import promises
 from agent_cli.memory.language.claims import Claim
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
@@ -35,7 +35,7 @@ class Ear:
 
     at_keyboard: bool = False  # whether what was typed came from the person's own keys
     learns: bool = False  # whether a job is to read the turn
-    single: frozenset[str] = field(default=SINGLE)
+    single: frozenset[str] = field(default=SINGLE_VALUED)
     keeps: bool = True  # whether anything is kept at all
 
     @property
@@ -65,7 +65,7 @@ def listen(
                 case ToolFinished(_, result):
                     kept = kept or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    if not kept and promises.made(reply.text):
+                    if not kept and promises.is_promise(reply.text):
                         yield Noticed(ear.offer)
                     for each in _against(here, message, parts, ear):
                         yield Noticed(each.told())

@@ -79,7 +79,7 @@ class App:
     @property
     def single(self) -> frozenset[str]:
         """The predicates with one value at a time."""
-        return predicates.single(self.config.predicates)
+        return predicates.single_valued(self.config.predicates)
 
     def setting(self, key: str) -> str:
         """A setting as it is now, in the form of its file."""

@@ -83,7 +83,7 @@ def ask(
         raise UsageError("--render and --plain exclude each other")
     run.latest, run.resume = run.latest or continue_, session or run.resume
     run.interactive, run.plain, run.color = run.interactive or interactive, run.plain or plain, color or run.color
-    run.read(memory, no_memory)
+    run.set_memory(memory, no_memory)
     run.incognito = run.incognito or incognito or no_save
     if no_save and not incognito and run.memory is None:
         run.memory = True
@@ -139,7 +139,7 @@ def _remind(app: App, run: Run, asked: Question) -> None:
     from agent_cli.repl.session import reminders  # after the answer: its request waits for nothing
 
     with suppress(StoreError):  # it comes up at the next run
-        if told := reminders.beside(app):
+        if told := reminders.due_line(app):
             run.note(told)
 
 

@@ -1,4 +1,4 @@
-"""The tool by which the model proposes what it has learned. It can propose and no more: no tool accepts anything."""
+"""The tool by which the model proposes facts. No tool accepts a fact: only the person does."""
 
 from typing import Annotated
 

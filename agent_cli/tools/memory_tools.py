@@ -1,4 +1,4 @@
-"""Tools that keep words and find them again."""
+"""Tools that write notes and search memory."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,7 +14,7 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_CONTEXT_MESSAGES = 3  # messages that are shown before one and after it
+_CONTEXT_MESSAGES = 3  # shown before a message and after it
 
 # Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
 _NAMED_OTHERWISE = ("message", "summary", "skill")

@@ -1,4 +1,4 @@
-"""The tools for what is to be done. Times come in the person's words, and the program reckons, not the model."""
+"""The tools for tasks and reminders. The model passes times in the person's words; the program parses them."""
 
 from typing import Annotated
 

@@ -43,7 +43,7 @@ def test_what_is_left_to_a_process_in_the_background_runs_nothing_of_the_folder(
 def test_the_command_for_reminders_is_run_by_nothing_of_the_folder(trap, tmp_path):
     told = tmp_path / "told"
     write = f"import sys; open({str(told)!r}, 'w').write(sys.argv[1])"
-    assert reminders.run([sys.executable, "-c", write], ["call Anna"]) == ""
+    assert reminders.run_command([sys.executable, "-c", write], ["call Anna"]) == ""
     assert waited_for(lambda: trap.exists() or (told.exists() and told.read_text()))
     for each in reminders._started:
         each.wait()

@@ -69,7 +69,7 @@ def look(app: App, run: Run, stop: Cancel) -> list[bool]:
     schedules.look(app.db, app.time())
     schedules.move_to(app.db, owner, schedules.machine_zone(), app.time())
     if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
-        reminders.come_up(app)
+        reminders.claim_due(app)
     while claimed := schedules.claim(app.db, owner, app.time()):
         error = _carried_out(app, run, claimed, stop)
         if error:

@@ -19,8 +19,9 @@ _GERMAN = [name.split("|")[-1 if name.count("|") < 2 else 1].capitalize() for na
 _HINT = Pattern(
     r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer"
     r"|tag|abend|mittag"
-    r"|(?:last|next|letzt|nächst)", re.IGNORECASE,
-)  # fmt: skip
+    r"|(?:last|next|letzt|nächst)",
+    re.IGNORECASE,
+)
 _QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
 _DONE = Pattern(
     r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
@@ -155,9 +156,13 @@ _VOR = r"(?:(?P<before>seit|bis|ab|von|vor|nach)\s+)?"
 _WEISE = r"(?P<way>(?:letzte|vergangene|vorige|nächste|kommende|diese)[nrsm]?)"
 _BENT = {"bis": "bis zum", "von": "vom"}
 _PARTS = {
-    "früh": "Morgen", "morgen": "Morgen", "vormittag": "Vormittag", "mittag": "Mittag", "nachmittag": "Nachmittag",
+    "früh": "Morgen",
+    "morgen": "Morgen",
+    "vormittag": "Vormittag",
+    "mittag": "Mittag",
+    "nachmittag": "Nachmittag",
     "abend": "Abend",
-}  # fmt: skip
+}
 
 
 def _german_day(match: re.Match[str], day: datetime) -> str:
@@ -242,8 +247,11 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         (rf"(?:in der |in |während der )?{_VOR}{_WEISE} woche", _german_week),
         (rf"(?:in |im |am )?{_VOR}(?:de[mnr] )?{_WEISE} (?P<unit>monat|jahr|wochenende)e?s?", _german_unit),
         (r"heuer", lambda m, today: f"im Jahr {today.year}"),
-        (rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})", lambda m, day: _german_day(m, _weekday(day, m["day"], _way(m["way"])))),
+        (
+            rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})",
+            lambda m, day: _german_day(m, _weekday(day, m["day"], _way(m["way"]))),
+        ),
         (rf"vor {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, -1)),
         (rf"in {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, 1)),
-    ]  # fmt: skip
+    ]
     return [(re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.IGNORECASE), write) for pattern, write in rules]

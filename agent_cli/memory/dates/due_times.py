@@ -23,16 +23,21 @@ MORNING = time(9)  # of a day without a time
 _PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
 _NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
-    r"|irgendwann|später|bald|demnächst|nie)?[.!]?", re.IGNORECASE,
-)  # fmt: skip
+    r"|irgendwann|später|bald|demnächst|nie)?[.!]?",
+    re.IGNORECASE,
+)
 _FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
 _REMIND_ME = text.Pattern(
     r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
-    r"|(?:me\s+)?to\s+", re.IGNORECASE,
-)  # fmt: skip
+    r"|(?:me\s+)?to\s+",
+    re.IGNORECASE,
+)
 _DATEPARSER_SETTINGS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
-    "DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False, "TIMEZONE": "UTC",
-}  # fmt: skip
+    "DATE_ORDER": "DMY",
+    "PREFER_DATES_FROM": "future",
+    "RETURN_AS_TIMEZONE_AWARE": False,
+    "TIMEZONE": "UTC",
+}
 
 
 @frozen
@@ -106,8 +111,8 @@ def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
         rule, part = recurrence.rule(found.repeating, wall)
         first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
-    if found.lasting:
-        due = _after_duration(found.lasting, at, wall, tz, now)
+    if found.duration:
+        due = _after_duration(found.duration, at, wall, tz, now)
     elif found.day is None:
         due = zones.from_wall(datetime.combine(wall, at or MORNING), tz)
         if due <= now:

@@ -18,18 +18,48 @@ from agent_cli.values import frozen
 _DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _SHORT_DAYS = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
 _NTH = {
-    "last": -1, "letzte": -1, "first": 1, "1st": 1, "erste": 1, "second": 2, "2nd": 2, "zweite": 2,
-    "third": 3, "3rd": 3, "dritte": 3, "fourth": 4, "4th": 4, "vierte": 4,
-}  # fmt: skip
+    "last": -1,
+    "letzte": -1,
+    "first": 1,
+    "1st": 1,
+    "erste": 1,
+    "second": 2,
+    "2nd": 2,
+    "zweite": 2,
+    "third": 3,
+    "3rd": 3,
+    "dritte": 3,
+    "fourth": 4,
+    "4th": 4,
+    "vierte": 4,
+}
 _UNITS = {
-    "minute": "MINUTELY", "min": "MINUTELY", "hour": "HOURLY", "stund": "HOURLY", "day": "DAILY", "tag": "DAILY",
-    "week": "WEEKLY", "woche": "WEEKLY", "month": "MONTHLY", "monat": "MONTHLY", "year": "YEARLY", "jahr": "YEARLY",
-}  # fmt: skip
+    "minute": "MINUTELY",
+    "min": "MINUTELY",
+    "hour": "HOURLY",
+    "stund": "HOURLY",
+    "day": "DAILY",
+    "tag": "DAILY",
+    "week": "WEEKLY",
+    "woche": "WEEKLY",
+    "month": "MONTHLY",
+    "monat": "MONTHLY",
+    "year": "YEARLY",
+    "jahr": "YEARLY",
+}
 _ADVERBS = {
-    "hourly": "HOURLY", "stündlich": "HOURLY", "daily": "DAILY", "täglich": "DAILY", "weekly": "WEEKLY",
-    "wöchentlich": "WEEKLY", "monthly": "MONTHLY", "monatlich": "MONTHLY", "yearly": "YEARLY", "annually": "YEARLY",
+    "hourly": "HOURLY",
+    "stündlich": "HOURLY",
+    "daily": "DAILY",
+    "täglich": "DAILY",
+    "weekly": "WEEKLY",
+    "wöchentlich": "WEEKLY",
+    "monthly": "MONTHLY",
+    "monatlich": "MONTHLY",
+    "yearly": "YEARLY",
+    "annually": "YEARLY",
     "jährlich": "YEARLY",
-}  # fmt: skip
+}
 _ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # reckoned in UTC
 _MIN_MINUTES = 10  # minutes between two times
 

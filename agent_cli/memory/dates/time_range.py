@@ -11,25 +11,60 @@ from datetime import datetime, timedelta
 from agent_cli.values import frozen
 
 MONTHS = (
-    "january|januar|jänner", "february|februar|feber", "march|märz", "april", "may|mai", "june|juni", "july|juli",
-    "august", "september", "october|oktober", "november", "december|dezember",
-)  # fmt: skip
+    "january|januar|jänner",
+    "february|februar|feber",
+    "march|märz",
+    "april",
+    "may|mai",
+    "june|juni",
+    "july|juli",
+    "august",
+    "september",
+    "october|oktober",
+    "november",
+    "december|dezember",
+)
 _MONTH = "|".join(MONTHS)
 DAYS = (
-    "monday|montag", "tuesday|dienstag", "wednesday|mittwoch", "thursday|donnerstag", "friday|freitag",
-    "saturday|samstag|sonnabend", "sunday|sonntag",
-)  # fmt: skip
+    "monday|montag",
+    "tuesday|dienstag",
+    "wednesday|mittwoch",
+    "thursday|donnerstag",
+    "friday|freitag",
+    "saturday|samstag|sonnabend",
+    "sunday|sonntag",
+)
 NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ein": 1, "einem": 1, "einer": 1,
-    "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
-}  # fmt: skip
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "ein": 1,
+    "einem": 1,
+    "einer": 1,
+    "zwei": 2,
+    "drei": 3,
+    "vier": 4,
+    "fünf": 5,
+    "sechs": 6,
+}
 _UNITS = {"day": 1, "tag": 1, "week": 7, "woch": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
 
 
 _HINTS = (  # one of them, or a digit, is in all that a rule fits
     *(name for names in (*MONTHS, *DAYS) for name in names.split("|")),
-    *_UNITS, "yesterday", "last night", "gestern", "today", "this morning", "heute",
-)  # fmt: skip
+    *_UNITS,
+    "yesterday",
+    "last night",
+    "gestern",
+    "today",
+    "this morning",
+    "heute",
+)
 
 
 @frozen
@@ -165,4 +200,4 @@ _RULES: tuple[_RangeRule, ...] = (
         r"(?:in|im jahr|during)\s+(?P<year>(?:19|20)\d\d)",
         lambda m, day: _year(day.replace(year=int(m["year"]), month=1, day=1)),
     ),
-)  # fmt: skip
+)

@@ -13,14 +13,45 @@ from agent_cli.memory.dates import recurrence, time_range
 from agent_cli.values import frozen
 
 PARTS = {
-    "morning": 9, "früh": 8, "morgen": 9, "vormittag": 10, "afternoon": 15, "nachmittag": 15, "evening": 18,
-    "abend": 18, "night": 20, "nacht": 20, "tonight": 20,
-}  # fmt: skip
+    "morning": 9,
+    "früh": 8,
+    "morgen": 9,
+    "vormittag": 10,
+    "afternoon": 15,
+    "nachmittag": 15,
+    "evening": 18,
+    "abend": 18,
+    "night": 20,
+    "nacht": 20,
+    "tonight": 20,
+}
 HOURS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "eins": 1, "ein": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
-    "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12,
-}  # fmt: skip
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "eins": 1,
+    "ein": 1,
+    "zwei": 2,
+    "drei": 3,
+    "vier": 4,
+    "fünf": 5,
+    "sechs": 6,
+    "sieben": 7,
+    "acht": 8,
+    "neun": 9,
+    "zehn": 10,
+    "elf": 11,
+    "zwölf": 12,
+}
 POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, "mitternacht": 0}
 
 
@@ -29,7 +60,7 @@ class TimeWords:
     """What of a sentence tells the time: places in it, by kind."""
 
     repeating: re.Match[str] | None
-    lasting: re.Match[str] | None
+    duration: re.Match[str] | None
     day: re.Match[str] | None
     point: re.Match[str] | None
     part: re.Match[str] | None
@@ -43,7 +74,7 @@ class TimeWords:
 
     @property
     def matches(self) -> list[re.Match[str]]:
-        found = (self.repeating, self.lasting, self.day, self.point, self.part)
+        found = (self.repeating, self.duration, self.day, self.point, self.part)
         return sorted((each for each in found if each), key=lambda each: each.start())
 
 
@@ -109,7 +140,7 @@ def locate(sentence: str) -> TimeWords:
     taken: list[re.Match[str]] = []
     duration, day, point, part = _patterns()
     found: dict[str, re.Match[str] | None] = {}
-    for kind, pattern in (("every", recurrence.pattern()), ("lasting", duration), ("day", day)):
+    for kind, pattern in (("repeating", recurrence.pattern()), ("duration", duration), ("day", day)):
         fits = [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)] if not taken else []
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
@@ -131,7 +162,7 @@ def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
     if kind == "day" and match["past"]:
         beside = re.match(r",?\s*(?:(?:at|um|@)\s*)?(?:\d|noon|mid)", after, re.IGNORECASE)
         return bool(beside or re.search(r"\d\s?(?:[ap]m|uhr|h)?\s*$", sentence[: match.start()], re.IGNORECASE))
-    if kind != "every" or not match["adverb"]:
+    if kind != "repeating" or not match["adverb"]:
         return True
     return not after or not after[0].isalpha() or bool(re.match(r"(?:at|um|on|am)\b", after)) or not match.start()
 

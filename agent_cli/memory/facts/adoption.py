@@ -19,7 +19,7 @@ from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import ids, meta
@@ -51,7 +51,7 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **told: A
 
 
 def add(
-    db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE, *, batch: str = ""
+    db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE_VALUED, *, batch: str = ""
 ) -> Adopted:
     """Take in what the person says is true. Raises UsageError when it says nothing or too much."""
     claim = _safe(claim, time())
@@ -88,7 +88,7 @@ def propose(
 
 
 def accept(
-    db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE, replacing: Fact | None = None,
+    db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, replacing: Fact | None = None,
     batch: str = "",
 ) -> Adopted:  # fmt: skip
     """The person's yes. `replacing`: a fact that ends with it. Raises UsageError when it was decided meanwhile."""
@@ -107,7 +107,7 @@ def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> F
 
 
 def edit(
-    db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE, batch: str = ""
+    db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = ""
 ) -> Fact:
     """Other words for a fact, as the person typed them: nothing is masked. Raises UsageError when they are none."""
     words = absolute_dates.resolve(statement.strip(), time())
@@ -144,7 +144,7 @@ def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fac
         )
 
 
-def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE, batch: str = "") -> Fact:
+def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = "") -> Fact:
     """Bring it back; where another value has come since, it is that one's past."""
     batch = batch or ids.new(time())
     with db.write():
@@ -154,7 +154,7 @@ def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = S
         return facts.get(db, fact.id, fact.owner)
 
 
-def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE) -> list[Fact]:
+def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE_VALUED) -> list[Fact]:
     """Accepted facts that this one contradicts: its target, another value of the same, other numbers or a negation."""
     found: dict[int, Fact] = {}
     if fact.target_id:
@@ -166,7 +166,7 @@ def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE) -> list[Fact]
         each
         for each in found.values()
         if each.id != fact.id and each.current
-        and (each.id == fact.target_id or not terms.alike(each.statement, fact.statement))
+        and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
         and _meet(each, fact)
     ]  # fmt: skip
 
@@ -231,7 +231,7 @@ def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
     found = {
         each.id: each
         for each in facts.alike(db, scope.owner, claim.statement)
-        if terms.alike(each.statement, claim.statement)
+        if terms.is_similar(each.statement, claim.statement)
     }
     if claim.triple:
         for each in facts.told(db, scope.owner, claim.triple.subject, claim.triple.predicate):

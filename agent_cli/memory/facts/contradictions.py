@@ -57,10 +57,10 @@ def keep(db: Database, scope: Scope, found: Sequence[Contradiction], time: clock
 
 def _same(known: Fact, claim: Claim) -> bool:
     same = claim.triple is not None and known.object.casefold() == claim.triple.object.casefold()
-    return same or terms.alike(known.statement, claim.statement)
+    return same or terms.is_similar(known.statement, claim.statement)
 
 
 def _was_rejected(db: Database, scope: Scope, claim: Claim) -> bool:
     """Whether the person has said no to just that."""
     alike = facts.alike(db, scope.owner, claim.statement)
-    return any(each.state == REJECTED and terms.alike(each.statement, claim.statement) for each in alike)
+    return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in alike)

@@ -186,9 +186,9 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
     statement = absolute_dates.resolve(told.statement, at)
     if told.op == "delete" and target:
         statement = target.statement
-    elif not is_fact(statement) or (target and terms.alike(statement, target.statement)):
+    elif not is_fact(statement) or (target and terms.is_similar(statement, target.statement)):
         return None
-    if quote is None and terms.alike(statement, _EXAMPLE):
+    if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
     claim = adoption.claim(
         statement, "model", quote=quote.text if quote else "", message=source.id,

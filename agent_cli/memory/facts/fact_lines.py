@@ -15,7 +15,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import EXPIRED, PENDING, Fact
 from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -26,7 +26,7 @@ _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 
 def read(
     db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock,
-    complain: Callable[[str], None], *, accepted: bool = False, single: Set[str] = SINGLE,
+    complain: Callable[[str], None], *, accepted: bool = False, single: Set[str] = SINGLE_VALUED,
 ) -> tuple[int, int]:  # fmt: skip
     """Import facts, to the queue or as accepted ones; returns how many are new and how many lines were broken.
 

@@ -12,7 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -90,7 +90,7 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
     )
 
 
-def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, single: Set[str] = SINGLE) -> Applied:
+def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, single: Set[str] = SINGLE_VALUED) -> Applied:
     """Write all of it at once. Raises UsageError when a fact was changed meanwhile; nothing is written then."""
     batch = ids.new(time())
     with db.write():

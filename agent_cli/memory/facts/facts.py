@@ -158,9 +158,11 @@ def alike(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
-    blank = terms.shingles(terms.unnumbered(statement))
+    blank = terms.shingles(terms.mask_numbers(statement))
     found = _read(db, where, (_telling(db, _marks(statement)), owner))
-    return [each for each in found if terms.overlap(blank, terms.shingles(terms.unnumbered(each.statement)), ALIKE)]
+    return [
+        each for each in found if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), ALIKE)
+    ]
 
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
@@ -341,7 +343,7 @@ def _mark(db: Database, id: int, statement: str) -> None:
 
 def _marks(statement: str) -> list[int]:
     """Its shingles, as hashes."""
-    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.unnumbered(statement))})
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.mask_numbers(statement))})
 
 
 def _telling(db: Database, marks: Sequence[int]) -> list[int]:

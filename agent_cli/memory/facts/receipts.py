@@ -28,7 +28,7 @@ def waits(fact: Fact) -> str:
 
 def known(db: Database, owner: str, statement: str) -> str:
     """Of a proposal that came to nothing: why."""
-    same = [each for each in facts.alike(db, owner, statement) if terms.alike(each.statement, statement)]
+    same = [each for each in facts.alike(db, owner, statement) if terms.is_similar(each.statement, statement)]
     if not same:
         return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
     return f"{adoption.names(same[-1:])} {_STATES[same[-1].state]}"

@@ -12,7 +12,7 @@ from agent_cli import clock, text
 from agent_cli.memory.forgetting import forget, verbatim_copies
 from agent_cli.memory.forgetting.forget import Plan
 from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.search import index
 from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
@@ -80,7 +80,7 @@ class Receipt:
         return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"
 
 
-def write(db: Database, wanted: Wanted, also: Mapping[str, list[str]], held_up: bool) -> Receipt:
+def write(db: Database, wanted: SearchTerms, also: Mapping[str, list[str]], held_up: bool) -> Receipt:
     """Read the files. `also`: lines that rows hold in their own right, and which rows."""
     rows = list(dict.fromkeys(handle for handles in also.values() for handle in handles))
     if db.path == ":memory:":
@@ -113,10 +113,15 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     """
     if not (finished or forget.waits(db)):
         return None
-    return _settled(db, time, Wanted(frozenset(distinctive.lines([words])), frozenset(distinctive.words([words]))), {})
+    return _settled(
+        db,
+        time,
+        SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words]))),
+        {},
+    )
 
 
-def _settled(db: Database, time: clock.Clock, wanted: Wanted, also: Mapping[str, list[str]]) -> Receipt:
+def _settled(db: Database, time: clock.Clock, wanted: SearchTerms, also: Mapping[str, list[str]]) -> Receipt:
     """Empty the journal and look; what an index still holds goes when it is written anew."""
     receipt = write(db, wanted, also, not forget.finish(db, time))
     for how in ("optimize", "rebuild"):
@@ -126,7 +131,7 @@ def _settled(db: Database, time: clock.Clock, wanted: Wanted, also: Mapping[str,
     return receipt
 
 
-def _chosen(wanted: Wanted, size: int) -> list[str]:
+def _chosen(wanted: SearchTerms, size: int) -> list[str]:
     """What is looked for: words that stand in no other row and hardly come up by chance, and lines without one.
 
     A line with such a word is found by the word. The longest are looked for first, as many as a few seconds allow.
@@ -135,7 +140,9 @@ def _chosen(wanted: Wanted, size: int) -> list[str]:
     words = [word for word in wanted.words if len(word) >= least]
     single = set(words)
     lines = [
-        line for line in wanted.lines if len(line) >= distinctive.LEAST and not single & set(distinctive.words([line]))
+        line
+        for line in wanted.lines
+        if len(line) >= distinctive.MIN_LINE and not single & set(distinctive.distinctive_words([line]))
     ]
     chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
     return chosen[: max(_LEAST, _WORK // max(1, size))]

@@ -15,7 +15,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.forgetting import owners, provenance, verbatim_copies
 from agent_cli.memory.forgetting.verbatim_copies import Copies
-from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.lineage import Line, Named, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import lineage as skills
@@ -34,7 +34,7 @@ class Plan:
     names: Named
     walk: Walk
     verbatim_copies: Copies
-    wanted: Wanted  # what will be looked for in the files
+    wanted: SearchTerms  # what will be looked for in the files
     counts: dict[str, int]
     lines: Sequence[Line]
     more: int  # lines that are not shown

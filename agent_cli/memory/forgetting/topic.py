@@ -45,7 +45,7 @@ def _recalled(
     db: Database, owner: str, topic: str, now: datetime, since: str | None, until: str | None
 ) -> set[tuple[str, int]]:
     """Hits that have every word of the topic, in any order and form."""
-    asked = {stem for word in terms.content(topic) for stem in db.tokens(word)}
+    asked = {stem for word in terms.content_words(topic) for stem in db.tokens(word)}
     first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
     hits = recall.find(db, topic, Filter(owner, since=first, until=last), now, _FOUND).hits
     texts = db.tokens_of([hit.text for hit in hits])

@@ -14,7 +14,7 @@ from agent_cli.memory.forgetting import owners
 from agent_cli.memory.forgetting.owners import COPIES, TABLES
 from agent_cli.memory.forgetting.provenance import Texts
 from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.store.db import Database
@@ -37,22 +37,27 @@ class Copies:
     named: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON) -> tuple[Copies, Wanted]:
+def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON) -> tuple[Copies, SearchTerms]:
     """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays.
 
     Rows of another owner stay and are not named, whatever they say. A line that stands in other sections of files too,
     as the license does, was not found here alone: results of tools keep it.
     """
     own, other = [*texts.own, *texts.filed], texts.other
-    said = {distinctive.folded(text).strip(" .!?…\n") for text in texts.statements}
-    lines = {*distinctive.lines(own), *(text for text in said if distinctive.SAYS <= len(text) < distinctive.OWN)}
-    theirs = {line for line in lines if len(line) >= distinctive.OWN or line in said}
-    made = {line for line in distinctive.lines(texts.retold) if len(line) >= distinctive.OWN}
-    wanted = Wanted(frozenset({*lines, *distinctive.lines(other)}), frozenset(distinctive.words([*own, *other])))
+    said = {distinctive.fold(text).strip(" .!?…\n") for text in texts.statements}
+    lines = {
+        *distinctive.line_ends(own),
+        *(text for text in said if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL),
+    }
+    theirs = {line for line in lines if len(line) >= distinctive.MIN_PERSONAL or line in said}
+    made = {line for line in distinctive.line_ends(texts.retold) if len(line) >= distinctive.MIN_PERSONAL}
+    wanted = SearchTerms(
+        frozenset({*lines, *distinctive.line_ends(other)}), frozenset(distinctive.distinctive_words([*own, *other]))
+    )
     held = _remaining(db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _held(walk, wanted))
-    typed = {*distinctive.lines(texts.own), *said}
+    typed = {*distinctive.line_ends(texts.own), *said}
     alike = frozenset(line for line in theirs if line in typed or line not in held)
-    exact = {"lines": Wanted(alike), "sentences": Wanted(alike | made)}
+    exact = {"lines": SearchTerms(alike), "sentences": SearchTerms(alike | made)}
     found = {
         each.name: _holding(db, each, exact[each.looks_for], walk, owner) for each in COPIES if each.looks_for in exact
     }
@@ -62,8 +67,8 @@ def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = P
         going.get(each.table, set()).update(found.get(each.name, ()))
     named = _remaining(db, wanted, tables, going, owner, held)
     alone = wanted.without(named)
-    repeated = Wanted(alone.lines | alike | ({distinctive.folded(topic)} - {""}), alone.words)
-    short = {distinctive.folded(text) for text in texts.own if len(text.strip()) < distinctive.LEAST} - {""}
+    repeated = SearchTerms(alone.lines | alike | ({distinctive.fold(topic)} - {""}), alone.words)
+    short = {distinctive.fold(text) for text in texts.own if len(text.strip()) < distinctive.MIN_LINE} - {""}
     for each in COPIES:
         if each.looks_for not in exact:
             found[each.name] = _holding(db, each, repeated, walk, owner, short if each.short else set())
@@ -87,15 +92,15 @@ def stand(db: Database, wanted: Iterable[str]) -> set[str]:
     return found | {piece for piece in left if piece in schema}
 
 
-def _held(walk: Walk, wanted: Wanted) -> dict[str, list[str]]:
+def _held(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
     """What stands in the sentences of summaries that stay in part."""
-    stays = distinctive.folded("\n".join(words for told in walk.cut["summary"].values() for words, _ in told))
-    return {each: [] for each in wanted.within(stays)} if stays else {}
+    stays = distinctive.fold("\n".join(words for told in walk.cut["summary"].values() for words, _ in told))
+    return {each: [] for each in wanted.found_in(stays)} if stays else {}
 
 
 def _remaining(
     db: Database,
-    wanted: Wanted,
+    wanted: SearchTerms,
     tables: Iterable[Table],
     going: Mapping[str, set[int]],
     owner: str,
@@ -108,11 +113,11 @@ def _remaining(
             if not wanted:
                 return held
             left = [(about, text) for id, about, text in page if id not in going[table.name]]
-            here = wanted.within(distinctive.folded("\n".join(text for _, text in left)))
+            here = wanted.found_in(distinctive.fold("\n".join(text for _, text in left)))
             held |= {word: [] for word in here & wanted.words}
-            lines = Wanted(frozenset(here & wanted.lines))
+            lines = SearchTerms(frozenset(here & wanted.lines))
             for about, text in left if lines else ():
-                for line in lines.within(distinctive.folded(text)):
+                for line in lines.found_in(distinctive.fold(text)):
                     handles = held.setdefault(line, [])
                     handle = f"{table.letter}{about}"
                     where = kinds.BY_LETTER[table.letter].table if table.letter else ""
@@ -133,7 +138,7 @@ def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
 
 
 def _holding(
-    db: Database, copy: Copy, wanted: Wanted, walk: Walk, owner: str, short: AbstractSet[str] = frozenset()
+    db: Database, copy: Copy, wanted: SearchTerms, walk: Walk, owner: str, short: AbstractSet[str] = frozenset()
 ) -> Ids:
     """The rows that stay and in which something of it stands, or that are just such a short text."""
     if not (wanted or short):
@@ -142,9 +147,9 @@ def _holding(
     found = tuple(
         id
         for page in _pages(db, copy.table, copy.text)
-        if short or wanted.within(distinctive.folded("\n".join(text for _, _, text in page)))
+        if short or wanted.found_in(distinctive.fold("\n".join(text for _, _, text in page)))
         for id, _, text in page
-        if id not in going and (wanted.within(folded := distinctive.folded(text)) or folded in short)
+        if id not in going and (wanted.found_in(folded := distinctive.fold(text)) or folded in short)
     )
     return _mine(db, copy.table, found, owner)
 

@@ -1,4 +1,4 @@
-"""What is said to be true, before it is a fact."""
+"""A claim: a statement proposed as a fact, before it is adopted."""
 
 import re
 from datetime import datetime
@@ -7,8 +7,8 @@ from agent_cli.messages import Origin
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-LONGEST = 300  # characters of a statement
-_NO_FACT = Pattern(  # a question, or an order to the assistant
+MAX_LENGTH = 300  # characters of a statement
+_NOT_A_FACT = Pattern(  # a question, or an instruction to the assistant
     r"^(?:who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will|wer|was|wann|wo"
     r"|warum|wie|welche[rs]?|ist|sind|hat|kann|soll)\b(?=.*\?)|\?\W*$"
     r"|^(?:please|bitte|always|never|immer|nie|niemals|from now on|ab jetzt|von nun an|ignore|disregard|forget|remember"
@@ -31,19 +31,19 @@ class Triple:
 
 @frozen
 class Claim:
-    """Something that is said to be true, before it is a fact. Its secrets are masked and its dates absolute."""
+    """A statement proposed as a fact. Its secrets are masked and its dates absolute."""
 
     statement: str
     origin: Origin
     triple: Triple | None = None
     quote: str = ""
-    message: int | None = None  # where the quote stands
-    trust: str = ""  # the origin least trusted of all it was made from; empty: its own
+    message: int | None = None  # id of the message that holds the quote
+    trust: str = ""  # the least trusted origin among its sources; empty: `origin`
     inferred: bool = False
-    operation: str = "insert"  # or update, delete: what becomes of the target
+    operation: str = "insert"  # insert, update or delete the target
     target: int | None = None
-    place: str = ""  # empty: true everywhere
-    session: int | None = None  # true in this session alone
+    place: str = ""  # empty: everywhere
+    session: int | None = None  # only in this session
     learned: datetime | None = None  # None: now
     valid_from: datetime | None = None
     expires: datetime | None = None
@@ -51,5 +51,5 @@ class Claim:
 
 
 def is_fact(statement: str) -> bool:
-    """Whether a statement could be a fact: not empty, not long, no question, no order to the assistant."""
-    return bool(re.search(r"\w", statement)) and len(statement) <= LONGEST and not _NO_FACT.search(statement)
+    """Whether a statement could be a fact: not empty, not long, no question, no instruction to the assistant."""
+    return bool(re.search(r"\w", statement)) and len(statement) <= MAX_LENGTH and not _NOT_A_FACT.search(statement)

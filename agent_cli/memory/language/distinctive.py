@@ -1,7 +1,7 @@
-"""What of an erased text can be looked for: its lines, and the words that stand nowhere else.
+"""What to search for when checking that an erased text is gone: its lines, and the words found nowhere else.
 
-A line of a long text may be torn apart where a page of the file ends, and an index keeps words one by one: so both. A
-text that was carried over into another row has lost its line breaks there: lines are compared without them.
+Both are needed: a line of a long text may be split at a page of the file, and an index stores single words. A text
+copied into another row may have lost its line breaks, so lines are compared with blanks collapsed.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,17 +11,17 @@ from agent_cli.memory.language import terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-SAYS = 6  # characters of a statement that says something
-LEAST = 12  # characters of a line that says something
-OWN = 20  # from which it is the person's own, and no phrase that everybody uses
-_LONGEST = 48  # characters of it that are looked for
-_FEW = 200  # up to which each is looked for by itself
+MIN_STATEMENT = 6  # characters of a statement worth searching for
+MIN_LINE = 12  # characters of a line worth searching for
+MIN_PERSONAL = 20  # characters from which a line is the person's own and not a common phrase
+_MAX_SEARCHED = 48  # characters of a line that are searched for
+_MAX_LOOPED = 200  # terms up to which each is searched for by itself
 
 _WORD = Pattern(r"\w{4,}")
 
 
 @frozen
-class Wanted:
+class SearchTerms:
     """Lines and words, case folded."""
 
     lines: frozenset[str] = field(default_factory=frozenset)
@@ -30,38 +30,38 @@ class Wanted:
     def __bool__(self) -> bool:
         return bool(self.lines or self.words)
 
-    def within(self, folded: str) -> set[str]:
-        """Those that stand in a folded text. Of many lines only those that are lines there too."""
-        found = {line for line in self.lines if line in folded} if len(self.lines) <= _FEW else set()
-        if len(self.lines) > _FEW:
-            found |= self.lines & set(lines([folded]))
-        if len(self.words) <= _FEW:
+    def found_in(self, folded: str) -> set[str]:
+        """The terms in a folded text. When there are many lines, only whole lines of the text count."""
+        found = {line for line in self.lines if line in folded} if len(self.lines) <= _MAX_LOOPED else set()
+        if len(self.lines) > _MAX_LOOPED:
+            found |= self.lines & set(line_ends([folded]))
+        if len(self.words) <= _MAX_LOOPED:
             return found | {word for word in self.words if word in folded}
         return found | (self.words & set(_WORD.findall(folded)))
 
-    def without(self, gone: Iterable[str]) -> "Wanted":
-        gone = set(gone)
-        return Wanted(self.lines - gone, self.words - gone)
+    def without(self, excluded: Iterable[str]) -> "SearchTerms":
+        excluded = set(excluded)
+        return SearchTerms(self.lines - excluded, self.words - excluded)
 
 
-def folded(text: str) -> str:
-    """Case folded, each line without blanks at its ends and with single ones within."""
+def fold(text: str) -> str:
+    """The text case folded, blanks collapsed within each line and removed at its ends."""
     return "\n".join(" ".join(line.split()) for line in text.casefold().splitlines())
 
 
-def lines(texts: Iterable[str]) -> list[str]:
-    """What is looked for of each line: all of a short one, the beginning and the end of a long one."""
+def line_ends(texts: Iterable[str]) -> list[str]:
+    """What to search for of each line: all of a short one, the beginning and the end of a long one."""
     found: dict[str, None] = {}
     for text in texts:
-        for line in folded(text).split("\n"):
-            if len(line) >= LEAST:
-                found[line[:_LONGEST].strip()] = None
-                found[line[-_LONGEST:].strip()] = None
+        for line in fold(text).split("\n"):
+            if len(line) >= MIN_LINE:
+                found[line[:_MAX_SEARCHED].strip()] = None
+                found[line[-_MAX_SEARCHED:].strip()] = None
     return list(found)
 
 
-def words(texts: Iterable[str]) -> list[str]:
-    """The words that say something, folded."""
+def distinctive_words(texts: Iterable[str]) -> list[str]:
+    """The words that are not stop words, case folded."""
     found = dict.fromkeys(word for text in texts for word in _WORD.findall(text.casefold()))
     return [word for word in found if word not in terms.STOP_WORDS]
 
@@ -71,8 +71,8 @@ def telling(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], b
 
     `tokens`: the stems of the words of a text.
     """
-    literal = folded(topic)
-    asked = {stem for word in terms.content(topic) for stem in tokens(word)}
+    literal = fold(topic)
+    asked = {stem for word in terms.content_words(topic) for stem in tokens(word)}
     if not literal:
         return lambda words: False
-    return lambda words: literal in folded(words) or bool(asked and asked <= set(tokens(words)))
+    return lambda words: literal in fold(words) or bool(asked and asked <= set(tokens(words)))

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 
 ONE, MANY = "one", "many"
 
-_ONE = """name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age married_to
+_SINGLE_VALUED = """
+    name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age married_to
     partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist drives
     address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
     timezone time_zone native_language operating_system os editor shell browser terminal theme keyboard_layout
     currency diet router prefers.editor prefers.shell prefers.language prefers.browser prefers.units
     prefers.theme prefers.color prefers.food prefers.drink prefers.font prefers.terminal prefers.keyboard
     prefers.os prefers.operating_system prefers.band prefers.music prefers.book prefers.film prefers.movie
-    prefers.team prefers.season prefers.animal prefers.number prefers.programming_language
-    prefers.search_engine prefers.package_manager prefers.formatter prefers.linter prefers.test_framework
-    prefers.database prefers.framework prefers.currency prefers.date_format"""
+    prefers.team prefers.season prefers.animal prefers.number prefers.programming_language prefers.search_engine
+    prefers.package_manager prefers.formatter prefers.linter prefers.test_framework prefers.database
+    prefers.framework prefers.currency prefers.date_format
+"""
 
-_SAID = {  # how a question asks for it: a statement may say it in other words
+_SYNONYMS = {  # words of a question that a statement may express differently
     "lives_in": "live home city wohne wohnt wohnst daheim",
     "works_at": "work job employer company arbeite arbeitet arbeitgeber firma",
     "works_as": "work job profession occupation beruf arbeite",
@@ -48,16 +50,20 @@ _SAID = {  # how a question asks for it: a statement may say it in other words
 }
 
 
-def words(predicate: str) -> str:
-    """What a fact with this predicate can be found by, besides its own words."""
-    told = predicate.removeprefix("prefers.").replace("_", " ")
-    return f"prefer favourite favorite {told}" if told != predicate.replace("_", " ") else _SAID.get(predicate, told)
+def search_words(predicate: str) -> str:
+    """Further words that a fact with this predicate is found by."""
+    plain = predicate.removeprefix("prefers.").replace("_", " ")
+    return (
+        f"prefer favourite favorite {plain}"
+        if plain != predicate.replace("_", " ")
+        else _SYNONYMS.get(predicate, plain)
+    )
 
 
-def single(settings: Mapping[str, str]) -> frozenset[str]:
-    """The single-valued ones: those known here, changed by the person's own table of "one" and "many"."""
-    known = dict.fromkeys(_ONE.split(), ONE) | dict(settings)
+def single_valued(settings: Mapping[str, str]) -> frozenset[str]:
+    """The single-valued predicates: the ones above, changed by the settings ({predicate: "one" or "many"})."""
+    known = dict.fromkeys(_SINGLE_VALUED.split(), ONE) | dict(settings)
     return frozenset(predicate for predicate, values in known.items() if values == ONE)
 
 
-SINGLE = single({})
+SINGLE_VALUED = single_valued({})

@@ -1,6 +1,6 @@
-"""A reply that promises to remember, or claims to have saved something: what the program checks against what it wrote.
+"""Recognizes replies that promise to remember or claim to have saved something, so that the claim can be checked.
 
-By rules, in English and German. Questions, refusals and quotations promise nothing.
+By rules, in English and German. Questions, refusals and quotations do not count.
 """
 
 import re
@@ -40,7 +40,7 @@ _GERMAN = (
 )
 _PROMISE = Pattern("|".join((*_ENGLISH, *_GERMAN)), re.IGNORECASE | re.MULTILINE)
 _NOT_FORGET = Pattern(r"\b(?:not|never|won't|nicht|nie) (?:forget|vergessen)\b", re.IGNORECASE)
-_NO = Pattern(
+_NOT_A_PROMISE = Pattern(
     r"\b(?:not|can't|cannot|couldn't|won't|don't|haven't|unable|never|if you|would you|should i|shall i|unless|nothing"
     r"|nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls|möchtest du|soll ich|this (?:conversation|session|chat)"
     r"|dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung))\b",
@@ -49,16 +49,16 @@ _NO = Pattern(
 _QUOTED = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
-_READ = 20_000  # characters of a reply
+_MAX_READ = 20_000  # characters of a reply
 
 
-def made(reply: str) -> bool:
-    """Whether the words promise to remember, or say that something was kept."""
-    plain = _QUOTED.sub(" … ", reply[:_READ].replace("’", "'")).replace("*", "").replace("_", " ")
-    return any(map(_promises, text.sentences(plain)))
+def is_promise(reply: str) -> bool:
+    """Whether a reply promises to remember, or says that something was saved."""
+    plain = _QUOTED.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
+    return any(map(_is_promise_sentence, text.sentences(plain)))
 
 
-def _promises(sentence: str) -> bool:
+def _is_promise_sentence(sentence: str) -> bool:
     if sentence.endswith("?") or not _PROMISE.search(sentence):
         return False
-    return not _NO.search(_NOT_FORGET.sub("", sentence))
+    return not _NOT_A_PROMISE.search(_NOT_FORGET.sub("", sentence))

@@ -1,11 +1,11 @@
-"""Secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked before anything keeps a copy of it.
+"""Finds secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked before the text is copied.
 
-By rules. The detectors that exist are made for files of code: detect-secrets needs requests and PyYAML and tells the
-line, not the place. The shapes of keys are those their makers publish (AWS: "Understanding unique ID prefixes"; GitHub:
+By rules. Existing detectors are made for source code: detect-secrets needs requests and PyYAML and reports the line,
+not the position. The shapes of keys are as published (AWS: "Understanding unique ID prefixes"; GitHub:
 "Behind GitHub's new authentication token formats"; GitLab: "Token overview"; Slack, Stripe, npm, PyPI: their pages on
-tokens). Card, account and insurance numbers are checked by python-stdnum, so that no order number is taken for one.
+tokens). Card, account and insurance numbers are checked by python-stdnum, so that order numbers are not masked.
 
-An ordinary message costs some two microseconds: without a label, a long word or a long number no rule is tried.
+An ordinary message takes about two microseconds: no rule is tried without a label, a long word or a long number.
 """
 
 import re
@@ -17,21 +17,39 @@ from agent_cli.text import Pattern
 
 Span = tuple[int, int, str]
 
-_LONG = 16  # letters: a word so long may be a key
+_MIN_KEY = 16  # characters of the shortest key
 _DIGITS = re.compile(r"[0-9][0-9][0-9]")  # in half the time of [0-9]{3}
 _NUMBER = re.compile(r"[0-9][0-9 .-]{8}")
-_TOLD = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # what a label of letters holds, and
-_COUNTED = (  # what one of a number does
-    "pin", "puk", "tan", "cvv", "cvc", "ssn", "svnr", "sozialv", "sv-n", "social s", "steuer", "tax", "insurance n",
-    "pass", "ausweis", "national id", "id card", "id-card", "licen", "führers",
-)  # fmt: skip
+_WORD_LABELS = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # parts of labels of passwords and keys
+_NUMBER_LABELS = (  # parts of labels of numbers
+    "pin",
+    "puk",
+    "tan",
+    "cvv",
+    "cvc",
+    "ssn",
+    "svnr",
+    "sozialv",
+    "sv-n",
+    "social s",
+    "steuer",
+    "tax",
+    "insurance n",
+    "pass",
+    "ausweis",
+    "national id",
+    "id card",
+    "id-card",
+    "licen",
+    "führers",
+)
 
-_PREFIXES = (
-    "AKIA", "ASIA", "ABIA", "ACCA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl", "GR1348941", "xox",
-    "xapp-", "_live_", "_test_", "whsec_", "sk-", "AIza", "ya29.", "GOCSPX-", "npm_", "pypi-", "rubygems_", "dckr_",
-    "hf_", "gsk_", "xai-", "r8_", "pplx-", "tvly-", "SG.", "shp", "_v1_", "tskey-", "lin_api_", "ntn_", "secret_",
-    "figd_", "ATATT3", "AGE-SECRET", "sbp_", "hvs.", ":AA",
-)  # fmt: skip
+_KEY_PREFIXES = """
+    AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ gl GR1348941 xox xapp- _live_ _test_ whsec_ sk-
+    AIza ya29. GOCSPX- npm_ pypi- rubygems_ dckr_ hf_ gsk_ xai- r8_ pplx- tvly- SG. shp _v1_ tskey- lin_api_
+    ntn_ secret_ figd_ ATATT3 AGE-SECRET sbp_ hvs. :AA
+"""
+_PREFIXES = tuple(_KEY_PREFIXES.split())
 _KEYS = r"""
     (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}                         # AWS
   | (?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,255} | github_pat_\w{22,255}
@@ -52,7 +70,7 @@ _IS = r"(?:\s*(?:[:=]|=>)\s*|\s+(?:is|was|ist|war|lautet|lautete|heißt|are)\s*:
 _ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s+[^\n.:;,!?=[]{1,40}?)?"
 _QUOTED = r"[\"'`„“”‚‘«»]"
 
-# What follows "the password is" where it tells none.
+# What may follow "the password is" without being a password.
 _WORDS = """
     a an the not no in on at by with to too very still always never same different correct incorrect invalid wrong
     right weak strong long short safe secure required needed optional missing empty known unknown here there below above
@@ -62,36 +80,40 @@ _WORDS = """
     stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
     mein dein sein ihr unser kein keine notwendig nötig"""
 _ORDINARY = frozenset(_WORDS.split())
-_BENT = Pattern(r"[a-zäöü]+(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|ge[a-zäöü]+t$")
-_OF_ORDERS = Pattern(
+_PARTICIPLE = Pattern(r"[a-zäöü]+(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|ge[a-zäöü]+t$")
+_ORDER_LABEL = Pattern(
     r"(?:order|invoice|tracking|ticket|parcel|isbn|imei|ean|bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
     r"|customer)[^\d\n]{0,15}$",
     re.IGNORECASE,
 )
 # Lengths by first digits: American Express, Diners, Visa, Mastercard, Discover, JCB, UnionPay, Maestro (ISO/IEC 7812).
-_ISSUED = Pattern(
+_CARD_NUMBER = Pattern(
     r"(?:3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}"
     r"|6(?:011|5\d\d|4[4-9]\d|2\d\d|7\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12})$"
 )
 
 
 def spans(text: str) -> list[Span]:
-    """(start, end, what it is) of each secret, in order, none overlapping."""
+    """(start, end, kind) of each secret, in order, none overlapping."""
     number = _DIGITS.search(text)
     folded = text.lower()
-    long = max(map(len, text.split()), default=0) >= _LONG
-    if long or _holds(folded, _TOLD) or (number and (_NUMBER.search(text) or _holds(folded, _COUNTED))):
-        return _found(text, folded)
+    long = max(map(len, text.split()), default=0) >= _MIN_KEY
+    if (
+        long
+        or _contains_any(folded, _WORD_LABELS)
+        or (number and (_NUMBER.search(text) or _contains_any(folded, _NUMBER_LABELS)))
+    ):
+        return _find(text, folded)
     return []
 
 
 def mask(text: str) -> str:
     """The text with "[masked: API key]" and the like in place of each secret."""
-    return masked(text, spans(text))
+    return mask_piece(text, spans(text))
 
 
-def masked(text: str, found: list[Span], start: int = 0, length: int | None = None) -> str:
-    """A piece of a text without the secrets found in the whole of it, also where it cuts one in two."""
+def mask_piece(text: str, found: list[Span], start: int = 0, length: int | None = None) -> str:
+    """A piece of a text, masking the spans found in the whole text, also those that it cuts in two."""
     end = len(text) if length is None else start + length
     parts, at = [], start
     for first, last, kind in found:
@@ -101,43 +123,43 @@ def masked(text: str, found: list[Span], start: int = 0, length: int | None = No
     return "".join([*parts, text[at:end]])
 
 
-def _holds(text: str, any_of: Sequence[str]) -> bool:
+def _contains_any(text: str, any_of: Sequence[str]) -> bool:
     for each in any_of:  # noqa: SIM110 (half as fast with any)
         if each in text:
             return True
     return False
 
 
-def _found(text: str, folded: str) -> list[Span]:
+def _find(text: str, folded: str) -> list[Span]:
     every = [
         (*place, rule.kind)
         for rule in _rules()
-        if not rule.needs or _holds(text if rule.cased else folded, rule.needs)
+        if not rule.needs or _contains_any(text if rule.cased else folded, rule.needs)
         for match in rule.pattern.finditer(text)
-        if (place := rule.place(match)) and place[0] < place[1]
+        if (place := rule.locate(match)) and place[0] < place[1]
     ]
-    kept: list[Span] = []
+    merged: list[Span] = []
     for start, end, kind in sorted(every, key=lambda span: (span[0], -span[1])):
-        if kept and start < kept[-1][1]:  # one within another, or beginning in it
-            kept[-1] = (kept[-1][0], max(end, kept[-1][1]), kept[-1][2])
+        if merged and start < merged[-1][1]:  # overlapping
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]), merged[-1][2])
         else:
-            kept.append((start, end, kind))
-    return kept
+            merged.append((start, end, kind))
+    return merged
 
 
-_Place = Callable[[re.Match[str]], tuple[int, int] | None]
+_Locate = Callable[[re.Match[str]], tuple[int, int] | None]
 
 
-class _Rule(NamedTuple):
+class _SecretRule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
-    place: _Place  # where the secret stands in what was matched; None: there is none
-    needs: tuple[str, ...] = ()  # it cannot match a text without one of these, in lower case unless
+    locate: _Locate  # where in the match the secret is, or None
+    needs: tuple[str, ...] = ()  # the text must contain one of these, in lower case unless `cased`
     cased: bool = False
 
 
 @cache
-def _rules() -> list[_Rule]:
+def _rules() -> list[_SecretRule]:
     """Compiled when first needed."""
     label, word = re.IGNORECASE, rf"(?:{_QUOTED}(?P<quoted>[^\n]{{1,80}}?){_QUOTED}|(?P<bare>[^\s\[\"'`„“”‚‘«»]\S*))"
     pem = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
@@ -150,140 +172,154 @@ def _rules() -> list[_Rule]:
         r"|id[ -]card (?:number|no\.?)|driv(?:er'?s|ing) licen[cs]e (?:number|no\.?)|führerschein(?:nummer|nr\.?)"
     )
     return [
-        _Rule(
+        _SecretRule(
             "private key",
             re.compile(
                 rf"-----BEGIN {pem}(?:[\s\S]{{0,20000}}?-----END {pem}|(?:\s*[A-Za-z0-9+/=]{{16,}})*)"
                 r"|Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{16,})+"
             ),
-            _whole, ("private key", "private-lines"),
+            _whole_match,
+            ("private key", "private-lines"),
         ),
-        _Rule(
-            "API key", re.compile(rf"(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", re.VERBOSE), _keyish, _PREFIXES, True
+        _SecretRule(
+            "API key", re.compile(rf"(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", re.VERBOSE), _key, _PREFIXES, True
         ),
-        _Rule(
+        _SecretRule(
             "API key",
             re.compile(r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,200}|AccountKey=[\w+/=]{40,100}"),
-            _whole, ("hooks.slack.com", "accountkey"),
+            _whole_match,
+            ("hooks.slack.com", "accountkey"),
         ),
-        _Rule("token", re.compile(r"\beyJ[\w-]{8,4096}\.eyJ[\w-]{8,8192}\.[\w-]{0,4096}"), _whole, ("eyj",)),
-        _Rule(
-            "token", re.compile(r"\b(?:bearer|basic)\s+(?P<bare>[\w.~+/=-]{16,4096})", label), _mixed,
+        _SecretRule(
+            "token", re.compile(r"\beyJ[\w-]{8,4096}\.eyJ[\w-]{8,8192}\.[\w-]{0,4096}"), _whole_match, ("eyj",)
+        ),
+        _SecretRule(
+            "token",
+            re.compile(r"\b(?:bearer|basic)\s+(?P<bare>[\w.~+/=-]{16,4096})", label),
+            _random,
             ("bearer", "basic"),
         ),
-        _Rule(
+        _SecretRule(
             "API key",
             re.compile(
                 rf"(?:{named}[\w-]{{0,20}}?[_ -]?(?:key|token|secret)s?|\b(?:token|secret))\b{_ABOUT}[\"']?{_IS}{word}",
                 label,
             ),
-            _mixed, ("key", "token", "secret"),
+            _random,
+            ("key", "token", "secret"),
         ),
-        _Rule(
-            "password", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]*:(?P<bare>[^\s/@]{1,200})@", label), _value,
+        _SecretRule(
+            "password",
+            re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]*:(?P<bare>[^\s/@]{1,200})@", label),
+            _labelled,
             ("://",),
         ),
-        _Rule(
+        _SecretRule(
             "password",
             re.compile(rf"(?:pass(?:word|wort|wd|phrase|code)|kennwort|\bpwd)s?\b\)?{_ABOUT}[\"']?{_IS}{word}", label),
             _password,
             ("pass", "kennwort", "pwd"),
         ),
-        _Rule(
+        _SecretRule(
             "password",
             re.compile(
                 rf"\b(?:passphrase|(?:seed|recovery|wiederherstellungs)[ -]?(?:phrase|words))\b{_ABOUT}{_IS}"
                 rf"{_QUOTED}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})",
                 label,
             ),
-            _value, ("phrase", "words"),
+            _labelled,
+            ("phrase", "words"),
         ),
-        _Rule(
+        _SecretRule(
             "PIN",
             re.compile(
                 rf"\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?(?:code|number|nummer|nr\.?))?\b{_ABOUT}(?:{_IS}|\s+)"
                 r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)",
                 label,
             ),
-            _value, ("pin", "puk", "cvv", "cvc", "tan"),
+            _labelled,
+            ("pin", "puk", "cvv", "cvc", "tan"),
         ),
-        _Rule("card number", re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){13,18}(?![\w-]|[.,]\d)"), _card),
-        _Rule("IBAN", re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"), _iban),
-        _Rule("ID number", re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), _social_security, ("-",)),
-        _Rule("ID number", re.compile(r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)"), _ahv, ("756",)),
-        _Rule(
+        _SecretRule("card number", re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){13,18}(?![\w-]|[.,]\d)"), _card),
+        _SecretRule("IBAN", re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"), _iban),
+        _SecretRule("ID number", re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), _social_security, ("-",)),
+        _SecretRule("ID number", re.compile(r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)"), _ahv, ("756",)),
+        _SecretRule(
             "ID number",
             re.compile(
                 rf"\b(?:{numbers}){_ABOUT}(?:{_IS}|\s+)(?P<bare>[A-Z0-9](?:[ /.-]?[A-Z0-9]){{5,19}})(?!\w)", label
             ),
-            _numbered, _COUNTED,
+            _id_number,
+            _NUMBER_LABELS,
         ),
-    ]  # fmt: skip
+    ]
 
 
-def _whole(match: re.Match[str]) -> tuple[int, int] | None:
+def _whole_match(match: re.Match[str]) -> tuple[int, int] | None:
     return match.span()
 
 
-def _keyish(match: re.Match[str]) -> tuple[int, int] | None:
-    """A slug as "sk-learn-tutorial-for-beginners" is no key: a key has digits or is in mixed case."""
-    told = match[0].partition("-")[2] or match[0]
-    return match.span() if re.search(r"\d", told) or (told.lower() != told and told.upper() != told) else None
+def _key(match: re.Match[str]) -> tuple[int, int] | None:
+    """A key has digits or mixed case, unlike a slug such as "sk-learn-tutorial-for-beginners"."""
+    body = match[0].partition("-")[2] or match[0]
+    return match.span() if re.search(r"\d", body) or (body.lower() != body and body.upper() != body) else None
 
 
-def _value(match: re.Match[str]) -> tuple[int, int] | None:
-    """Where the value of a label stands, without quotes and the full stop; a password may end in ! or ?."""
+def _labelled(match: re.Match[str]) -> tuple[int, int] | None:
+    """Where the labelled value is, without quotes and the full stop; a password may end in ! or ?."""
     group = next(name for name, told in match.groupdict().items() if told is not None)
     start, end = match.span(group)
     found = match[group]
     return start, end - (len(found) - len(found.rstrip(".,;:)]}\"'`“”»")) if not group.startswith("quoted") else 0)
 
 
-def _mixed(match: re.Match[str]) -> tuple[int, int] | None:
-    """Long, with digits and letters: random rather than a word."""
-    place = _value(match)
-    told = match.string[slice(*place)] if place else ""
-    random = len(told) >= 12 and re.search(r"\d", told) and re.search("[A-Za-z]", told) and "://" not in told
+def _random(match: re.Match[str]) -> tuple[int, int] | None:
+    """A value that is long, with digits and letters: random rather than a word."""
+    place = _labelled(match)
+    found = match.string[slice(*place)] if place else ""
+    random = len(found) >= 12 and re.search(r"\d", found) and re.search("[A-Za-z]", found) and "://" not in found
     return place if random else None
 
 
 def _password(match: re.Match[str]) -> tuple[int, int] | None:
-    place = _value(match)
+    place = _labelled(match)
     if match["quoted"] is not None or place is None:
         return place
-    told = match.string[slice(*place)]
-    plain = told.lower()
-    ordinary = plain in _ORDINARY or (told == plain and _BENT.search(plain)) or told.startswith("[")
-    return None if ordinary or len(told) < 3 else place
+    found = match.string[slice(*place)]
+    folded = found.lower()
+    ordinary = folded in _ORDINARY or (found == folded and _PARTICIPLE.search(folded)) or found.startswith("[")
+    return None if ordinary or len(found) < 3 else place
 
 
-def _numbered(match: re.Match[str]) -> tuple[int, int] | None:
-    """With digits; words that follow are none of it."""
-    told = re.match(r"(?:[A-Z]{0,3}\d|\d)(?:[ /.-]?(?:[A-Z]{0,3}\d[A-Z]{0,3}|[A-Z](?![A-Za-z])))*", match["bare"], re.I)
-    if told is None or sum(letter.isdigit() for letter in told[0]) < 5:
+def _id_number(match: re.Match[str]) -> tuple[int, int] | None:
+    """The number without the words that follow it."""
+    number = re.match(
+        r"(?:[A-Z]{0,3}\d|\d)(?:[ /.-]?(?:[A-Z]{0,3}\d[A-Z]{0,3}|[A-Z](?![A-Za-z])))*", match["bare"], re.I
+    )
+    if number is None or sum(letter.isdigit() for letter in number[0]) < 5:
         return None
     start = match.start("bare")
-    return start, start + told.end()
+    return start, start + number.end()
 
 
 def _card(match: re.Match[str]) -> tuple[int, int] | None:
-    from stdnum import luhn  # 40 ms, and needed only where such a number stands
+    from stdnum import luhn  # 40 ms, rarely needed
 
     number = re.sub("[ -]", "", match[0])
     grouped = re.fullmatch(r"\d+|\d{4}([ -])\d{4}\1\d{4}\1\d{2,4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5}", match[0])
-    told = _OF_ORDERS.search(match.string[max(0, match.start() - 40) : match.start()])
-    return match.span() if grouped and _ISSUED.match(number) and luhn.is_valid(number) and not told else None
+    ordered = _ORDER_LABEL.search(match.string[max(0, match.start() - 40) : match.start()])
+    return match.span() if grouped and _CARD_NUMBER.match(number) and luhn.is_valid(number) and not ordered else None
 
 
 def _iban(match: re.Match[str]) -> tuple[int, int] | None:
-    """A word that follows is none of it: shortened until it is one."""
+    """Drops words at the end until the number is valid."""
     from stdnum import iban  # see above
 
-    told = match[0]
-    while len(told) >= 15:
-        if iban.is_valid(told):
-            return match.start(), match.start() + len(told)
-        told = told.rpartition(" ")[0]
+    number = match[0]
+    while len(number) >= 15:
+        if iban.is_valid(number):
+            return match.start(), match.start() + len(number)
+        number = number.rpartition(" ")[0]
     return None
 
 

@@ -1,8 +1,4 @@
-"""Words: of a text, of a question, and how alike two texts are.
-
-Stemming is SQLite's own (porter over unicode61), asked through the connection, so that question and index agree to the
-letter.
-"""
+"""The words of texts and questions, and the similarity of texts."""
 
 import re
 from collections.abc import Iterable
@@ -29,7 +25,7 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-# Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words stand side by side without a space.
+# Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words are written without spaces.
 _UNSPACED = Pattern(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
@@ -46,36 +42,36 @@ _NUMERAL = Pattern(
 )
 
 
-def grams(text: str) -> str:
-    """The pairs of neighbouring characters of scripts without spaces, as words; empty for other texts."""
-    return " ".join(pair for run in _UNSPACED.findall(text) for pair in pairs(run))
+def bigrams(text: str) -> str:
+    """The character pairs of scripts without spaces, separated by spaces; empty for other texts."""
+    return " ".join(pair for run in _UNSPACED.findall(text) for pair in character_pairs(run))
 
 
-def runs(query: str) -> list[str]:
-    """The pieces of a question in such scripts."""
+def unspaced_runs(query: str) -> list[str]:
+    """The parts of a question in scripts without spaces."""
     return _UNSPACED.findall(query)
 
 
-def pairs(run: str) -> list[str]:
-    """Its neighbouring characters, two by two."""
+def character_pairs(run: str) -> list[str]:
+    """Every two neighbouring characters."""
     return [run[n : n + 2] for n in range(len(run) - 1)] or [run]
 
 
-def telling_pairs(run: str) -> list[str]:
-    """The pairs of a question that say what it is about: those without a particle; all when it has no such."""
-    every = pairs(run)
-    return [pair for pair in every if not _PARTICLE.search(pair)] or every
+def content_pairs(run: str) -> list[str]:
+    """The pairs without a particle, which say what a question is about; all pairs when there are none."""
+    pairs = character_pairs(run)
+    return [pair for pair in pairs if not _PARTICLE.search(pair)] or pairs
 
 
-def spaced(query: str) -> str:
-    """The question without those pieces."""
+def without_unspaced(query: str) -> str:
+    """The question without the parts in scripts without spaces."""
     return _UNSPACED.sub(" ", query)
 
 
-def content(query: str) -> list[str]:
-    """The words that say what a question is about, in order, each once; all of its words when it has no such."""
-    asked = list(dict.fromkeys(word.casefold() for word in _WORD.findall(spaced(query))))
-    return [word for word in asked if word not in STOP_WORDS] or asked
+def content_words(query: str) -> list[str]:
+    """The words of a question that are not stop words, in order, each once; all words when there are none."""
+    words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(without_unspaced(query))))
+    return [word for word in words if word not in STOP_WORDS] or words
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
@@ -84,32 +80,32 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset([tuple(words)])
 
 
-def unnumbered(text: str) -> str:
-    """With every number as the same word: what two texts say apart from their numbers."""
+def mask_numbers(text: str) -> str:
+    """The text with every number as 0, to compare texts apart from their numbers."""
     return _NUMBER.sub("0", text)
 
 
-def overlap(one: frozenset[T], other: frozenset[T], least: float = 0.72) -> bool:
-    """Whether two sets are nearly the same: their Jaccard index."""
+def nearly_equal(one: frozenset[T], other: frozenset[T], least: float = 0.72) -> bool:
+    """Whether the Jaccard index of two sets is at least `least`."""
     both = len(one & other)
     return both >= least * (len(one) + len(other) - both)
 
 
-def alike(one: str, other: str, least: float = 0.72) -> bool:
-    """Whether two texts say the same: by their shingles, and never when a number or a negation differs."""
-    if not overlap(shingles(one), shingles(other), least):
+def is_similar(one: str, other: str, least: float = 0.72) -> bool:
+    """Whether two texts are similar by their shingles, and agree in numbers and negation."""
+    if not nearly_equal(shingles(one), shingles(other), least):
         return False
-    if any(_told(pattern, one) != _told(pattern, other) for pattern in (_NUMBER, _NUMERAL)):
+    if any(_matches(pattern, one) != _matches(pattern, other) for pattern in (_NUMBER, _NUMERAL)):
         return False
-    return bool(_told(_NEGATION, one)) == bool(_told(_NEGATION, other))
+    return bool(_matches(_NEGATION, one)) == bool(_matches(_NEGATION, other))
 
 
-def _told(pattern: Pattern, text: str) -> list[str]:
+def _matches(pattern: Pattern, text: str) -> list[str]:
     return sorted(pattern.findall(text.casefold()))
 
 
 def chunks(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[int, int]]:
-    """(start, length) of the pieces a long text is searched in, cut at spaces where there are any."""
+    """(start, length) of the overlapping chunks of a long text, cut at spaces where possible."""
     start = 0
     while len(text) - start > size * 5 // 4:
         cut = max(text.rfind(" ", start + size // 2, start + size), text.rfind("\n", start + size // 2, start + size))
@@ -119,14 +115,14 @@ def chunks(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[in
     yield start, len(text) - start
 
 
-def resembles(word: str, text: str, least: float = 0.75) -> bool:
-    """Whether a text holds the word as a part of a longer one, or misspelt by a letter or two."""
+def contains_similar(word: str, text: str, least: float = 0.75) -> bool:
+    """Whether a text contains a (case folded) word, also within a longer one or misspelt by a letter or two."""
     folded = text.casefold()
     if word in folded:
         return True
     return any(
         abs(len(other) - len(word)) <= 2
-        # Few words share enough letters to be worth the matcher's time.
+        # Cheap test first: few words share enough letters.
         and 2 * sum([letter in other for letter in word]) >= least * (len(word) + len(other))
         and SequenceMatcher(None, word, other).ratio() >= least
         for other in set(_WORD.findall(folded))

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -23,7 +23,7 @@ class Reviewer:
     db: Database
     scope: Scope
     time: clock.Clock
-    single: Set[str] = SINGLE
+    single: Set[str] = SINGLE_VALUED
 
 
 @frozen

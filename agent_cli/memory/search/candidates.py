@@ -62,11 +62,11 @@ def question(db: Database, query: str, besides: int = 0, *, files: bool = False)
     def count(phrase: str) -> int:
         return max(0, _count(db, phrase, rows, files) - besides)
 
-    words = {word: count(_quoted(word)) for word in terms.content(query)}
-    runs = {run: count(_gram_phrase(run)) for run in terms.runs(query)}
+    words = {word: count(_quoted(word)) for word in terms.content_words(query)}
+    runs = {run: count(_gram_phrase(run)) for run in terms.unspaced_runs(query)}
     for run in [run for run, found in runs.items() if not found]:  # a whole sentence, perhaps
         del runs[run]
-        runs |= {pair: count(_gram_phrase(pair)) for pair in terms.telling_pairs(run)}
+        runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
     idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
     idfs |= {run: ranking.idf(rows, min(count, rows)) for run, count in runs.items()}
     return Question(words, runs, idfs, besides)
@@ -74,7 +74,7 @@ def question(db: Database, query: str, besides: int = 0, *, files: bool = False)
 
 def unweighed(db: Database, query: str) -> Question:
     """A question whose words cannot be counted, because the word index is damaged."""
-    words, runs = terms.content(query), terms.runs(query)
+    words, runs = terms.content_words(query), terms.unspaced_runs(query)
     stems = [stem for word in words for stem in db.tokens(word)]
     return Question(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
 
@@ -166,7 +166,7 @@ def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
         (found,),
     )
-    return [id for id, own, facts in texts if terms.resembles(folded, f"{own}\n{facts or ''}")][:limit]
+    return [id for id, own, facts in texts if terms.contains_similar(folded, f"{own}\n{facts or ''}")][:limit]
 
 
 def size(db: Database, files: bool) -> int:
@@ -221,4 +221,4 @@ def _quoted(word: str) -> str:
 
 
 def _gram_phrase(run: str) -> str:
-    return f'grams : "{terms.grams(run)}"'
+    return f'grams : "{terms.bigrams(run)}"'

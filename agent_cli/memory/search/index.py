@@ -263,8 +263,8 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
         hidden = secrets.spans(text) if kind != "f" else []  # of a fact: masked when it came, or typed by the person
         for start, length in terms.chunks(text):
             own = text[start : start + length]
-            masked = secrets.masked(text, hidden, start, length) if hidden else own
-            grams = terms.grams(masked) or None
+            masked = secrets.mask_piece(text, hidden, start, length) if hidden else own
+            grams = terms.bigrams(masked) or None
             made.append(
                 (
                     last + step * (1 + len(made)),
@@ -317,7 +317,8 @@ def _last(db: Database, kind: str) -> int:
 def _facts(told: str) -> str:
     """What facts say, with the words that ask for such."""
     lines = [
-        f"{statement} {predicates.words(predicate) if predicate else ''}" for statement, predicate in json.loads(told)
+        f"{statement} {predicates.search_words(predicate) if predicate else ''}"
+        for statement, predicate in json.loads(told)
     ]
     return "\n".join(line.strip() for line in lines)
 

@@ -263,7 +263,7 @@ def _distinct(scored: Iterable[Scored], limit: int) -> list[Scored]:
             break
         source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
         if source not in kept and not any(
-            terms.overlap(shingles, known) and terms.alike(each.row.text, other.row.text)
+            terms.nearly_equal(shingles, known) and terms.is_similar(each.row.text, other.row.text)
             for other, known in kept.values()
         ):
             kept[source] = each, shingles

@@ -12,7 +12,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.skills import skills
 from agent_cli.store import events, ids
@@ -70,10 +70,9 @@ def derive(db: Database, walk: Walk) -> None:
     A skill that stays is cut to the number of the version it goes back to, or keeps its words and loses older versions.
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
-
     gone = {*walk["skill"], *_proposals(db, sessions)}
     learned = sorted({*_learned(db, sessions), *walk.names.mentioned.get("skill", ())} - gone)
-    wanted = _telling(db, walk["message"], sessions) if learned else Wanted()
+    wanted = _telling(db, walk["message"], sessions) if learned else SearchTerms()
     telling = distinctive.telling(walk.names.topic, db.tokens)
     walk.cut["skill"] = {}
     for id in learned:
@@ -166,14 +165,14 @@ def _wordings(db: Database, id: int) -> list[Wording]:
     ]
 
 
-def _lost(told: Sequence[Wording], wanted: Wanted, sessions: set[int], about: Callable[[str], bool]) -> set[str]:
+def _lost(told: Sequence[Wording], wanted: SearchTerms, sessions: set[int], about: Callable[[str], bool]) -> set[str]:
     """The texts that say the topic, and those with erased words, from the first on that was learned there.
 
     What stood there before came from elsewhere, and may have been brought back since.
     """
     lost, before, learned = set[str](), set[str](), False
     for each in told:
-        says = bool(wanted.within(distinctive.folded(each.told)))
+        says = bool(wanted.found_in(distinctive.fold(each.told)))
         learned |= says and each.origin == "model" and each.session in sessions
         if not learned:
             before.add(each.text)
@@ -182,14 +181,14 @@ def _lost(told: Sequence[Wording], wanted: Wanted, sessions: set[int], about: Ca
     return lost
 
 
-def _changes(db: Database, id: int, wanted: Wanted) -> set[int]:
+def _changes(db: Database, id: int, wanted: SearchTerms) -> set[int]:
     """Proposals to change a skill that have those words too: they were made from it."""
     rows = db.rows(
         """select id, name || char(10) || description || char(10) || text from skill
            where target_id = ? and state <> 'accepted'""",
         (id,),
     )
-    return {each for each, told in rows if wanted.within(distinctive.folded(told))}
+    return {each for each, told in rows if wanted.found_in(distinctive.fold(told))}
 
 
 def _changing(db: Database, skills: Iterable[int]) -> set[int]:
@@ -197,7 +196,7 @@ def _changing(db: Database, skills: Iterable[int]) -> set[int]:
     return {*lineage.column(db, "select id from skill where state <> 'accepted' and target_id {ids}", skills)}
 
 
-def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> Wanted:
+def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> SearchTerms:
     """The words and lines of these messages that stand in no other message of their sessions."""
     gone = {*messages}
     rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)
@@ -205,5 +204,7 @@ def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> 
     rows += lineage.rows(db, calls, sessions)
     erased = [text for id, text in rows if id in gone]
     left = [text for id, text in rows if id not in gone]
-    words = set(distinctive.words(erased)) - set(distinctive.words(left))
-    return Wanted(frozenset(set(distinctive.lines(erased)) - set(distinctive.lines(left))), frozenset(words))
+    words = set(distinctive.distinctive_words(erased)) - set(distinctive.distinctive_words(left))
+    return SearchTerms(
+        frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(left))), frozenset(words)
+    )

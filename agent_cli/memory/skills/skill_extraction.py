@@ -187,7 +187,7 @@ def trust(entries: Sequence[Entry]) -> Origin:
 
 def proposed(db: Database, owner: str, found: Found, shown: Sequence[Used]) -> Proposed | None:
     """The file that a found skill makes; None when it may not wait: known, rejected, or no way of doing something."""
-    if _ORDER.search(f"{found.description}\n{found.steps}") or terms.alike(found.steps, _EXAMPLE):
+    if _ORDER.search(f"{found.description}\n{found.steps}") or terms.is_similar(found.steps, _EXAMPLE):
         return None
     name = found.changes or found.name
     base = next((each for each in shown if each.skill.name == name), None)
@@ -250,12 +250,12 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
     states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
-        return any(terms.alike(skill_file.body(made), each.body) for each in others)
+        return any(terms.is_similar(skill_file.body(made), each.body) for each in others)
     if _plain(skill_file.body(made)) in (_plain(base.skill.body), _plain(skill_file.body(base.text))):
         return True
     change = _new_lines(made, base.text)
     return any(
-        terms.alike(change, _new_lines(each.text, base.text)) for each in others if each.target_id == base.skill.id
+        terms.is_similar(change, _new_lines(each.text, base.text)) for each in others if each.target_id == base.skill.id
     )
 
 

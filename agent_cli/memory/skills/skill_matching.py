@@ -83,10 +83,10 @@ def matching(db: Database, owner: str, question: str, vector: Sequence[float] | 
 def _asked(db: Database, question: str) -> _Asked:
     words = question if len(question) <= _HEAD + _TAIL else f"{question[:_HEAD]} {question[-_TAIL:]}"
     weights: dict[str, float] = {}
-    for word in terms.content(words):
+    for word in terms.content_words(words):
         if word not in terms.STOP_WORDS:
             weights |= dict.fromkeys(db.tokens(word), WEAK if word in _WEAK else 1.0)
-    pairs = list(dict.fromkeys(pair for run in terms.runs(words) for pair in terms.telling_pairs(run)))
+    pairs = list(dict.fromkeys(pair for run in terms.unspaced_runs(words) for pair in terms.content_pairs(run)))
     # Stemming changes no more than the last letter of what is left.
     return _Asked(weights | dict.fromkeys(pairs, 1.0), [stem[:-1] or stem for stem in weights], pairs)
 

@@ -11,7 +11,7 @@ from agent_cli import clock, text
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import periods
 from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import Wanted
+from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import period_sources, period_summaries, session_summary, summaries
@@ -86,9 +86,9 @@ def _saying(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str]
     """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
     telling = distinctive.telling(walk.names.topic, db.tokens)
     said = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
-    words = Wanted(words=frozenset(distinctive.words(said)))
+    words = SearchTerms(words=frozenset(distinctive.distinctive_words(said)))
     return lambda id, sentence: (
-        telling(sentence) or (id in unlinked and bool(words.within(distinctive.folded(sentence))))
+        telling(sentence) or (id in unlinked and bool(words.found_in(distinctive.fold(sentence))))
     )
 
 

@@ -151,7 +151,7 @@ def make(material: Material, words: str, method: str, model: str) -> Made:
     before = [_details_left(material)]
     return Made(
         whole,
-        details.carried([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
+        details.merge([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
         method, model, sources,
         (*sorted(material.lost, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
     )  # fmt: skip
@@ -164,7 +164,7 @@ def _details_left(material: Material) -> str:
     if material.known <= material.lost | {item.source for item in material.items}:
         return material.earlier.details
     told = " ".join(words for words, _ in material.outlived)
-    return "; ".join(each for each in details.parts(material.earlier.details) if each in told)
+    return "; ".join(each for each in details.split(material.earlier.details) if each in told)
 
 
 def keep(db: Database, material: Material, made: Made, time: Clock) -> int:

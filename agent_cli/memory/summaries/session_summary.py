@@ -89,7 +89,7 @@ def make(db: Database, session: int, words: str, method: str, model: str) -> Mad
     items = [(Source("message", entry.id), entry.message.text) for entry in said]
     lifted = details.newest((entry.message.text for entry in said), _DETAILS)
     if earlier and outlived:  # so do the details of what is gone
-        lifted = details.carried([earlier.details, lifted], _DETAILS)
+        lifted = details.merge([earlier.details, lifted], _DETAILS)
     told, sources = summaries.joined([*outlived, *zip(new, attribution.sources(new, items), strict=True)])
     return Made(told, lifted, method, model, sources)
 

@@ -51,7 +51,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     session = sessions.resolve(app.db, argument, app.scope.owner)
     conversation.resume(session)
-    return greeting.goes_on(app, session)
+    return greeting.resumed(app, session)
 
 
 @command("/rename TITLE", on_file=True)

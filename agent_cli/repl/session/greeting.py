@@ -1,4 +1,4 @@
-"""What the person is told when a conversation begins or goes on: what the model is shown of what was said before."""
+"""The lines at the start of a conversation: what the model sees of earlier ones."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from agent_cli.text import counted
 
 
 def carried_over(app: App) -> str:
-    """What a new session here is told of earlier ones; empty when there are none anywhere."""
+    """What a new session carries over from earlier ones; empty when there are none."""
     if not app.reads:
         return "nothing of memory is read in this run; what is said is kept"
     db, scope = app.db, app.scope
@@ -19,41 +19,41 @@ def carried_over(app: App) -> str:
     shown = carry_over.within(composed, app.config.num_ctx)
     latest = sessions.latest(db, scope.owner)
     if previous is None or not shown.text:
-        return f"last: {_named(app, latest)} (agent -c goes on with it) · /help" if latest else ""
+        return f"last: {_label(app, latest)} (agent -c goes on with it) · /help" if latest else ""
     summaries, messages = len(shown.summaries), len(shown.messages)
     parts = [counted(summaries, "summary", "summaries")] if summaries else []
     if messages:
-        day = _when(clock.local(previous.last_at, previous.utc_offset), app.time())
+        day = _day_name(clock.local(previous.last_at, previous.utc_offset), app.time())
         last = "the last message" if messages == 1 else f"the last {messages} messages"
-        parts.append(f"{last} of {_named(app, previous)} ({day})")
-    again = "-c" if latest and latest.id == previous.id else f"-r {previous.handle}"
-    return f"carried over: {' and '.join(parts)} · agent {again} goes on with {'it' if messages else previous.handle}"
+        parts.append(f"{last} of {_label(app, previous)} ({day})")
+    option = "-c" if latest and latest.id == previous.id else f"-r {previous.handle}"
+    return f"carried over: {' and '.join(parts)} · agent {option} goes on with {'it' if messages else previous.handle}"
 
 
 def incognito(app: App) -> str:
-    """What is said of a conversation that is kept nowhere."""
+    """The line for a conversation that is not stored."""
     read = "memory is read, and" if app.reads else "nothing of memory is read, and"
     return f"incognito: {read} nothing is written: when you leave, this conversation is gone"
 
 
-def goes_on(app: App, session: Session) -> str:
-    """How much the model sees of a session that is taken up again."""
+def resumed(app: App, session: Session) -> str:
+    """How much the model sees of a resumed session."""
     seen = context.visible(app.db, session.id, app.window)
     whole, shown = log.said(app.db, session.id), log.said(app.db, session.id, seen[0]) if seen else 0
     if not whole:
-        return f"{_named(app, session)} goes on"
+        return f"{_label(app, session)} goes on"
     if shown == whole:
-        told = f"all of it ({counted(whole, 'message')})"
+        extent = f"all of it ({counted(whole, 'message')})"
     else:
-        told = f"its last {shown} messages, and the {whole - shown} before them in short"
-    return f"{_named(app, session)} goes on: the model sees {told}"
+        extent = f"its last {shown} messages, and the {whole - shown} before them in short"
+    return f"{_label(app, session)} goes on: the model sees {extent}"
 
 
-def _named(app: App, session: Session) -> str:
+def _label(app: App, session: Session) -> str:
     return f"{session.handle} “{sessions.name(app.db, session)}”"
 
 
-def _when(said: datetime, now: datetime) -> str:
+def _day_name(said: datetime, now: datetime) -> str:
     days = (now.date() - said.date()).days
     if days in (0, 1):
         return ("today", "yesterday")[days]

@@ -1,6 +1,6 @@
-"""What happened behind the prompt and is worth a line above it: something waits for a yes, a job was given up.
+"""News from the background for the line above the prompt: proposals that wait for approval, jobs that failed.
 
-Told once, and only what is new: what waited at the start is told there. That work failed is told once in a session.
+Each is reported once: proposals that waited at the start are reported there, failed jobs once in a session.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ class Notices:
         self._reviewer = reviewer
         self._waiting: frozenset[review.Ticket] | None = None
         self._given_up = 0
-        self._failure_told = False
+        self._failure_reported = False
         self._version: object = None
 
-    def look(self) -> list[str]:
-        """What is new since the last look. Costs microseconds while no other connection has written."""
+    def news(self) -> list[str]:
+        """Lines about what is new since the last call. Takes microseconds while no other connection has written."""
         reviewer = self._reviewer()
         version = reviewer.db.value("pragma data_version")
         if version == self._version:
@@ -30,11 +30,11 @@ class Notices:
         failed, self._given_up = given_up - self._given_up, given_up
         if before is None:
             return []
-        told = []
+        lines = []
         if waiting - before:
             count = len(waiting)
-            told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review")
-        if failed > 0 and not self._failure_told:
-            self._failure_told = True
-            told.append("some work behind the conversation could not be done: /doctor says more")
-        return told
+            lines.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review")
+        if failed > 0 and not self._failure_reported:
+            self._failure_reported = True
+            lines.append("some background work failed: /doctor says more")
+        return lines

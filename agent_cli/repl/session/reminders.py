@@ -1,7 +1,7 @@
-"""Reminders as they come up: above the prompt, at the start, beside an answer, and by a command of the person's own.
+"""Due reminders: above the prompt, at the start, beside an answer, and by a command that the person configured.
 
-Idle costs nothing: the next moment is kept in mind, and the file is asked again only when something was written or that
-moment has come. Where two programs are open, the one that marks a reminder in the file shows it.
+Idling costs nothing: the next due time is cached, and the file is read again only when something was written or that
+time has come. With two programs open, the one that marks a reminder as shown in the file shows it.
 """
 
 import sys
@@ -21,81 +21,83 @@ if TYPE_CHECKING:
     import subprocess
 
 _SHOWN = 3  # lines; more are counted
-_ON_TIME = timedelta(minutes=2)
-_PATIENCE = 0.05  # seconds to wait for another program that writes: a later look does as well
+_ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
+_TIMEOUT = 0.05  # seconds to wait for another program that writes; the next poll will do too
 _LIMIT = 30  # seconds that the person's command may take
 
-_started: list["subprocess.Popen[bytes]"] = []  # what still runs, so that those that have ended can be buried
+_started: list["subprocess.Popen[bytes]"] = []  # running processes; ended ones are reaped
 
 
 class Reminders:
-    """What comes up in a conversation."""
+    """The due reminders of a conversation, as lines."""
 
     def __init__(self, app: App):
         self._app = app
         self._seen: object = None
         self._next: datetime | None = None
-        self._explained = False
+        self._hint_shown = False
 
-    def look(self) -> list[str]:
-        """What has come up since the last look."""
+    def due_lines(self) -> list[str]:
+        """Lines about the reminders that have become due since the last call."""
         db, now = self._app.db, self._app.time()
         seen = (db.value("pragma data_version"), db.value("select total_changes()"))
         if seen != self._seen:
-            self._next = tasks.next_moment(db, self._app.scope.owner, now, _again(self._app))
+            self._next = tasks.next_moment(db, self._app.scope.owner, now, _repeat_interval(self._app))
             self._seen = seen
         if self._next is None or now < self._next:
             return []
         self._seen = None
-        return self._explain(*come_up(self._app))
+        return self._lines(*claim_due(self._app))
 
-    def greet(self) -> list[str]:
-        """At the start: what fell due meanwhile, and what will today."""
-        return [*self._explain(*come_up(self._app)), *today(self._app)]
+    def start_lines(self) -> list[str]:
+        """Lines for the start: what became due meanwhile, and what is due later today."""
+        return [*self._lines(*claim_due(self._app)), *due_today(self._app)]
 
-    def _explain(self, found: Sequence[Reminder], wrong: str) -> list[str]:
+    def _lines(self, found: Sequence[Reminder], error: str) -> list[str]:
         now = self._app.time()
-        lines = [told(each, now) for each in found[:_SHOWN]]
-        if lines and not self._explained:
-            self._explained = True
+        lines = [format_reminder(each, now) for each in found[:_SHOWN]]
+        if lines and not self._hint_shown:
+            self._hint_shown = True
             handle = found[0].task.handle
             lines[0] += f" · /tasks done {handle} · /tasks snooze {handle} 1 hour"
         if len(found) > _SHOWN:
             lines.append(f"and {len(found) - _SHOWN} more: /tasks")
-        return [*lines, wrong] if wrong else lines
+        return [*lines, error] if error else lines
 
 
-def beside(app: App) -> str:
-    """One line for all that has come up, beside an answer; empty where nothing has."""
-    found, wrong = come_up(app)
+def due_line(app: App) -> str:
+    """One line about all reminders that have become due, for the end of an answer; empty when none has."""
+    found, error = claim_due(app)
     if not found:
         return ""
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{told(found[0], app.time())}{more}: agent tasks{f'; {wrong}' if wrong else ''}"
+    return f"{format_reminder(found[0], app.time())}{more}: agent tasks{f'; {error}' if error else ''}"
 
 
-def come_up(app: App) -> tuple[list[Reminder], str]:
-    """Mark what has come up and run the person's command for it; with what is wrong with that command."""
-    with _impatient(app.db):
-        found = tasks.claim_due(app.db, app.scope.owner, app.time, _again(app))
+def claim_due(app: App) -> tuple[list[Reminder], str]:
+    """Mark due reminders as shown and run the person's command for them; returns them, and an error of the command."""
+    with _short_timeout(app.db):
+        found = tasks.claim_due(app.db, app.scope.owner, app.time, _repeat_interval(app))
     first = [each.task for each in found if each.first]
-    return found, run(app.config.remind_command, [each.text for each in first]) if first else ""
+    return found, run_command(app.config.remind_command, [each.text for each in first]) if first else ""
 
 
-def today(app: App) -> list[str]:
-    """One line of what is due later today."""
+def due_today(app: App) -> list[str]:
+    """A line about what is due later today, if anything is."""
     now = app.time()
     midnight = now.replace(hour=23, minute=59, second=59)
-    already = {each.id for each in tasks.due(app.db, app.scope.owner, now)}
-    found = [each for each in tasks.due(app.db, app.scope.owner, now, midnight) if each.id not in already]
-    parts = [f"{_clock(each.comes_up or '', each.zone, now)} {each.name} ({each.handle})" for each in found[:_SHOWN]]
+    due_now = {each.id for each in tasks.due(app.db, app.scope.owner, now)}
+    found = [each for each in tasks.due(app.db, app.scope.owner, now, midnight) if each.id not in due_now]
+    parts = [
+        f"{_time_of_day(each.comes_up or '', each.zone, now)} {each.name} ({each.handle})" for each in found[:_SHOWN]
+    ]
     more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
     return [f"today: {', '.join(parts)}{more}"] if parts else []
 
 
-def told(reminder: Reminder, now: datetime) -> str:
+def format_reminder(reminder: Reminder, now: datetime) -> str:
     """As in: reminder t4: call the dentist (due yesterday 15:00)."""
-    due = _since(reminder.due, now)
+    due = _past_time(reminder.due, now)
     if reminder.times > 1:
         when = f" ({reminder.times} times since {due})"
     else:
@@ -103,18 +105,18 @@ def told(reminder: Reminder, now: datetime) -> str:
     return f"reminder {reminder.task.handle}: {reminder.task.name}{when}"
 
 
-def run(command: Sequence[str], texts: Sequence[str]) -> str:
-    """Start the person's command, with no shell, for each of the texts; gives what is wrong with it, or nothing."""
+def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
+    """Start the person's command, without a shell, for each text; returns an error, or an empty string."""
     if not command:
         return ""
-    import shutil  # only where there is a command
+    import shutil  # only where a command is configured
     import subprocess
 
     if shutil.which(command[0]) is None:
         return f"remind_command cannot be run: there is no {command[0]!r} (agent config set remind_command)"
-    # An argument that begins with a dash would be an option of the command, and the words may be a model's.
-    words = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
-    timed = [
+    # A text that begins with a dash would be an option of the command, and a model may have written it.
+    arguments = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
+    timed_command = [
         sys.executable,
         "-P",
         "-m",
@@ -122,34 +124,34 @@ def run(command: Sequence[str], texts: Sequence[str]) -> str:
         str(_LIMIT),
         str(len(command)),
         *command,
-        *words,
+        *arguments,
     ]
-    nowhere = subprocess.DEVNULL
+    null = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
-    with suppress(OSError):  # no process to be had: the line is shown all the same
-        _started.append(subprocess.Popen(timed, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True))
+    with suppress(OSError):  # no process can be started: the line is shown all the same
+        _started.append(subprocess.Popen(timed_command, stdin=null, stdout=null, stderr=null, start_new_session=True))
     return ""
 
 
-def _again(app: App) -> timedelta:
+def _repeat_interval(app: App) -> timedelta:
     return timedelta(minutes=app.config.remind_again)
 
 
 @contextmanager
-def _impatient(db: Database) -> Iterator[None]:
-    patience, db.busy_timeout = db.busy_timeout, min(db.busy_timeout, _PATIENCE)
+def _short_timeout(db: Database) -> Iterator[None]:
+    patience, db.busy_timeout = db.busy_timeout, min(db.busy_timeout, _TIMEOUT)
     try:
         yield
     finally:
         db.busy_timeout = patience
 
 
-def _clock(stored: str, zone: str, now: datetime) -> str:
+def _time_of_day(stored: str, zone: str, now: datetime) -> str:
     return f"{datetime.fromisoformat(stored).astimezone(zones.get(zone, now)):%H:%M}"
 
 
-def _since(due: datetime, now: datetime) -> str:
-    """The time of a moment, with its day as a person would say it."""
+def _past_time(due: datetime, now: datetime) -> str:
+    """A past time with its day: "15:00", "yesterday 15:00", "Friday 15:00", "3 Nov 2026, 15:00"."""
     days = (now.astimezone(due.tzinfo).date() - due.date()).days
     if days in (0, 1):
         return f"{'yesterday ' if days else ''}{due:%H:%M}"

@@ -1,8 +1,8 @@
-"""Runs a command for each of some words, one after the other, and ends one that takes too long. A process of its own.
+"""A process of its own that runs a command for each text in turn, and kills one that takes too long.
 
-    python -m agent_cli.repl.session.timed_commands SECONDS COUNT COMMAND… WORDS…
+    python -m agent_cli.repl.session.timed_commands SECONDS COUNT COMMAND… TEXT…
 
-COUNT is how many of the arguments are the command. There is no shell: the words are one argument, whatever is in them.
+COUNT is the number of arguments that form the command. There is no shell: each TEXT is one argument, whatever it holds.
 """
 
 import os
@@ -15,14 +15,14 @@ from contextlib import suppress
 
 def main(arguments: Sequence[str]) -> None:
     seconds, count, rest = float(arguments[0]), int(arguments[1]), arguments[2:]
-    for words in rest[count:]:
+    for text in rest[count:]:
         with suppress(OSError):
-            _run([*rest[:count], words], seconds)
+            _run([*rest[:count], text], seconds)
 
 
 def _run(command: Sequence[str], seconds: float) -> None:
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

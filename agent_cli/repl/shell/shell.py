@@ -226,7 +226,7 @@ class Shell:
         """Print news above the prompt, never during an answer."""
         with suppress(StoreError):  # the next command reports what is wrong with the file
             waiting = self._prompt.application.is_running  # not while a review or a question has the terminal
-            for line in [*self._notices.look(), *self._reminders.look()] if self._app.keeps and waiting else ():
+            for line in [*self._notices.news(), *self._reminders.due_lines()] if self._app.keeps and waiting else ():
                 self._say(line)
 
     async def _work(self, work: Work) -> None:
@@ -277,7 +277,7 @@ class Shell:
             self._say(greeting.incognito(self._app))
             return
         if session:
-            self._say(greeting.goes_on(self._app, session))
+            self._say(greeting.resumed(self._app, session))
         elif carried_over := greeting.carried_over(self._app):
             self._say(carried_over)
         else:
@@ -288,7 +288,7 @@ class Shell:
             for line in review.news(self._conversation.reviewer):
                 self._say(line)
         with suppress(StoreError):  # they appear above the prompt later
-            for line in self._reminders.greet():
+            for line in self._reminders.start_lines():
                 self._say(line)
 
     def _leave(self) -> None:

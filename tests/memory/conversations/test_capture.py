@@ -137,7 +137,7 @@ def test_a_long_paste_is_no_fact():
 @given(st.lists(st.tuples(st.text(), st.sampled_from(["typed", "pasted", "file"]))))
 def test_no_text_breaks_it(told):
     capture.heard([Part(words, origin) for words, origin in told])
-    promises.made("".join(words for words, _ in told))
+    promises.is_promise("".join(words for words, _ in told))
 
 
 @given(st.text(), st.text())
@@ -152,7 +152,7 @@ def test_a_very_long_text_is_read_in_time():
 
     began = time.process_time()
     capture.heard([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
-    promises.made("I will " + "now " * 100_000)
+    promises.is_promise("I will " + "now " * 100_000)
     assert time.process_time() - began < 3
 
 
@@ -175,9 +175,9 @@ NOT_PROMISED = [
 
 @pytest.mark.parametrize("reply", PROMISED)
 def test_a_promise_to_remember_is_recognised(reply):
-    assert promises.made(f"Hello there. {reply}")
+    assert promises.is_promise(f"Hello there. {reply}")
 
 
 @pytest.mark.parametrize("reply", NOT_PROMISED)
 def test_what_is_no_promise_is_none(reply):
-    assert not promises.made(reply)
+    assert not promises.is_promise(reply)

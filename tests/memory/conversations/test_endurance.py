@@ -233,7 +233,7 @@ def test_a_session_closed_while_it_is_found_open_is_summarised(db, clock):
 
 
 def test_a_command_is_carried_up_whole():
-    told = details.carried(["`cd x; rm -rf y`; 3 cm", "42 kg; https://a.b/`c; 7 m"], 300)
+    told = details.merge(["`cd x; rm -rf y`; 3 cm", "42 kg; https://a.b/`c; 7 m"], 300)
     assert told == "`cd x; rm -rf y`; 42 kg; 3 cm; https://a.b/`c; 7 m"
 
 

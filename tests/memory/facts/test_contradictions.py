@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 
@@ -19,7 +19,7 @@ def known(db):
 
 def found(db, session, *parts):
     message = log.say(db, session, HERE, parts, NOON)
-    return contradictions.find(db, HERE, session, message, parts, NOON, SINGLE)
+    return contradictions.find(db, HERE, session, message, parts, NOON, SINGLE_VALUED)
 
 
 def told(db, session, words, origin="typed"):
@@ -69,7 +69,7 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
-    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE)
+    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE_VALUED)
     assert line == ("kept f2 “I live in Linz now”, in place of f1 “I live in Graz” (agent facts undo takes it back)")
     new = facts.get(db, 2, HERE.owner)
     assert (new.object, new.message_id, new.quote, new.trust or new.origin) == (
@@ -83,5 +83,5 @@ def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, sessio
 
 def test_what_waits_already_is_accepted_by_it(db, session, known):
     waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
-    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz.", "typed")), noon, SINGLE)
+    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz.", "typed")), noon, SINGLE_VALUED)
     assert line.startswith(f"kept {waits.handle} “I live in Linz”, in place of f1 ")

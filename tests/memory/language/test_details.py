@@ -28,19 +28,19 @@ from agent_cli.memory.language import details
     ],
 )
 def test_what_a_summary_would_lose_is_lifted_word_for_word(said, lifted):
-    assert details.lift(said) == lifted
+    assert details.extract(said) == lifted
 
 
 @pytest.mark.parametrize("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
 def test_a_word_without_an_end_holds_nobody_up(word):
     started = process_time()
-    details.lift(word * 30_000)
+    details.extract(word * 30_000)
     assert process_time() - started < 1
 
 
 @given(some.text())
 def test_what_is_lifted_stands_in_the_text(said):
-    assert all(each in said for each in details.lift(said))
+    assert all(each in said for each in details.extract(said))
 
 
 def test_where_there_is_little_room_the_newest_stay_in_their_order():

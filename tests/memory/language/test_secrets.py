@@ -82,10 +82,10 @@ def test_a_secret_cut_in_two_is_masked_in_both_pieces():
     text = "before AKIAIOSFODNN7EXAMPLE after"
     found = secrets.spans(text)
 
-    assert secrets.masked(text, found, 0, 12) == "before [masked: API key]"
-    assert secrets.masked(text, found, 12, 21) == "[masked: API key] after"
-    assert secrets.masked(text, found, 0, 6) == "before"
-    assert secrets.masked(text, found, 28, 5) == "after"
+    assert secrets.mask_piece(text, found, 0, 12) == "before [masked: API key]"
+    assert secrets.mask_piece(text, found, 12, 21) == "[masked: API key] after"
+    assert secrets.mask_piece(text, found, 0, 6) == "before"
+    assert secrets.mask_piece(text, found, 28, 5) == "after"
 
 
 _PARTS = some.sampled_from(

@@ -25,16 +25,16 @@ from agent_cli.memory.language import terms
     ],
 )
 def test_a_question_is_about_its_content_words_or_all_of_them(question, words):
-    assert terms.content(question) == words
+    assert terms.content_words(question) == words
 
 
 def test_scripts_without_spaces_are_taken_in_pairs():
-    assert terms.grams("我们去大别山。Mia 去 东京") == "我们 们去 去大 大别 别山 去 东京"
-    assert terms.grams("no such letters") == ""
-    assert terms.runs("在东京 or 大别山?") == ["在东京", "大别山"]
-    assert terms.telling_pairs("你去过大别山吗") == ["大别", "别山"]
-    assert terms.telling_pairs("你的") == ["你的"]
-    assert terms.telling_pairs("山") == ["山"]
+    assert terms.bigrams("我们去大别山。Mia 去 东京") == "我们 们去 去大 大别 别山 去 东京"
+    assert terms.bigrams("no such letters") == ""
+    assert terms.unspaced_runs("在东京 or 大别山?") == ["在东京", "大别山"]
+    assert terms.content_pairs("你去过大别山吗") == ["大别", "别山"]
+    assert terms.content_pairs("你的") == ["你的"]
+    assert terms.content_pairs("山") == ["山"]
 
 
 @given(some.text(max_size=9000) | some.text("ab \n", min_size=1000, max_size=9000))
@@ -70,13 +70,13 @@ ADVISER = "The meeting with the tax adviser is on Monday at 4 in the old town ha
     ],
 )
 def test_texts_are_alike_unless_a_number_or_a_negation_differs(other, same):
-    assert terms.alike(ADVISER, other) is terms.alike(other, ADVISER) is same
+    assert terms.is_similar(ADVISER, other) is terms.is_similar(other, ADVISER) is same
 
 
 def test_german_negation_counts():
     said = "Der Hund von Anna ist am Sonntag immer bei uns im Haus am See in Bayern und schläft"
-    assert terms.alike(said, f"{said} dann")
-    assert not terms.alike(said, f"{said} nie")
+    assert terms.is_similar(said, f"{said} dann")
+    assert not terms.is_similar(said, f"{said} nie")
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_german_negation_counts():
     ],
 )
 def test_a_misspelt_word_resembles_what_was_meant(word, text, does):
-    assert terms.resembles(word.casefold(), text) is does
+    assert terms.contains_similar(word.casefold(), text) is does

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.predicates import SINGLE
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 
 P = "person"
 
@@ -127,7 +127,7 @@ def test_a_statement_that_is_not_plain_is_left_whole(statement):
 
 def test_what_has_one_value_at_a_time_is_told_by_the_same_predicate_however_it_is_said():
     said = ("I live in Graz", "I moved to Linz", "Ich bin nach Wien gezogen", "Ich wohne in Bruck")
-    assert {triples.parse(each).predicate for each in said} == {"lives_in"} <= SINGLE
+    assert {triples.parse(each).predicate for each in said} == {"lives_in"} <= SINGLE_VALUED
 
 
 _PIECES = """I my is live lives in moved to the a at works as not Anna Graz sister prefer vim born on 3 May 1980 ich

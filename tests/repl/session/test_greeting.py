@@ -67,15 +67,15 @@ def test_when_the_latest_session_was_elsewhere_the_one_from_here_is_named(app):
 
 def test_a_session_that_goes_on_says_what_was_folded(app):
     short, long = talked(app, 1), talked(app, 30)
-    assert greeting.goes_on(app, sessions.get(app.db, short, "person")) == (
+    assert greeting.resumed(app, sessions.get(app.db, short, "person")) == (
         "s1 “Question 0?” goes on: the model sees all of it (2 messages)"
     )
     told = "s2 “Question 0?” goes on: the model sees its last 10 messages, and the 50 before them in short"
-    assert greeting.goes_on(app, sessions.get(app.db, long, "person")) == told
+    assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
     last = context.visible(app.db, long, app.window)[0] - 1
     rolling_summary.fold(app.db, long, last, app.time())
-    assert greeting.goes_on(app, sessions.get(app.db, long, "person")) == told
+    assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
 
 def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_behind(app):

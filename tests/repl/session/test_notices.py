@@ -10,17 +10,17 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     other = here.another_connection()
     facts.propose(here, "I live in Graz")
     notices = Notices(lambda: Reviewer(here, HERE, noon))
-    assert notices.look() == []
+    assert notices.news() == []
 
     facts.propose(other, "My cat is Mia")
-    assert notices.look() == ["2 memories wait for your yes: /review"]
-    assert notices.look() == []
+    assert notices.news() == ["2 memories wait for your yes: /review"]
+    assert notices.news() == []
 
     jobs.add(other, "learn", "s1", NOON)
     job = jobs.claim(other, NOON)
     with other.write():
         jobs.park(other, job, "it cannot be read")
-    assert notices.look() == ["some work behind the conversation could not be done: /doctor says more"]
-    assert notices.look() == []
+    assert notices.news() == ["some background work failed: /doctor says more"]
+    assert notices.news() == []
     for db in (here, other):
         db.close()

@@ -58,22 +58,22 @@ def said(app, line):
 def test_a_reminder_comes_up_once_and_says_what_to_do_with_it(app):
     shown = Reminders(app)
     keep(app, "call the dentist", "in 5 minutes")
-    assert shown.look() == []
+    assert shown.due_lines() == []
     app.time.on(minutes=5)
-    assert shown.look() == ["reminder t1: call the dentist · /tasks done t1 · /tasks snooze t1 1 hour"]
-    assert (shown.look(), Reminders(app).greet()) == ([], [])
+    assert shown.due_lines() == ["reminder t1: call the dentist · /tasks done t1 · /tasks snooze t1 1 hour"]
+    assert (shown.due_lines(), Reminders(app).start_lines()) == ([], [])
     app.time.on(minutes=61)
-    assert shown.look() == ["reminder t1: call the dentist (due 12:05)"]
+    assert shown.due_lines() == ["reminder t1: call the dentist (due 12:05)"]
 
 
 def test_one_made_in_another_program_comes_up_too_and_in_one_of_two(app):
     one, two = Reminders(app), Reminders(app)
     other = app.db.another_connection()
-    assert (one.look(), two.look()) == ([], [])
+    assert (one.due_lines(), two.due_lines()) == ([], [])
     keep(app, "call the dentist", "in 5 minutes", other)
     other.close()
     app.time.on(minutes=5)
-    assert [len(each.look()) for each in (two, one)] == [1, 0]
+    assert [len(each.due_lines()) for each in (two, one)] == [1, 0]
 
 
 def test_many_are_summed_up_and_the_days_that_passed_are_told(app):
@@ -82,7 +82,7 @@ def test_many_are_summed_up_and_the_days_that_passed_are_told(app):
     keep(app, "water the plants", "every day 9:00")
     keep(app, "later today", "in 2 days at 23:00")
     app.time.on(days=2)
-    assert Reminders(app).greet() == [
+    assert Reminders(app).start_lines() == [
         "reminder t1: task 0 (due Friday 12:05) · /tasks done t1 · /tasks snooze t1 1 hour",
         "reminder t2: task 1 (due Friday 12:05)",
         "reminder t3: task 2 (due Friday 12:05)",
@@ -92,22 +92,22 @@ def test_many_are_summed_up_and_the_days_that_passed_are_told(app):
     app.time.on(days=1)
     for number in range(1, 8):
         tasks.complete(app.db, tasks.get(app.db, number, "person"), app.time)
-    assert reminders.beside(app) == "reminder t8: water the plants (due 09:00) and 1 more: agent tasks"
+    assert reminders.due_line(app) == "reminder t8: water the plants (due 09:00) and 1 more: agent tasks"
 
 
 def test_a_repeated_one_that_was_missed_says_how_often(app):
     keep(app, "water the plants", "every day 9:00")
     app.time.on(days=2)
-    assert Reminders(app).look()[0].startswith("reminder t1: water the plants (2 times since yesterday 09:00)")
+    assert Reminders(app).due_lines()[0].startswith("reminder t1: water the plants (2 times since yesterday 09:00)")
 
 
 def test_a_look_while_nothing_happens_costs_next_to_nothing(app):
     shown = Reminders(app)
     keep(app, "call the dentist", "tomorrow")
-    shown.look()
+    shown.due_lines()
     began = time.process_time()
     for _ in range(1000):
-        shown.look()
+        shown.due_lines()
     assert time.process_time() - began < 0.2  # a thousand seconds
 
 
@@ -117,13 +117,13 @@ def test_a_command_is_run_once_for_each_time_with_the_words_as_one_argument(app,
     keep(app, "-x $(touch /tmp/no); 'call'", "in 5 minutes")
     keep(app, "second", "in 5 minutes")
     app.time.on(minutes=5)
-    Reminders(app).look()
+    Reminders(app).due_lines()
     commands_ended()
     assert file.read_text() == "1. -x $(touch /tmp/no); 'call'\n1.second\n"
     file.unlink()
 
     app.time.on(minutes=61)
-    assert len(Reminders(app).look()) == 2  # again after a while: shown, not run
+    assert len(Reminders(app).due_lines()) == 2  # again after a while: shown, not run
     commands_ended()
     assert not file.exists()
 
@@ -132,7 +132,7 @@ def test_a_command_that_is_not_there_is_told(app):
     app.change("remind_command", '["no-such-program"]')
     keep(app, "call the dentist", "in 5 minutes")
     app.time.on(minutes=5)
-    assert Reminders(app).look()[1:] == [
+    assert Reminders(app).due_lines()[1:] == [
         "remind_command cannot be run: there is no 'no-such-program' (agent config set remind_command)"
     ]
 
