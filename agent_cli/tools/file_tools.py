@@ -70,9 +70,9 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
     place = _resolve(context, folder)
     if not place.is_dir():
         raise ToolFailed(f"{place} is no folder; read_file reads a file")
-    there = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
-    more = [f"and {len(there) - _MAX_ENTRIES} more"] if len(there) > _MAX_ENTRIES else []
-    return "\n".join([*map(_entry, there[:_MAX_ENTRIES]), *more]) or "the folder is empty"
+    entries = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
+    more = [f"and {len(entries) - _MAX_ENTRIES} more"] if len(entries) > _MAX_ENTRIES else []
+    return "\n".join([*map(_entry, entries[:_MAX_ENTRIES]), *more]) or "the folder is empty"
 
 
 @tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
@@ -85,15 +85,15 @@ def search_files(
         raise ToolFailed("no words were given")
     places = [_resolve(context, folder)] if folder.strip() else list(context.access.folders)
     found: list[str] = []
-    looked, until = 0, time.monotonic() + _SEARCH_TIMEOUT
+    searched, deadline = 0, time.monotonic() + _SEARCH_TIMEOUT
     for file in (each for place in places for each in _files(place)):
-        looked += 1
-        if len(found) >= _MAX_LINES or looked > _MAX_FILES or time.monotonic() > until:
+        searched += 1
+        if len(found) >= _MAX_LINES or searched > _MAX_FILES or time.monotonic() > deadline:
             break
         if not context.access.is_denied(str(file)):
             found += _matching_lines(file, wanted, _MAX_LINES - len(found))
-    cut = looked > _MAX_FILES or time.monotonic() > until
-    left = f"\n[only the first {looked - 1} files were searched: name a folder]" if cut else ""
+    cut = searched > _MAX_FILES or time.monotonic() > deadline
+    left = f"\n[only the first {searched - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
 
 
@@ -109,9 +109,9 @@ def _resolve(context: ToolContext, path: str) -> Path:
     """What a path leads to. Raises ToolFailed when it does not exist, is hidden or lies outside the folders."""
     folders = context.access.folders
     given = Path(path.strip()).expanduser()
-    tries = [given] if given.is_absolute() else [folder / given for folder in folders]
+    candidates = [given] if given.is_absolute() else [folder / given for folder in folders]
     refused = False
-    for each in tries:
+    for each in candidates:
         try:
             found = each.resolve(strict=True)
         except (OSError, RuntimeError, ValueError):  # missing, a loop of links, an invalid name
@@ -168,10 +168,10 @@ def _decode(data: bytes, file: Path) -> str:
 def _visible_entries(place: Path) -> Iterator[Path]:
     """The entries of a folder, without hidden ones and links."""
     try:
-        there = list(place.iterdir())
+        entries = list(place.iterdir())
     except OSError as error:
         raise ToolFailed(f"{place} cannot be read: {error.strerror}") from error
-    return (each for each in there if not each.name.startswith(".") and not each.is_symlink())
+    return (each for each in entries if not each.name.startswith(".") and not each.is_symlink())
 
 
 def _entry(each: Path) -> str:

@@ -53,7 +53,7 @@ def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
     """Store the descriptions of the servers that were started, and give notice of those that have changed."""
-    for name, listed in servers.listed().items():
+    for name, listed in servers.known_tools().items():
         stored, current = stored_descriptions(db, servers, name), list(map(_description_of, listed[:_MAX_STORED]))
         if stored != current:
             store_descriptions(db, servers, name, current)
@@ -92,16 +92,14 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
     properties, needed = schema.get("properties"), schema.get("required")
     declared = properties if isinstance(properties, Mapping) else {}
     arguments = {
-        each: _sanitized_argument(schema_of_argument)
-        for each, schema_of_argument in list(declared.items())[:_MAX_ARGUMENTS]
-        if isinstance(schema_of_argument, Mapping) and each == one_line(each, _MAX_NAME)
+        each: _sanitized_argument(parameter)
+        for each, parameter in list(declared.items())[:_MAX_ARGUMENTS]
+        if isinstance(parameter, Mapping) and each == one_line(each, _MAX_NAME)
     }
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
     if len(json.dumps(parameters)) > _MAX_SCHEMA:
-        parameters["properties"] = {
-            each: _type_only(schema_of_argument) for each, schema_of_argument in arguments.items()
-        }
+        parameters["properties"] = {each: _type_only(parameter) for each, parameter in arguments.items()}
     return {
         "name": name[:_MAX_NAME],
         "description": _sanitized(description, _MAX_DESCRIPTION),

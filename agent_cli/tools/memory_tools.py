@@ -87,11 +87,11 @@ def search_memory(
     allowed = Filter(
         context.scope.owner,
         _KINDS.get(grain, ("summary",)),
-        grain=None if grain in _KINDS else grain,
+        unit=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
-        here=context.scope.place,
-        within=None if context.memory else context.session,
+        current_place=context.scope.place,
+        current_session=None if context.memory else context.session,
     )
     if not context.memory:
         index.refresh(context.db)

@@ -25,7 +25,7 @@ from agent_cli.text import Pattern, clean, one_line
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
-    from mcp.types import Tool as Described
+    from mcp.types import Tool as McpTool
 
 MISSING = "servers of tools need a library that is not installed: pip install 'agent-cli[mcp]'"
 _START_TIMEOUT = 10.0  # seconds to start and list its tools
@@ -54,13 +54,13 @@ class Servers:
         self._lock = threading.Lock()
         self._connections: dict[str, _Connection] = {}
 
-    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[Described]":
+    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
         """All the tools of a server. Raises ServerFailed."""
         return self._request(name, _list_tools, seconds)
 
-    def listed(self) -> "dict[str, list[Described]]":
+    def known_tools(self) -> "dict[str, list[McpTool]]":
         """The tools of the running servers."""
-        return {name: live.listed for name, live in list(self._connections.items()) if live.running}
+        return {name: each.tools for name, each in list(self._connections.items()) if each.running}
 
     def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
         """One call of a tool. Raises ServerFailed."""
@@ -69,11 +69,11 @@ class Servers:
     def close(self) -> None:
         """Close all connections within a few seconds."""
         with self._lock:
-            live, self._connections = list(self._connections.values()), {}
-        for each in live:
+            connections, self._connections = list(self._connections.values()), {}
+        for each in connections:
             each.end()
         deadline = time.monotonic() + _CLOSE_TIMEOUT
-        for each in live:
+        for each in connections:
             each.thread.join(max(0.0, deadline - time.monotonic()))
 
     def _request(self, name: str, operation: "Callable[[Client], Coroutine[Any, Any, T]]", seconds: float) -> T:
@@ -81,27 +81,27 @@ class Servers:
         import asyncio
 
         deadline = time.monotonic() + seconds
-        live = self._connection(name)
+        connection = self._connection(name)
         pending: Future[T] | None = None
         try:
-            client = live.client.result(seconds)
-            pending = asyncio.run_coroutine_threadsafe(operation(client), live.loop)
+            client = connection.client.result(seconds)
+            pending = asyncio.run_coroutine_threadsafe(operation(client), connection.loop)
             return pending.result(max(0.0, deadline - time.monotonic()))
         except BaseException as error:
             if pending is not None:
                 pending.cancel()
             with self._lock:
-                if self._connections.get(name) is live:
+                if self._connections.get(name) is connection:
                     del self._connections[name]
-            live.end()
-            raise _as_failure(name, error, seconds, live.said) from error
+            connection.end()
+            raise _as_failure(name, error, seconds, connection.error_output) from error
 
     def _connection(self, name: str) -> "_Connection":
         with self._lock:
-            live = self._connections.get(name)
-            if live is None or not live.running:
-                live = self._connections[name] = _Connection(self.settings[name], self._marker)
-            return live
+            connection = self._connections.get(name)
+            if connection is None or not connection.running:
+                connection = self._connections[name] = _Connection(self.settings[name], self._marker)
+            return connection
 
 
 class _Connection:
@@ -114,7 +114,7 @@ class _Connection:
         self._settings, self._marker = settings, marker
         self._tail = _ErrorTail()
         self.client: Future[Client] = Future()
-        self.listed: list[Described] = []  # its tools when it was started
+        self.tools: list[McpTool] = []  # its tools when it was started
         self.loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self.thread = threading.Thread(target=self._run, name="server of tools", daemon=True)
@@ -126,7 +126,7 @@ class _Connection:
         return self.thread.is_alive() and not self._stop.is_set()
 
     @property
-    def said(self) -> str:
+    def error_output(self) -> str:
         """The last lines of the server's standard error."""
         return self._tail.read()
 
@@ -149,7 +149,7 @@ class _Connection:
         from mcp import Client
 
         async with _transport(self._settings, self._marker, self._tail) as server, Client(server, cache=None) as client:
-            self.listed = await _list_tools(client)
+            self.tools = await _list_tools(client)
             self.client.set_result(client)
             await self._stop.wait()
 
@@ -159,8 +159,8 @@ class _Connection:
             self.client.set_exception(error)
 
 
-async def _list_tools(client: "Client") -> "list[Described]":
-    found: list[Described] = []
+async def _list_tools(client: "Client") -> "list[McpTool]":
+    found: list[McpTool] = []
     cursor = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)

@@ -25,8 +25,8 @@ def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) 
     except UsageError:
         skill = None
     if skill is None or not skill.current:
-        there = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
-        known = f"there are {', '.join(there)}" if there else "there is none yet"
+        names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
+        known = f"there are {', '.join(names)}" if names else "there is none yet"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
     return format_steps(skill)
 

@@ -121,11 +121,11 @@ def tool(
         required = [p.name for p in parameters if p.default is p.empty]
         properties = {p.name: _property(hints[p.name]) for p in parameters}
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
-        about = inspect.getdoc(function) or ""
+        description = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         return Tool(
             name=function.__name__,
-            description=about,
+            description=description,
             parameters=schema,
             risk=risk,
             run=function,
@@ -160,7 +160,7 @@ def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[
 
 
 def run(
-    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: OnCancel | None = None
+    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, on_cancel: OnCancel | None = None
 ) -> ToolResult:
     """Run one call for at most `seconds`, or until the turn is cancelled; a result is cut at MAX_RESULT.
 
@@ -170,10 +170,10 @@ def run(
         return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if not tool.seconds:
         return _run_here(tool, call, context)
-    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
+    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), on_cancel or (lambda stop: nullcontext()))
 
 
-def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
+def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, on_cancel: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
     detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
 
@@ -183,7 +183,7 @@ def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: fl
         except BaseException as error:  # nothing above a thread would catch it, and a library may call sys.exit
             answers.put(_failure(_reason(tool, error)))
 
-    with stopping(lambda: answers.put(None)):
+    with on_cancel(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
         try:
             result = answers.get(timeout=seconds)
