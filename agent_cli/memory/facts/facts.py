@@ -160,7 +160,9 @@ def alike(db: Database, owner: str, statement: str) -> list[Fact]:
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.mask_numbers(statement))
     found = _read(db, where, (_telling(db, _marks(statement)), owner))
-    return [each for each in found if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), ALIKE)]
+    return [
+        each for each in found if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), ALIKE)
+    ]
 
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:

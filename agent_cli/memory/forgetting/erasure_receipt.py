@@ -113,7 +113,12 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     """
     if not (finished or forget.waits(db)):
         return None
-    return _settled(db, time, SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words]))), {})
+    return _settled(
+        db,
+        time,
+        SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words]))),
+        {},
+    )
 
 
 def _settled(db: Database, time: clock.Clock, wanted: SearchTerms, also: Mapping[str, list[str]]) -> Receipt:
@@ -135,7 +140,9 @@ def _chosen(wanted: SearchTerms, size: int) -> list[str]:
     words = [word for word in wanted.words if len(word) >= least]
     single = set(words)
     lines = [
-        line for line in wanted.lines if len(line) >= distinctive.MIN_LINE and not single & set(distinctive.distinctive_words([line]))
+        line
+        for line in wanted.lines
+        if len(line) >= distinctive.MIN_LINE and not single & set(distinctive.distinctive_words([line]))
     ]
     chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
     return chosen[: max(_LEAST, _WORK // max(1, size))]

@@ -4,7 +4,6 @@ A prompt, what was recalled, an error of a job, the result of a tool repeat what
 that says the same is for the person to decide about, and the receipt names it.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
@@ -46,10 +45,15 @@ def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = P
     """
     own, other = [*texts.own, *texts.filed], texts.other
     said = {distinctive.fold(text).strip(" .!?…\n") for text in texts.statements}
-    lines = {*distinctive.line_ends(own), *(text for text in said if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL)}
+    lines = {
+        *distinctive.line_ends(own),
+        *(text for text in said if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL),
+    }
     theirs = {line for line in lines if len(line) >= distinctive.MIN_PERSONAL or line in said}
     made = {line for line in distinctive.line_ends(texts.retold) if len(line) >= distinctive.MIN_PERSONAL}
-    wanted = SearchTerms(frozenset({*lines, *distinctive.line_ends(other)}), frozenset(distinctive.distinctive_words([*own, *other])))
+    wanted = SearchTerms(
+        frozenset({*lines, *distinctive.line_ends(other)}), frozenset(distinctive.distinctive_words([*own, *other]))
+    )
     held = _remaining(db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _held(walk, wanted))
     typed = {*distinctive.line_ends(texts.own), *said}
     alike = frozenset(line for line in theirs if line in typed or line not in held)
@@ -130,7 +134,7 @@ def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
     if not (rows and of):
         return rows
     sql = f"select id from {table} where id in (select value from json_each(?)) and {of} = ?"
-    return tuple(id for (id,) in db.rows(sql, (json.dumps(rows), owner)))
+    return tuple(id for (id,) in db.rows(sql, (rows, owner)))
 
 
 def _holding(

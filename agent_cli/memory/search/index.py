@@ -317,7 +317,8 @@ def _last(db: Database, kind: str) -> int:
 def _facts(told: str) -> str:
     """What facts say, with the words that ask for such."""
     lines = [
-        f"{statement} {predicates.search_words(predicate) if predicate else ''}" for statement, predicate in json.loads(told)
+        f"{statement} {predicates.search_words(predicate) if predicate else ''}"
+        for statement, predicate in json.loads(told)
     ]
     return "\n".join(line.strip() for line in lines)
 

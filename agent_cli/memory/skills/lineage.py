@@ -205,4 +205,6 @@ def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> 
     erased = [text for id, text in rows if id in gone]
     left = [text for id, text in rows if id not in gone]
     words = set(distinctive.distinctive_words(erased)) - set(distinctive.distinctive_words(left))
-    return SearchTerms(frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(left))), frozenset(words))
+    return SearchTerms(
+        frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(left))), frozenset(words)
+    )

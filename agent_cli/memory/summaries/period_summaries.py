@@ -125,7 +125,9 @@ def parts(db: Database, owner: str, period: Period) -> list[Period]:
     """It and all that it is made of in which something was said, the finest first."""
     days = period_sources.days(db, owner, period.first, period.end)
     return [
-        each for each in periods.all_parts(period) if each == period or any(each.first <= day < each.end for day in days)
+        each
+        for each in periods.all_parts(period)
+        if each == period or any(each.first <= day < each.end for day in days)
     ]
 
 
