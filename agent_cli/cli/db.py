@@ -63,7 +63,7 @@ def export(
     context: typer.Context,
     kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
 ) -> None:
-    """Write all that is remembered to standard output as JSON lines, a row each."""
+    """Write all that is remembered as JSON lines, a row each."""
     app_: App = context.obj.app()
     for row in row_export.exported(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
         output.put_line(row)
