@@ -1,7 +1,7 @@
-"""What is in order, what is not, and what to do about it: for `agent doctor`, and for /doctor in a conversation.
+"""Checks of the settings, the server, the database and the terminal, for `agent doctor` and /doctor.
 
-Each check is made on its own, for the settings may be broken, the server away and the file damaged, all at once. A
-finding that is no fault may still have a remedy: something that would be better otherwise.
+Each check is independent, because the settings may be broken, the server down and the file damaged all at once. A
+finding that is no fault may still suggest an improvement.
 """
 
 import locale
@@ -30,7 +30,7 @@ from agent_cli.values import frozen
 _SHOWN = 8  # models on one line
 _MIN_FREE = 500_000_000  # bytes free on a disk
 _CAPABILITY_NAMES = {"completion": "chat"}
-_MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # what an answer of no known shape makes of its readers
+_MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # raised by an answer of unknown shape
 
 
 @frozen
@@ -42,7 +42,7 @@ class Finding:
 
 
 def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator[Finding]:
-    """All of them, one after the other. `settings` and `app` may raise AgentError: that is a finding too."""
+    """All findings. `settings` and `app` may raise AgentError, which becomes a finding too."""
     yield from _settings(settings)
     try:
         loaded = settings()
@@ -57,13 +57,13 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
 
 
 def for_running(app: App) -> Iterator[Finding]:
-    """The findings for a program that runs, with the settings it runs with."""
+    """The findings for a running program with its settings."""
     yield from _changed_settings(app.loaded)
     yield from findings(lambda: app.loaded, lambda: app)
 
 
 def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
-    """What the file of settings says by now and this run does not know. What was set for the run is meant so."""
+    """Settings changed in the file since the start. Settings given for this run only are not compared."""
     try:
         now = reading.load(loaded.file, {}).config
     except AgentError as error:
@@ -78,7 +78,7 @@ def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
 
 
 def format_lines(found: Iterable[Finding]) -> Iterator[str]:
-    """Findings for a person to read, as they come."""
+    """The lines of findings for a person, as they arrive."""
     for each in found:
         yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}"
         if each.fix:
@@ -96,7 +96,7 @@ def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:
 
 
 def _missing_paths(settings: Config) -> Iterator[Finding]:
-    """What the settings name and this machine does not have. No server of tools is started for it."""
+    """Folders, files and commands in the settings that do not exist. No MCP server is started."""
     for folder in settings.folders:
         if not Path(folder).expanduser().is_dir():
             yield Finding("folders", False, f"{folder} is no folder", "make it, or take it out: agent config edit")
@@ -106,8 +106,8 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
             yield Finding(
                 "feeds", False, f"{name}: {source} is no file", "put it there, or correct it: agent config edit"
             )
-    for name, server_ in settings.mcp.items():
-        command = server_.get("command")
+    for name, server in settings.mcp.items():
+        command = server.get("command")
         if command is not None and not shutil.which(os.path.expanduser(command)):
             fix = f"install it, or give its whole path in [mcp.{name}]: agent config edit"
             yield Finding("mcp", False, f"{name}: there is no command {command}", fix)
@@ -153,7 +153,7 @@ def _models(found: list[Tag]) -> str:
 
 
 def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
-    """The one that answers: what it can, how much of its context is used, whether it is loaded."""
+    """The chat model: its abilities, how much of its context is used, whether it is loaded."""
     name = settings.model
     if name == "offline" or name.startswith("scripted:"):
         yield Finding("model", True, f"{name}, which needs no server")
@@ -235,7 +235,7 @@ def _indexes(app: App) -> Iterator[Finding]:
 
 
 def _vectors(app: App) -> Iterator[Finding]:
-    """Whether everything can be found by its meaning."""
+    """Whether all passages have vectors."""
     current, filling = vectors.current(app.db), vectors.filling(app.db)
     if current is None:
         yield Finding("vectors", True, "none yet: search by words alone")
@@ -303,7 +303,7 @@ def _terminal() -> Iterator[Finding]:
 
 
 def _tmux() -> Iterator[Finding]:
-    """What tmux lets through: the clipboard, and the difference between Enter and Shift-Enter."""
+    """Whether tmux passes on the clipboard and the difference between Enter and Shift-Enter."""
     wanted = {"set-clipboard": "/copy reaches your clipboard", "extended-keys": "Shift-Enter can begin a new line"}
     for name, good in wanted.items():
         try:

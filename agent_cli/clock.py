@@ -1,7 +1,7 @@
-"""Time: read in one place, stored in one form.
+"""The present time, and the form in which times are stored.
 
-Rows keep UTC as sortable text and the local offset in minutes beside it. `AGENT_NOW` stops the clock at an ISO 8601
-time, for tests and for trying what next week will look like.
+Rows have UTC as sortable text and the local offset in minutes beside it. The variable `AGENT_NOW` stops the clock at an
+ISO 8601 time, for tests and for trying out another day.
 """
 
 import os
@@ -11,16 +11,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from agent_cli.errors import ConfigError
 
 EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
-"""What is shown as a time: in every zone these are a date, with a day, a week and a year around it."""
+"""The range of times that are shown: in every zone these have a valid day, week and year around them."""
 
 _EARLIEST, _LATEST = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
 
 Clock = Callable[[], datetime]
-"""Gives the present moment, aware of its offset from UTC."""
+"""Returns the present time, with its offset from UTC."""
 
 
 def now() -> datetime:
-    """The present moment in local time, or AGENT_NOW. Raises ConfigError when that is no ISO 8601 time."""
+    """The present time in the local zone, or AGENT_NOW. Raises ConfigError when that is no ISO 8601 time."""
     value = os.environ.get("AGENT_NOW")
     if not value:
         return datetime.now().astimezone()
@@ -32,7 +32,7 @@ def now() -> datetime:
 
 
 def utc(moment: datetime) -> str:
-    """As stored: `2026-11-20T17:30:00.000Z`."""
+    """The stored form: `2026-11-20T17:30:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -42,18 +42,18 @@ def offset(moment: datetime) -> int:
 
 
 def local(stored: str, minutes: int) -> datetime:
-    """The stored time as the person's clock showed it, or the first or the last time there is."""
-    clamped = min(max(stored, _EARLIEST), _LATEST)  # as text they sort as they follow
+    """A stored time with its offset in minutes, clamped to the range that can be shown."""
+    clamped = min(max(stored, _EARLIEST), _LATEST)  # stored times sort as text
     return datetime.fromisoformat(clamped).astimezone(timezone(timedelta(minutes=minutes)))
 
 
 def from_timestamp(seconds: float) -> datetime:
-    """Seconds since 1970 as the clock here shows them, or the first or the last time there is."""
+    """Seconds since 1970 as a local time, clamped to the range that can be shown."""
     return datetime.fromtimestamp(min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), UTC).astimezone()
 
 
 def parse(text: str, default: datetime) -> datetime:
-    """An ISO 8601 time from outside; without an offset it takes that of `default`. Raises ValueError."""
+    """An ISO 8601 time; without an offset it gets that of `default`. Raises ValueError."""
     moment = datetime.fromisoformat(text)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=default.tzinfo)
     try:

@@ -1,4 +1,4 @@
-"""The person's editor, for the commands and for the session."""
+"""Edits text in the person's editor, for the commands and for the session."""
 
 import os
 import shlex
@@ -14,9 +14,9 @@ from agent_cli.errors import AgentError, UsageError
 
 @contextmanager
 def edited(text: str, setting: str) -> Iterator[str]:
-    """The text as the person leaves it in their editor. When that or the block fails, the error says where it is.
+    """The text as edited by the person. When the editor or the block fails, the error names the file that holds it.
 
-    Of a text with line ends of its own, as CRLF, those stay.
+    Line endings such as CRLF are kept.
     """
     folder = Path(tempfile.mkdtemp(prefix="agent-"))
     file = folder / "agent.md"  # .md, so that editors highlight it
@@ -36,7 +36,7 @@ def edited(text: str, setting: str) -> Iterator[str]:
 
 
 def open_editor(file: Path, setting: str) -> None:
-    """Wait until the person has left the editor; it may have arguments, as in `code --wait`."""
+    """Run the editor until the person closes it. The command may have arguments, as in `code --wait`."""
     command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         code = subprocess.call([*shlex.split(command), str(file)])

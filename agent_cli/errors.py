@@ -1,4 +1,4 @@
-"""Every error that a person can meet.
+"""Every error that a person can see, with its exit code.
 
 AgentError                 1
     UsageError             2
@@ -16,14 +16,14 @@ AgentError                 1
 
 
 class AgentError(Exception):
-    """Base of all. Its text is the whole message shown: what happened and what to do."""
+    """The base class. Its text is the whole message shown: what happened and what to do."""
 
     exit_code = 1
     code = "failed"
 
 
 class UsageError(AgentError):
-    """What was asked for cannot be meant: an unknown handle, two options that exclude each other."""
+    """A request that cannot be carried out: an unknown handle, two options that exclude each other."""
 
     exit_code = 2
     code = "usage"
@@ -43,7 +43,7 @@ class ModelUnavailable(AgentError):
 
 
 class ModelMissing(AgentError):
-    """The server has no such model, or it must not be used for chat."""
+    """The server does not have the model, or the model must not be used for chat."""
 
     exit_code = 4
     code = "no_model"
@@ -64,7 +64,7 @@ class StoreError(AgentError):
 
 
 class StoreBusy(StoreError):
-    """Another program keeps the file locked; trying again will do."""
+    """Another program has the file locked; a retry will succeed later."""
 
 
 class TimedOut(AgentError):
@@ -75,20 +75,20 @@ class TimedOut(AgentError):
 
 
 class TracesLeft(AgentError):
-    """What was to be erased is deleted, and something still holds words of it. The text says how to finish."""
+    """Rows were erased, but some file still holds their words. The text says how to finish."""
 
     exit_code = 8
     code = "traces"
 
 
 class ModelFailed(AgentError):
-    """The model broke off, answered nothing, or answered what cannot be read."""
+    """The model's answer was cut off, empty or unreadable."""
 
     code = "model_failed"
 
 
 class Cancelled(AgentError):
-    """The person stopped it."""
+    """The person cancelled the operation."""
 
     exit_code = 130
     code = "cancelled"

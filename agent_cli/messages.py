@@ -1,6 +1,6 @@
-"""What passes between the person, the model and the tools.
+"""Messages between the person, the model and the tools.
 
-Pure values: no ids of rows, no storage, no rendering. Two equal messages are equal.
+Pure values without ids of rows, storage or rendering.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from agent_cli.values import frozen
 Role = Literal["system", "user", "assistant", "tool"]
 
 Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "mcp", "schedule", "model"]
-"""How words came in. Only what a person typed can ever count as the person's own word."""
+"""How a text came in. Only what the person typed can count as the person's own statement."""
 
 
 @frozen
 class Part:
-    """Some words of one origin; `name` is the file they were read from."""
+    """A text of one origin; `name` is the file it was read from."""
 
     text: str
     origin: Origin
@@ -26,7 +26,7 @@ class Part:
 
 @frozen
 class ToolCall:
-    """`ruled`: those arguments that really are something else than they say, as a path that is a link."""
+    """A call of a tool. `resolved`: the arguments that lead elsewhere than they say, such as a path that is a link."""
 
     id: str
     name: str
@@ -36,34 +36,34 @@ class ToolCall:
 
 @frozen
 class ToolResult:
-    """A tool's answer. A failure is an answer too: the model reads it and goes on."""
+    """A tool's result. A failure is a result too: the model reads it and goes on."""
 
     text: str
     failed: bool = False
-    receipt: str = ""  # what the program tells the person was written; the model never sees or makes one
+    receipt: str = ""  # tells the person what was written; the model never sees it
 
 
 @frozen
 class Message:
-    """`before` and `after` are what the program puts around a person's words: memory and the date, fenced."""
+    """A message. `before` and `after`: what the program puts around a person's text (recalled memory and the date)."""
 
     role: Role
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    call_id: str = ""  # the id of the call that a tool message answers
-    tool_name: str = ""  # and the name of that tool
+    call_id: str = ""  # of a tool message: the call that it answers
+    tool_name: str = ""  # of a tool message
     thinking: str = ""
     before: str = ""
     after: str = ""
 
     @property
     def content(self) -> str:
-        """What a model reads."""
+        """The whole text that the model sees."""
         return "\n\n".join(piece for piece in (self.before, self.text, self.after) if piece)
 
 
 def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts with a blank line between them; it belongs to the part before, so that the texts add up."""
+    """The parts with a blank line between them, appended to the earlier part, so that the texts add up."""
     return tuple(
         Part(part.text + ("\n\n" if index < len(parts) - 1 else ""), part.origin, part.name)
         for index, part in enumerate(parts)

@@ -1,8 +1,8 @@
-"""Text from outside, made safe and small enough to show.
+"""Makes text from outside safe and small enough to show; splits it into words and sentences.
 
-Everything a model, a file, a tool or a paste brings passes through `clean` on its way to a terminal, a pipe or JSON:
-a control character in an answer must never drive the person's terminal, and a hidden one must never make them approve
-something other than what they see. What is stored stays as it came.
+Everything from a model, a file, a tool or a paste passes through `clean` on its way to a terminal, a pipe or JSON: a
+control character must never drive the person's terminal, and a hidden one must never make them approve something other
+than what they see. Stored text stays unchanged.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Pattern:
-    """A regular expression that is compiled when it is first used: the larger ones take milliseconds of a start."""
+    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start."""
 
     def __init__(self, pattern: str, flags: int = 0):
         self._arguments = pattern, flags
@@ -44,12 +44,12 @@ class Pattern:
         return self._compiled.split(text)
 
 
-# C0 but newline and tab, DEL, C1; bidi embeddings, overrides and isolates; marks of direction; tag characters.
+# C0 without newline and tab, DEL, C1; bidi embeddings, overrides, isolates and marks; surrogates; tag characters.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# What takes no room on a screen, and so could say something unseen: fillers, joiners of words, invisible operators,
-# selectors of variants that no emoji has. The joiners of emoji and of Persian count only beside ASCII or at an end.
+# Characters without width, which could hide content: fillers, word joiners, invisible operators, variation selectors
+# that no emoji uses. The joiners of emoji and of Persian are removed only beside ASCII or at the end.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -61,18 +61,18 @@ _SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』
 _ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
-_ABBREVIATION_ROOM = 16  # characters, more than an abbreviation has
+_ABBREVIATION_ROOM = 16  # characters, longer than any abbreviation
 _ENDED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
 _WORD = Pattern(r"\w+")
 
 
 def clean(text: str) -> str:
-    """Without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
+    """The text without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def clean_value(value: Any) -> Any:
-    """A value as JSON has them, all its texts clean."""
+    """A JSON value with all its texts cleaned."""
     match value:
         case str():
             return clean(value)
@@ -85,28 +85,28 @@ def clean_value(value: Any) -> Any:
 
 
 def visible(text: str) -> str:
-    """Clean, and without characters that take no room: what is approved must be what is seen."""
+    """Cleaned, and without characters of no width: what is approved must be what is seen."""
     return _UNSEEN.sub("", clean(text))
 
 
 def unfenced(text: str) -> str:
-    """Clean, and such that it cannot end the fence it is put in for a model, nor begin one."""
+    """Cleaned, with doubled brackets separated, so that it can neither end nor begin a `[[ … ]]` fence in a prompt."""
     return _FENCE.sub(r"\1 ", clean(text))
 
 
 def without_surrogates(text: str) -> str:
-    """With replacement characters for lone surrogates, as bytes that are no UTF-8 become: no file can hold them."""
+    """The text with U+FFFD for lone surrogates, which cannot be stored."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def one_line(text: str, limit: int = 80) -> str:
-    """Clean, on one line, at most `limit` characters with an ellipsis."""
+    """Cleaned, on one line, cut with an ellipsis to at most `limit` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """`1 day`, `2 days`; `many` where more of them are called otherwise."""
+    """A number with its noun: `1 day`, `2 days`. `many`: an irregular plural."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
@@ -119,12 +119,12 @@ def format_size(count: float) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without blank ones. Titles, initials and ordinals ("Dr.", "3.") end none."""
+    """The sentences of a text, stripped. Titles, initials and ordinals ("Dr.", "3.") do not end a sentence."""
     return [piece.strip() for piece in split_sentences(text) if piece.strip()]
 
 
 def first_sentences(text: str, count: int) -> str:
-    """A text up to the end of its `count`-th sentence, as it stands."""
+    """The text up to the end of its `count`-th sentence, with its blanks."""
     result, seen = "", 0
     for piece in split_sentences(text):
         seen += bool(piece.strip())
@@ -135,7 +135,7 @@ def first_sentences(text: str, count: int) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
-    """A text in sentences, blanks and all, adding up to it."""
+    """The text cut after each sentence; joined, the pieces are the text."""
     pieces, start = [], 0
     for end in _SENTENCE_END.finditer(text):
         if not _ABBREVIATED.search(text[max(start, end.end() - _ABBREVIATION_ROOM) : end.end()]):
@@ -145,17 +145,17 @@ def split_sentences(text: str) -> list[str]:
 
 
 def with_full_stop(sentence: str) -> str:
-    """With a full stop, unless something else ends it."""
+    """The sentence with a full stop, unless it ends with punctuation."""
     return sentence if _ENDED.search(sentence) else f"{sentence}."
 
 
 def words(text: str) -> list[str]:
-    """Its words, case folded."""
+    """The words of a text, case folded."""
     return _WORD.findall(text.casefold())
 
 
 def condense(text: str, items: int = 5, characters: int = 2000) -> str:
-    """A tool result as the model sees it: of a long list the first items and a count, of a long text its beginning."""
+    """A shortened tool result for the model: the first items of a long list with a count, the beginning of a text."""
     try:
         rows = json.loads(text) if text.lstrip().startswith("[") else None
         shown = [json.dumps(row, ensure_ascii=False) for row in (rows or ())[:items]]

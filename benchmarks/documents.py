@@ -40,7 +40,7 @@ def run() -> bool:
         world, path = World(), Path(folder, "memory.db")
         db = file.open_file(path, NOW, print)
         lines = world.sessions(0, MESSAGES)
-        transfer.read(db, HERE, lines, "benchmark", lambda: NOW, print)
+        transfer.import_lines(db, HERE, lines, "benchmark", lambda: NOW, print)
         index.refresh_all(db)
         _write(Path(folder, "files"), world)
         print(f"\n{FILES:,} files beside {MESSAGES:,} messages")

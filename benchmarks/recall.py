@@ -135,7 +135,7 @@ def _fill(db: Database, plain: Database, world: World, rows: int) -> tuple[int, 
     for first in range(0, rows, PORTION):
         lines = world.sessions(first, min(PORTION, rows - first))
         began = time.perf_counter()
-        transfer.read(db, HERE, lines, "benchmark", lambda: NOW, print)
+        transfer.import_lines(db, HERE, lines, "benchmark", lambda: NOW, print)
         while index.refresh(db, 2500):
             pass
         seconds += time.perf_counter() - began
@@ -240,7 +240,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
     """A conversation in memory, indexed."""
     db = Database()
     schema.reconcile(db, NOW)
-    transfer.read(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
+    transfer.import_lines(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
         fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):

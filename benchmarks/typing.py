@@ -95,7 +95,7 @@ def _filled(app: App, rows: int) -> World:
     world = World()
     for first in range(0, rows, PORTION):
         lines = world.sessions(first, min(PORTION, rows - first))
-        transfer.read(app.db, app.scope, lines, "benchmark", app.time, print)
+        transfer.import_lines(app.db, app.scope, lines, "benchmark", app.time, print)
     while index.refresh(app.db, 2500):
         pass
     return world

@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 
 from agent_cli import kinds
+from agent_cli.memory.forgetting.owners import TABLES
 from agent_cli.memory.search import sources
 from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
@@ -46,7 +47,7 @@ def test_the_schema_indexes_the_searchable_kinds_and_no_others():
 
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
 def test_an_owner_says_how_its_kind_is_searched_and_completed(kind, db):
-    source = sources.of(kind.name) if kind.source else sources.Source()
+    source = sources.source_of(kind.name) if kind.source else sources.SearchSource()
     assert (bool(source.passages), bool(source.completions)) == (kind.searchable, kind.completable)
     assert kind.searchable or not kind.heading
     if source.passages:
@@ -58,6 +59,15 @@ def test_an_owner_says_how_its_kind_is_searched_and_completed(kind, db):
 def test_each_kind_of_a_folder_has_its_row():
     for part in {kind.source for kind in kinds.KINDS if kind.source}:
         assert set(import_module(part).SOURCES) == {kind.name for kind in kinds.KINDS if kind.source == part}
+
+
+@pytest.mark.parametrize("kind", kinds.FORGETTABLE, ids=name)
+def test_an_owner_says_how_its_kind_is_forgotten(kind):
+    table = TABLES[kind.table]
+    assert table.letter == kind.letter
+    assert table.line
+    assert table.counts
+    assert table.own or table.other or table.filed
 
 
 @pytest.mark.parametrize("path", FILES, ids=module)

@@ -90,8 +90,8 @@ def without_messages(opening: Opening) -> Opening:
 
 def _line(summary: Summary) -> str:
     words = text.one_line(summary.text, _LONGEST_SUMMARY)
-    lifted = [each for each in details.parts(summary.details) if each not in words]
-    kept = details.carried(["; ".join(lifted)], _DETAILS)
+    lifted = [each for each in details.split(summary.details) if each not in words]
+    kept = details.merge(["; ".join(lifted)], _DETAILS)
     told = f"{words} Word for word: {text.one_line(kept, _DETAILS)}" if kept else words
     return f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(told)}"
 

@@ -196,7 +196,7 @@ class App:
             if not db.read_only:
                 index.refresh_all(db)
             meaning = self.meaning.question(db, choose=False)
-            allowed = Filter(self.scope.owner, here=self.scope.place)
+            allowed = Filter(self.scope.owner, current_place=self.scope.place)
             found = recall.find(db, question, allowed, self.time(), limit, meaning, logged=not db.read_only)
         finally:
             db.close()

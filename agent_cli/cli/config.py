@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.command()
 def path(context: typer.Context) -> None:
-    """Say where the settings and the database are."""
+    """Print where the settings and the database are."""
     run: Run = context.obj
     output.say(f"config    {reading.default_file()}")
     output.say(f"database  {reading.database(run.settings().config)}")
@@ -29,7 +29,7 @@ def path(context: typer.Context) -> None:
 @app.command()
 def show(
     context: typer.Context,
-    origin: Annotated[bool, typer.Option("--origin", help="Beside each value, where it came from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Also show where each value comes from.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show every setting as it is now."""
@@ -44,14 +44,14 @@ def show(
 
 @app.command()
 def edit(context: typer.Context) -> None:
-    """Open the settings in your editor, and check them after."""
+    """Open the settings in your editor, and check them afterwards."""
     _refuse_child(context.obj)
     file = reading.default_file()
     writing.make(file)
     try:
         editor = context.obj.settings().config.editor
     except ConfigError:
-        editor = ""  # the very mistake that is to be mended
+        editor = ""  # probably the mistake that is to be corrected
     open_editor(file, editor)
     reading.load(file)
     output.note("the settings are in order")
@@ -60,12 +60,12 @@ def edit(context: typer.Context) -> None:
 @app.command("set")
 def set_(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(help="The setting, as in num_ctx; rules.save_note for one of a table.")],
+    key: Annotated[str, typer.Argument(help="The setting, as in num_ctx; in a table, as in rules.save_note.")],
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
     _refuse_child(context.obj)
-    from agent_cli.app.app import check_setting  # knows the tools, which only a changed setting asks for
+    from agent_cli.app.app import check_setting  # imports the tools, which only a changed setting needs
 
     check_setting(key, value)
     file = reading.default_file()
@@ -73,6 +73,6 @@ def set_(
 
 
 def _refuse_child(run: Run) -> None:
-    """One setting is enough: the host is told all that is said, the editor is a command."""
+    """One setting would be enough: the host receives every prompt, and the editor is a command. Raises UsageError."""
     if run.child:
         raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")

@@ -1,4 +1,4 @@
-"""`agent db`: the one file in which everything is."""
+"""`agent db`: the one file that holds everything."""
 
 import os
 from enum import StrEnum
@@ -32,13 +32,13 @@ app = typer.Typer(
 
 @app.command()
 def path(context: typer.Context) -> None:
-    """Say where the database is. It is not opened."""
+    """Print the path of the database. It is not opened."""
     output.say(str(_path(context.obj)))
 
 
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
-    """Say how large it is, and what is in it."""
+    """Show how large the database is and what it holds."""
     found = file_check.status(context.obj.app().db)
     if as_json:
         output.put(found)
@@ -51,7 +51,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 def backup(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Where the copy goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
     copied = backups.create(context.obj.app().db, file, force=force)
@@ -63,9 +63,9 @@ def export(
     context: typer.Context,
     kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
 ) -> None:
-    """Write all that is remembered as JSON lines, a row each."""
+    """Print everything that is remembered as JSON lines."""
     app_: App = context.obj.app()
-    for row in row_export.exported(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
+    for row in row_export.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
         output.put_line(row)
 
 
@@ -73,7 +73,7 @@ def export(
 def restore(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
-    """Put a copy in its place, and keep the former file aside."""
+    """Replace the database by a copy; the former file is kept."""
     run: Run = context.obj
     _refuse_child(run)
     place = _path(run)
@@ -87,7 +87,7 @@ def restore(
 
 @app.command()
 def check(context: typer.Context, as_json: AsJson = False) -> None:
-    """Read all of it and say whether it is whole. Exit 6 when it is not."""
+    """Read the whole database and check it. Exit 6 when it is damaged."""
     app_: App = context.obj.app()
     found = file_check.check(app_.db)
     if as_json:
@@ -108,7 +108,7 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
 
 @app.command()
 def compact(context: typer.Context) -> None:
-    """Give free space in the file back to the disk. Needs twice its size while it works."""
+    """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     run: Run = context.obj
     _refuse_child(run)
     before, after = file_check.compact(run.app().db)

@@ -1,7 +1,7 @@
 """`agent demo`: two sessions on a throw-away database, through the real loop. No server and no model are needed.
 
-The first session's model replays a script. In the second the built-in offline one answers, which can only quote what
-memory really holds.
+In the first session the model replays a script. In the second the built-in offline model answers, which can only quote
+what memory holds.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""`agent docs`: files of yours that are read, so that what stands in them can be found."""
+"""`agent docs`: files of yours that are read and indexed, so that their text can be found."""
 
 import os
 from datetime import datetime
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="Have files read, so that what stands in them can be found: text, Markdown, HTML, PDF, source code.",
 )
 
-_EXCERPT = 300  # characters that are shown of the sections beside one
+_EXCERPT = 300  # characters shown of a neighbouring section
 
 Paths = Annotated[
     list[str], typer.Argument(metavar="PATH|GLOB…", help="Files, folders, or globs such as 'notes/**/*.md'.")
@@ -38,11 +38,11 @@ Paths = Annotated[
 def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     """Have files, folders or globs read, now and whenever they change. The files stay where they are.
 
-    Of a folder all is read but hidden files and folders, node_modules, __pycache__, environments of Python, caches
-    marked by a CACHEDIR.TAG, and links that lead out of it. A .gitignore is not looked at: what it names is read too,
-    unless you take it out (agent docs rm). Files of more than 20 MB and what is no text are listed with the reason
-    (agent docs list --failed). What you had erased stays out (agent forget). HTML and PDF need:
-    pip install 'agent-cli[documents]'
+    In a folder everything is read except hidden files and folders, node_modules, __pycache__, environments of Python,
+    caches marked by a CACHEDIR.TAG, and links that lead out of the folder. A .gitignore is not considered: files that
+    it names are read too, unless you take them out (agent docs rm). Files of more than 20 MB and files that are not
+    text are listed with the reason (agent docs list --failed). Text that you erased stays out (agent forget). HTML and
+    PDF need: pip install 'agent-cli[documents]'
     """
     app_ = context.obj.app()
     app_.refuse_child()
@@ -54,7 +54,7 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
 
 @app.command()
 def sync(context: typer.Context, as_json: AsJson = False) -> None:
-    """Look at all files again: new, changed, moved and deleted ones. Ctrl-C stops it, and the next goes on there."""
+    """Check all files again for new, changed, moved and deleted ones. After Ctrl-C the next sync continues there."""
     app_ = context.obj.app()
     if not documents.collections(app_.db, app_.scope.owner):
         raise UsageError("no documents were added yet: agent docs add PATH")
@@ -78,7 +78,7 @@ def list_(
     else:
         rows = documents.listing(app_.db, owner)
         shown = [_collection_row(row) for row in rows]
-        columns = ("pattern", "told")
+        columns = ("pattern", "details")
     if as_json:
         output.put(rows)
         return
@@ -91,7 +91,7 @@ def list_(
 def show(
     context: typer.Context, handle: Annotated[str, typer.Argument(help="As in d12.")], as_json: AsJson = False
 ) -> None:
-    """Show a section with its file and line, and what stands before and after it."""
+    """Show a section with its file and line, and its neighbours."""
     app_ = context.obj.app()
     section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
     around = documents.around(app_.db, section)
@@ -119,7 +119,7 @@ def rm(context: typer.Context, paths: Paths) -> None:
 
 
 def _existing_pattern(path: str) -> str:
-    """As it is kept. Raises UsageError where there is no such file, and nothing a glob could be of."""
+    """The path as an absolute pattern. Raises UsageError when no such file exists, nor the folder of a glob."""
     pattern = document_files.absolute(path, os.getcwd())
     if not path.strip() or not Path(document_files.base(pattern)).exists():
         raise UsageError(f"there is no file or folder {path!r}")
@@ -139,7 +139,7 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
     for notice in tally.kept:
         output.note(notice)
     if tally.anything:
-        jobs.add(app_.db, INDEX, "all", app_.time())  # which merges what came in
+        jobs.add(app_.db, INDEX, "all", app_.time())  # merges what was added into the index
     if as_json:
         output.put(tally.described())
     else:
@@ -151,7 +151,7 @@ def _collection_row(row: dict[str, Any]) -> dict[str, Any]:
     parts += [f"{row['failed']} not readable"] if row["failed"] else []
     parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
     parts.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
-    return {"pattern": short(row["pattern"]), "told": ", ".join(parts)}
+    return {"pattern": short(row["pattern"]), "details": ", ".join(parts)}
 
 
 def _when(stored: str) -> str:
@@ -159,7 +159,7 @@ def _when(stored: str) -> str:
 
 
 def _excerpt(section: Section, shown: Section) -> str:
-    """The end of what stands before, the beginning of what stands after."""
+    """The end of a section before the shown one, or the beginning of one after it."""
     if len(section.text) <= _EXCERPT:
         cut = section.text
     else:

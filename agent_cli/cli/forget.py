@@ -1,4 +1,4 @@
-"""`agent forget`: erase what is remembered, with all that came of it, and read the files for what may be left."""
+"""`agent forget`: erase what is remembered and everything made from it, and search the files for words left over."""
 
 import sys
 from datetime import timedelta
@@ -9,7 +9,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
@@ -27,30 +27,30 @@ def command(
         list[str] | None,
         typer.Argument(metavar="[ID]…", help=f"As in {', '.join(kinds.EXAMPLES)}.", show_default=False),
     ] = None,
-    about: Annotated[str | None, typer.Option("--topic", help="All that says this, in these words.")] = None,
-    session: Annotated[list[str] | None, typer.Option("--session", help="A session with all that was said.")] = None,
+    about: Annotated[str | None, typer.Option("--topic", help="Everything that contains all these words.")] = None,
+    session: Annotated[list[str] | None, typer.Option("--session", help="A session and everything said in it.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-03-01.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="You have seen what will go.")] = False,
+    until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase for good, with all that came of it; `rm` only hides.
+    """Erase for good, with everything made from it; `rm` only hides.
 
-    A message takes its answer with it, and the tasks it was the reason of. Of files the words go, and no sync brings
-    them back; the files stay on the disk, and a time alone means nothing of them. Without anything it finishes what
-    another program held up. Exit code 8: it is deleted, and something still holds words of it.
+    With a message go its answer and the tasks made from it. Of a document the stored text is erased, and no sync brings
+    it back; the file stays on the disk, and --since and --until alone erase no document. Without arguments, an erasure
+    that another program held up is finished. Exit code 8: it is erased, but something still holds words of it.
     """
     app_: App = context.obj.app()
     app_.refuse_child()
-    span = _moment(since, app_), _moment(until, app_, 1)
+    span = _moment(since, app_), _moment(until, app_, timedelta())
     if not (handles or session or about or any(span)):
         _resume(app_, "", as_json)
         return
     try:
         plan = _plan(app_, [*(handles or ()), *_session_handles(app_, session)], about or "", *span)
     except UsageError:
-        if app_.finished or forget.waits(app_.db):  # the same was said again, to finish it
+        if app_.finished or forget.waits(app_.db):  # the same command is repeated to finish an erasure
             _resume(app_, about or "", as_json)
             return
         raise
@@ -84,7 +84,7 @@ def _show(plan: Plan, as_json: bool) -> None:
 
 
 def _confirm(plan: Plan, yes: bool, as_json: bool) -> None:
-    """Show what will go, and go on only with a yes. Raises AgentError."""
+    """Show what will be erased, and ask for a yes. Raises AgentError without one."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or as_json:
@@ -118,10 +118,6 @@ def _report(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
     output.say(receipt.sentence())
 
 
-def _moment(text: str | None, app_: App, days: int = 0) -> str | None:
-    if text is None:
-        return None
-    try:
-        return clock.utc(clock.parse(text, app_.time()) + timedelta(days=days if len(text) == 10 else 0))
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no day: write it like 2026-03-01") from error
+def _moment(text: str | None, app_: App, before_day_end: timedelta | None = None) -> str | None:
+    """The moment in UTC. Raises UsageError."""
+    return None if text is None else clock.utc(parse_moment(text, app_.time(), before_day_end, "2026-03-01"))

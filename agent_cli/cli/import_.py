@@ -1,6 +1,6 @@
-"""`agent import`: the conversations that other programs hold, taken over as transcripts.
+"""`agent import`: conversations of other programs, imported as transcripts.
 
-They can be searched and recalled like any other. No fact is learned from them: words from elsewhere propose nothing.
+They can be searched and recalled like any other. No facts are learned from them.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ from agent_cli.cli.progress import ProgressLine
 from agent_cli.cli.run import Run
 from agent_cli.errors import AgentError
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
-from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import counted
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Take over conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
+    help="Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
 )
 
 Export = Annotated[Path, typer.Argument(metavar="FILE", help="The .zip as it came, its folder, or conversations.json.")]
@@ -29,14 +29,14 @@ Export = Annotated[Path, typer.Argument(metavar="FILE", help="The .zip as it cam
 
 @app.command()
 def chatgpt(context: typer.Context, file: Export) -> None:
-    """Take over the export of ChatGPT. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
-    _import(context.obj, from_chatgpt.entries, file, "chatgpt")
+    """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
+    _import(context.obj, from_chatgpt.read_sessions, file, "chatgpt")
 
 
 @app.command()
 def claude(context: typer.Context, file: Export) -> None:
-    """Take over the export of Claude. A newer one adds what is new; broken entries are told and skipped (exit 1)."""
-    _import(context.obj, from_claude.entries, file, "claude")
+    """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
+    _import(context.obj, from_claude.read_sessions, file, "claude")
 
 
 @app.command()
@@ -44,14 +44,14 @@ def llm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
 ) -> None:
-    """Take over what llm has logged. The file is only read; a later import adds what is new."""
-    _import(context.obj, from_llm.entries, file, "llm")
+    """Import what llm has logged. The file is only read; a later import adds what is new."""
+    _import(context.obj, from_llm.read_sessions, file, "llm")
 
 
-def _import(run: Run, entries: Callable[[Path], Iterator[Entry]], file: Path, source: str) -> None:
+def _import(run: Run, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str) -> None:
     app_ = run.app()
     with ProgressLine(run.quiet) as line:
-        done = transfer.take_in(
+        done = transfer.import_sessions(
             app_.db,
             app_.scope,
             entries(file),

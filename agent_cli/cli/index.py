@@ -1,4 +1,4 @@
-"""`agent index`: the indexes that search uses. They are derived, and can be made anew at any time."""
+"""`agent index`: the indexes that search uses. They are derived, and can be rebuilt at any time."""
 
 import sys
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ app = typer.Typer(
 
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
-    """Say what is indexed."""
+    """Show what is indexed."""
     app_ = context.obj.app()
     current, next_set = vectors.current(app_.db), vectors.filling(app_.db)
     row = {
@@ -43,7 +43,7 @@ def rebuild(
         typer.Option("--embedder", help="Also make new vectors, by this embedder."),
     ] = None,
 ) -> None:
-    """Make the indexes anew. Words go on being found while new vectors are made."""
+    """Rebuild the indexes. Search by words keeps working while new vectors are made."""
     app_ = context.obj.app()
     for done, total in index.rebuild(app_.db):
         _progress("words", done, total)
@@ -55,7 +55,7 @@ def rebuild(
 
 
 def _count(db: Database, vector_set: vectors.Set | None) -> int | None:
-    """How many vectors a set has; None when it is damaged."""
+    """How many vectors a set has; 0 without a set, None when the index is damaged."""
     try:
         with db.index_access():
             return vectors.count(db, vector_set) if vector_set else 0

@@ -1,4 +1,4 @@
-"""`agent jobs`: the queue of work that may wait."""
+"""`agent jobs`: the queue of background work."""
 
 import time
 from datetime import datetime
@@ -16,8 +16,8 @@ from agent_cli.store import ids, jobs
 from agent_cli.text import counted
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
-_PAUSE = 2.0  # seconds between looks at an empty queue
-_SURVEY = 60.0  # seconds between looks for what nobody has queued: a session left alone, a server that has come back
+_PAUSE = 2.0  # seconds before an empty queue is read again
+_SURVEY = 60.0  # seconds between surveys for work that is not queued yet: an idle session, a model server that is back
 
 
 @app.command("list")
@@ -32,7 +32,7 @@ def list_(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) ->
 
 
 def _displayed(row: dict[str, Any], now: datetime) -> dict[str, str]:
-    """The time of a job by the person's clock; what is not due yet is for later."""
+    """State and time of a job as they are shown: its local time, and "later" when it is not due yet."""
     later = row["state"] == "ready" and row["due_at"] > clock.utc(now)
     due = clock.local(row["due_at"], clock.offset(now))
     return {"state": "later" if later else row["state"], "due_at": f"{due:%Y-%m-%d %H:%M}"}
@@ -41,18 +41,18 @@ def _displayed(row: dict[str, Any], now: datetime) -> dict[str, str]:
 @app.command()
 def run(
     context: typer.Context,
-    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is due.")] = False,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Exit when nothing is due.")] = False,
 ) -> None:
-    """Run what is due, and go on waiting for more."""
+    """Run what is due, then wait for more."""
     run: Run = context.obj
     app_ = run.app()
     cancel = Cancel()
     job_context = app_.desk(app_.db, cancel)
-    done, looked = 0, float("-inf")
+    done, surveyed = 0, float("-inf")
     while True:
-        if time.monotonic() - looked >= _SURVEY:
+        if time.monotonic() - surveyed >= _SURVEY:
             worker.look_around(job_context)
-            looked = time.monotonic()
+            surveyed = time.monotonic()
         while worker.run_one(job_context):
             done += 1
         if until_idle:
@@ -63,7 +63,7 @@ def run(
 
 @app.command()
 def retry(context: typer.Context, handles: list[str]) -> None:
-    """Run parked or waiting jobs at once, with all their attempts."""
+    """Run parked or waiting jobs next, with all their attempts again."""
     app_ = context.obj.app()
     for handle in handles:
         jobs.retry(app_.db, ids.number("job", handle), app_.time())

@@ -1,7 +1,7 @@
-"""`agent log`: what was ruled, written and decided, as the event log has it; with --calls, what the tools did.
+"""`agent log`: what was allowed, written and decided, from the event log; with --calls, what the tools did.
 
-An event has no words: ids, kinds and times, so that forgetting can be complete. A call has its arguments for as long as
-the conversation has them.
+An event holds ids, kinds and times but no text, so that forgetting can be complete. The arguments of a call are shown
+as long as the conversation is kept.
 """
 
 import re
@@ -26,13 +26,13 @@ from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_DEFAULT_LIMIT = 50  # lines, where nothing says from when on
+_DEFAULT_LIMIT = 50  # rows, without --since, --after and --limit
 _ALL = 1 << 60
 _PAGE = 1000
-_PAUSE = 0.3  # seconds between looks for what is new
+_PAUSE = 0.3  # seconds between checks for new rows
 _AGE = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_ARGUMENTS_WIDTH = 100  # characters
+_ARGUMENTS_WIDTH = 100  # characters shown
 _STOPPED, _OUTPUT_CLOSED = 130, 141  # exit codes
 
 Row = dict[str, Any]
@@ -40,13 +40,13 @@ Row = dict[str, Any]
 
 @frozen
 class _Log:
-    """One of the two logs. `look`: so many rows after a number, the first ones; without a number the newest."""
+    """One of the two logs. `read(after, limit)`: the first rows after a number; without a number the newest ones."""
 
     read: Callable[[int | None, int], list[Row]]
-    number: Callable[[Row], int]  # after which the next one comes
+    number: Callable[[Row], int]  # by which rows are ordered
     format: Callable[[Row], str]
-    after: int | None  # the number behind which the first ones are wanted; None: the newest ones are
-    start: int | None  # the number before the first one that may be wanted
+    after: int | None  # show the first rows after this number; None: the newest ones
+    start: int | None  # the number before the first row that may be shown
     latest: Callable[[], int]
     default_limit: int = _DEFAULT_LIMIT
 
@@ -55,17 +55,18 @@ class _Log:
 def log(
     context: typer.Context,
     kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only what begins so, as in call; may be given again.")
+        list[str] | None,
+        typer.Option("--kind", help="Only kinds that begin so, as in call; may be given again."),
     ] = None,
     since: Annotated[
         str | None, typer.Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")
     ] = None,
-    after: Annotated[str | None, typer.Option("--after", help="What came after this one, as in e120.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")] = None,
+    after: Annotated[str | None, typer.Option("--after", help="Only what came after this one, as in e120.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Show at most this many.")] = None,
     calls: Annotated[
         bool, typer.Option("--calls", help="What the tools were asked to do, and what came of it.")
     ] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep printing what is new, until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on each line.")] = False,
 ) -> None:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
@@ -85,7 +86,7 @@ def log(
 
 
 def _note_unknown_kinds(run: Run, app_: App, wanted: list[str]) -> None:
-    """Say of a kind that nothing was ever of, which there are."""
+    """For a kind that no event has, list the kinds there are."""
     known = events.kinds(app_.db)
     for each in wanted:
         if known and not any(kind.startswith(each) for kind in known):
@@ -119,7 +120,7 @@ def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
 
 
 def _selected(source: _Log, limit: int | None) -> Iterator[Row]:
-    """The newest ones, or all from a time or a number on: a page at a time, so that ten years of them fit."""
+    """The newest rows, or all from a time or number on, read page by page so that a long log fits in memory."""
     if limit or source.start is None:
         yield from source.read(source.after, limit or source.default_limit)
         return
@@ -130,9 +131,9 @@ def _selected(source: _Log, limit: int | None) -> Iterator[Row]:
 
 
 def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
-    """Print what this and other processes write, as it comes."""
+    """Print new rows, of this and other processes, until the output is closed or Ctrl-C."""
     reader = select.poll()
-    reader.register(sys.stdout, 0)  # tells of nothing but that the reader has gone
+    reader.register(sys.stdout, 0)  # reports only that the reader has gone
     seen = None
     try:
         while True:

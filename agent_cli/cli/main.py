@@ -23,14 +23,14 @@ from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import without_surrogates
 
-_MODEL_COMMANDS = (None, "ask")  # commands that say something to a model
+_MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
 _ClickUsageError = cast(
     "type[typer.BadParameter]", typer.BadParameter.__base__
-)  # Typer's own class for it has no public name
+)  # Typer's own UsageError, which has no public name
 
 
 class LazyGroup(TyperGroup):
-    """The commands of the table, imported on demand; the one place where errors become sentences."""
+    """The commands of the table, imported on demand; the one place where errors are printed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -51,7 +51,7 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         if args and args[-1] in ("-r", "--resume") and not set(args) & set(COMMANDS):
-            args = [*args, ""]  # `start` says what could stand there
+            args = [*args, ""]  # `start` reports the missing session
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -74,7 +74,7 @@ class LazyGroup(TyperGroup):
 
 @contextmanager
 def _exit_on_closed_output() -> Iterator[None]:
-    """End with 141 when nobody reads what is printed, with a sentence when there is no room for it."""
+    """Exit with 141 when the reader of the output has gone, with an error when its disk is full."""
     try:
         yield
     except OSError as error:
@@ -83,13 +83,13 @@ def _exit_on_closed_output() -> Iterator[None]:
         _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
             output.fail(AgentError("the output cannot be written: no space is left where it goes"))
-        _discard_output(sys.stderr)  # the reader has gone: say nothing, to nobody
+        _discard_output(sys.stderr)  # the reader has gone, and may have read this stream too
         sys.exit(141)
 
 
 @contextmanager
 def _usage_errors_as_json() -> Iterator[None]:
-    """What Typer finds wrong with the command line, in JSON where that is asked for."""
+    """Print the errors of Typer as JSON where that is asked for."""
     try:
         yield
     except _ClickUsageError as error:
@@ -99,7 +99,7 @@ def _usage_errors_as_json() -> Iterator[None]:
 
 
 def _discard_output(stream: TextIO) -> None:
-    """Throw away what the stream still holds and will be given."""
+    """Discard what the stream still holds and whatever is written to it later."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -143,11 +143,11 @@ def start(
     run.color, run.plain = color, plain
     run.screen_reader = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     if screen_reader:
-        os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation ask for it there
-    run.read(memory, no_memory)
+        os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
+    run.set_memory(memory, no_memory)
     run.incognito = incognito
     run.child = CHILD in os.environ
-    os.environ[CHILD] = "1"  # for every process that is started from here
+    os.environ[CHILD] = "1"  # seen by every process that this one starts
     run.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := run.model_only_option):
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
@@ -160,7 +160,7 @@ def start(
 
 
 def _missing_session(run: Run) -> UsageError:
-    """What is said to -r alone: the sessions it could mean."""
+    """The error for -r without a session; it lists the latest ones."""
     from agent_cli.memory.conversations import sessions  # opens the file, which is rarely needed here
 
     rows = sessions.listing(run.app().db, run.app().scope.owner, 5)
@@ -171,7 +171,7 @@ def _missing_session(run: Run) -> UsageError:
 
 
 def _converse_or_ask(run: Run) -> None:
-    """A conversation at a terminal; with words piped in, one question."""
+    """Start a conversation at a terminal, or ask one question when input is piped in."""
     if run.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
         from agent_cli.cli.question import Question
@@ -180,7 +180,7 @@ def _converse_or_ask(run: Run) -> None:
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
     elif run.resume is not None and not run.resume.strip():
-        from agent_cli.repl.shell import picker, shell  # as below
+        from agent_cli.repl.shell import picker, shell  # prompt-toolkit, as below
 
         if session := picker.pick(run.app()):
             shell.run(run.app(), session, display=run.display())
@@ -191,7 +191,7 @@ def _converse_or_ask(run: Run) -> None:
 
 
 def main() -> None:
-    """The console script. A terminated program ends in order, so that what had arrived is kept."""
+    """The console script. On SIGTERM and SIGHUP it exits in order, so that an answer cut off is kept."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
@@ -201,7 +201,7 @@ def main() -> None:
 
 
 def _set_up_streams() -> None:
-    """Standard input, output and error in UTF-8; one that was closed, as by <&-, is nothing."""
+    """Use UTF-8 for standard input, output and error; one that was closed, as by <&-, is opened on the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115

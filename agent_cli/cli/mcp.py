@@ -49,8 +49,8 @@ def list_(
     name: Annotated[str | None, typer.Argument(help="One server, with the arguments of its tools.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the servers of the settings, their tools, and whether those may run. Starts none."""
-    from agent_cli.tools import mcp  # like the settings' servers themselves: hardly ever needed
+    """List the servers in the settings, and which of their tools may run. Starts none."""
+    from agent_cli.tools import mcp  # hardly ever needed
 
     app_: App = context.obj.app()
     servers = app_.servers()
@@ -81,7 +81,7 @@ def list_(
 
 @app.command("test")
 def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
-    """Start a server, and ask it for its tools."""
+    """Start a server and ask it for its tools."""
     from agent_cli.tools import mcp
 
     app_: App = context.obj.app()
@@ -100,7 +100,7 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
 
 
 def _server_names(app_: App, name: str | None) -> list[str]:
-    """The names of servers. Raises UsageError for one that the settings do not have."""
+    """The names of the servers, or the given one alone. Raises UsageError when the settings do not have it."""
     names = list(app_.config.mcp)
     if name is not None and name not in names:
         raise UsageError(f"the settings have no server {name!r}; there are {', '.join(names)}" if names else _NO_SERVER)
@@ -108,7 +108,7 @@ def _server_names(app_: App, name: str | None) -> list[str]:
 
 
 def _address(server: Mapping[str, Any]) -> str:
-    """Without what may be secret: the environment, headers, what stands behind a question mark."""
+    """The command or URL of a server without what may be secret: environment, headers and query."""
     return (
         redacted_address(str(server["url"]))
         if "url" in server

@@ -1,4 +1,4 @@
-"""`agent models`: what the server has."""
+"""`agent models`: the models of the server."""
 
 from typing import Annotated, Any
 
@@ -49,7 +49,7 @@ def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -
 def use(
     context: typer.Context, name: Annotated[str, typer.Argument(help="The model that answers from now on.")]
 ) -> None:
-    """Choose the model: writes it to the settings."""
+    """Choose the model: it is written to the settings."""
     from agent_cli.cli.config import set_
 
     faults.refuse_cloud(name)
@@ -58,7 +58,7 @@ def use(
 
 @app.command()
 def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in qwen3:4b.")]) -> None:
-    """Fetch a model. Stopped or broken off, it goes on where it was."""
+    """Fetch a model. An interrupted download continues where it stopped."""
     run: Run = context.obj
     last, percent = "", 0
     with ProgressLine(run.quiet) as line:

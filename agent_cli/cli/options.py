@@ -10,20 +10,27 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")]
 
 
-def parse_moment(text: str, now: datetime, before_day_end: timedelta | None = None) -> datetime:
-    """A day or a time as typed; of a day its first moment, or one so long before its end. Raises UsageError."""
+def parse_moment(
+    text: str, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
+) -> datetime:
+    """The moment that a typed day or time names. Raises UsageError.
+
+    A day without a time is its first moment, or with `before_day_end` the moment that long before its end. `example` is
+    shown in the error.
+    """
     try:
         found = clock.parse(text, now)
-        return found + timedelta(days=1) - before_day_end if before_day_end and len(text) == 10 else found
+        whole_day = len(text) == 10
+        return found + timedelta(days=1) - before_day_end if whole_day and before_day_end is not None else found
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no day: write it like 2026-11-20") from error
+        raise UsageError(f"{text!r} is no day: write it like {example}") from error
 
 
 class PeriodUnit(StrEnum):
-    """What a summary tells of."""
+    """What a summary covers: one session, or a period of this length."""
 
     session = "session"
     day = "day"

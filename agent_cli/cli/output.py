@@ -1,4 +1,4 @@
-"""What goes to standard output and standard error. Everything passes through `clean` here."""
+"""Printing to standard output and standard error. All text passes through `clean` here."""
 
 import json
 import sys
@@ -10,40 +10,40 @@ from agent_cli.text import clean, clean_value
 
 
 def say(text: str = "") -> None:
-    """A line of the answer to what was asked."""
+    """Print a line on standard output."""
     sys.stdout.write(clean(text) + "\n")
 
 
 def note(text: str) -> None:
-    """A line beside it."""
+    """Print a line on standard error, after the name of the program."""
     aside(f"agent: {text}")
 
 
 def aside(text: str) -> None:
-    """Lines that were asked for beside the answer."""
+    """Print lines on standard error, without the name of the program."""
     sys.stdout.flush()
     sys.stderr.write(clean(text) + "\n")
     sys.stderr.flush()
 
 
 def write(text: str) -> None:
-    """A text that brings its own line ends."""
+    """Print a text on standard output; no line end is added."""
     sys.stdout.write(clean(text))
 
 
 def put(value: Any) -> None:
-    """A value as JSON, its texts cleaned."""
+    """Print a value as indented JSON, its texts cleaned."""
     sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False, indent=2) + "\n")
 
 
 def put_line(value: Any) -> None:
-    """A value as one line of JSON, its texts cleaned, for whoever waits for it."""
+    """Print a value as one line of JSON, its texts cleaned, and flush it."""
     sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
 def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool) -> None:
-    """Rows as lines, the columns side by side (the last may be long), or as one array of objects."""
+    """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects."""
     rows = list(rows)
     if as_json:
         put(rows)
@@ -60,16 +60,19 @@ def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: 
 
 
 def fail(error: AgentError) -> NoReturn:
-    """One sentence on standard error, or under --json one object on standard output, and the exit code."""
+    """Print the error and exit with its code.
+
+    A sentence goes to standard error, or with --json an object to standard output.
+    """
     if as_json():
-        last = {"type": "error"} if "--stream-json" in sys.argv else {}
-        put_line({"schema": 1, **last, "error": {"code": error.code, "message": str(error)}})
+        kind = {"type": "error"} if "--stream-json" in sys.argv else {}
+        put_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
     else:
         note(str(error))
     sys.exit(error.exit_code)
 
 
 def as_json() -> bool:
-    """Whether an error is read by a program. What stands behind `--` is a word."""
+    """Whether errors are printed as JSON; arguments after `--` are words, not options."""
     options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
     return "--json" in options or "--stream-json" in options

@@ -1,4 +1,4 @@
-"""How far something has come: one line on standard error that is written over, at a terminal and nowhere else."""
+"""A progress line on standard error, overwritten as work goes on; shown at a terminal only."""
 
 import shutil
 import sys
@@ -9,7 +9,7 @@ from agent_cli.text import one_line
 
 
 class ProgressLine:
-    """The line, erased when it ends. What is noted meanwhile stands above it."""
+    """The progress line, erased at the end. Notes printed meanwhile stand above it."""
 
     def __init__(self, quiet: bool = False):
         self._shown = False

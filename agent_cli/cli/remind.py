@@ -1,4 +1,4 @@
-"""`agent remind`: keep what is to be done, and when to be reminded of it."""
+"""`agent remind`: add a task, with the time to be reminded of it."""
 
 import sys
 from typing import Annotated
@@ -27,10 +27,10 @@ def remind(
     ] = None,
     at: AtOption = None,
 ) -> None:
-    """Keep something to do and be reminded of it: `agent remind call the dentist friday 3pm`.
+    """Add a task with a reminder: `agent remind call the dentist friday 3pm`.
 
     Times are written as “friday 3pm”, “in two hours”, “tomorrow at noon”, “24.12. 18:00”, “every monday 9:00”,
-    “every last friday 17:00”, or in German. What was understood is said.
+    “every last friday 17:00”, or in German. The time that was understood is printed.
     """
     app_ = context.obj.app()
     if words or sys.stdin.isatty():
@@ -40,7 +40,7 @@ def remind(
 
 
 def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
-    """Keep a task and say what was understood. Raises UsageError."""
+    """Add a task and print the time that was understood. Raises UsageError."""
     now, zone = app_.time(), zones.local_name()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)

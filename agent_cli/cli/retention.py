@@ -1,4 +1,4 @@
-"""`agent retention`: what goes when it is old, what keeps the rest, and what is to be left alone."""
+"""`agent retention`: what is removed when it is old, what keeps the rest, and what is pinned."""
 
 import sys
 import time
@@ -37,15 +37,15 @@ _PLURALS = {
 }
 _SINGULARS = {WORKING: "message", SESSION: "summary of a session"}
 _LISTED = 20  # lines for each level
-_BATCH_PAUSE = 0.005  # seconds between batches, so that other programs get their turn to write
+_BATCH_PAUSE = 0.005  # seconds between batches, so that other processes can write
 _LISTED_JSON = 500  # rows
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
 agent config set retention.preset long     240 hours, 120 days, 24 weeks, 24 months, 16 quarters, 8 years
-agent config set retention.week keep       for one grain something else than the preset says
+agent config set retention.week keep       another limit for one length than the preset has
 agent config set retention '{}'            off again
-once on, what is old and taken in by the next grain goes by itself, without a question"""
+once on, what is old and part of the next longer summary goes by itself, without a question"""
 
 PinnableHandles = Annotated[list[str], typer.Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
 
@@ -56,7 +56,7 @@ def overview(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go now; nothing is removed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is kept how long, what each grain holds, what would go now, and what keeps the rest."""
+    """Show how long each kind is kept, how much there is, what would go now, and what keeps the rest."""
     if context.invoked_subcommand is not None:
         return
     app_: App = context.obj.app()
@@ -76,7 +76,8 @@ def overview(
 
 @app.command()
 def apply(
-    context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="You have seen what will go.")] = False
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will go.")] = False,
 ) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     app_: App = context.obj.app()
@@ -99,13 +100,13 @@ def apply(
 
 @app.command()
 def pin(context: typer.Context, handles: PinnableHandles) -> None:
-    """Leave sessions with their messages, or summaries, alone for good."""
+    """Keep sessions with their messages, and summaries, for good."""
     _pin(context, handles, True)
 
 
 @app.command()
 def unpin(context: typer.Context, handles: PinnableHandles) -> None:
-    """Let them go like all else when they are old."""
+    """Remove them like all others when they are old."""
     _pin(context, handles, False)
 
 
@@ -135,7 +136,7 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
 
 
 def _confirm(going: Sequence[Item]) -> None:
-    """Show what will go, and go on only with a yes. Raises AgentError."""
+    """Show what will be removed, and ask for a yes. Raises AgentError without one."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
     output.say(f"to be removed: {_format_counts(_counts(going))}")
@@ -178,7 +179,7 @@ def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[s
 
 
 def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Of each grain its limit, how much it holds, how much would go, and how much is kept for which reason."""
+    """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
     totals = retention.held(app_.db)
     rows = []
     for level in _PLURALS:

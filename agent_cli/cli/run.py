@@ -1,4 +1,4 @@
-"""What the options before a command say, and what they open, once and only when it is needed."""
+"""The options before a command, and what they open: settings and app, once and only when needed."""
 
 import os
 import sys
@@ -23,8 +23,8 @@ class Run:
     verbose: bool = False
     latest: bool = False  # -c
     resume: str | None = None  # -r
-    caller: str = ""  # in whose memory it works; empty: the person's
-    child: bool = False  # the assistant itself has started this process
+    caller: str = ""  # whose memory is used; empty: the person's
+    child: bool = False  # the assistant started this process
     color: Literal["auto", "always", "never"] = "auto"
     plain: bool = False  # text as the model wrote it
     screen_reader: bool = False
@@ -34,19 +34,19 @@ class Run:
     _app: "App | None" = field(default=None, repr=False)
 
     def app(self) -> "App":
-        """Everything opened. Raises ConfigError and StoreError."""
+        """The app, opened at the first call. Raises ConfigError and StoreError."""
         if self._app is None:
             from agent_cli.app.app import open_app  # `--help` needs none of it
 
             self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
             if self.caller:
-                from agent_cli.memory.conversations import callers  # few work in another's memory
+                from agent_cli.memory.conversations import callers  # needed with --as only
 
                 self._app.scope = callers.get(self._app.db, self.caller).scope
         return self._app
 
     def display(self, *, render: bool = False) -> "Display":
-        """What is drawn on standard output. `render`: Markdown in a pipe too."""
+        """How answers are drawn on standard output. `render`: Markdown in a pipe too."""
         from agent_cli.render import display  # only what shows an answer needs it
 
         return display.detect(
@@ -58,8 +58,8 @@ class Run:
         """Whether anything of memory is shown to the model."""
         return not self.incognito if self.memory is None else self.memory
 
-    def read(self, wanted: bool, unwanted: bool) -> None:
-        """What --memory and --no-memory say. Raises UsageError where both are said."""
+    def set_memory(self, wanted: bool, unwanted: bool) -> None:
+        """Apply --memory and --no-memory. Raises UsageError when both are given."""
         if wanted and unwanted:
             raise UsageError("--memory and --no-memory exclude each other")
         if wanted or unwanted:
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def model_only_option(self) -> str:
-        """The option that means something only where a model is asked; empty where none was given."""
+        """The first given option that only matters when a model is asked; empty when none is given."""
         options = {
             "--incognito": self.incognito,
             "--memory": self.memory,
@@ -84,16 +84,16 @@ class Run:
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
 
     def update_index(self) -> None:
-        """Index what a command wrote: who may only read the file later finds it too."""
+        """Index what a command wrote, so that later runs that may only read the file find it too."""
         if self._app is not None and self._app.keeps:
             from agent_cli.memory.search import index  # an app has loaded it
 
             self._app.db.busy_timeout = 0.1
-            with suppress(StoreError):  # the next question does it, or says what is wrong
+            with suppress(StoreError):  # the next question indexes it, or reports what is wrong
                 index.refresh(self._app.db)
 
     def settings(self) -> "Loaded":
-        """The settings alone: nothing is opened. Raises ConfigError."""
+        """The settings alone; the database is not opened. Raises ConfigError."""
         from agent_cli.config import reading
 
         return reading.load(reading.default_file(), flags=self.flags)
@@ -103,7 +103,7 @@ class Run:
             output.note(text)
 
     def chosen(self) -> "Session | None":
-        """The session that -c or -r names. Raises UsageError when there is none."""
+        """The session that -c or -r names; None without them. Raises UsageError when there is none."""
         from agent_cli.memory.conversations import sessions
 
         app = self.app()

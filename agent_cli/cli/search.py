@@ -12,7 +12,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit, PeriodUnit
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -22,8 +22,8 @@ from agent_cli.text import one_line
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-# An enumeration, for an option with a Literal cannot be given again and again.
-Kind = StrEnum("Kind", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
+# An enumeration: an option with a Literal cannot be given again and again.
+KindOption = StrEnum("KindOption", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
 _NAMES = {kind.shown: kind.name for kind in kinds.SEARCHABLE}
 
 
@@ -33,18 +33,18 @@ def search(
     words: Annotated[
         list[str] | None, typer.Argument(help="The question, or words to find.", show_default=False)
     ] = None,
-    kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+    kind: Annotated[list[KindOption] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-11-20.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
-    min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least so many days ago.")] = None,
-    max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most so many days ago.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
+    min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least this many days ago.")] = None,
+    max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most this many days ago.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
     in_this_place: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
-    grain: Annotated[
-        PeriodUnit | None, typer.Option("--grain", help="Only summaries, of sessions or of days and up.")
+    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only summaries of this length.")] = None,
+    batch: Annotated[
+        Path | None, typer.Option("--batch", help="A file of questions, one a line; prints a JSON object for each.")
     ] = None,
-    batch: Annotated[Path | None, typer.Option("--batch", help="A file of questions; a JSON object a line.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
     limit: Limit = 10,
     as_json: AsJson = False,
@@ -52,20 +52,20 @@ def search(
     """Find what was said, noted, summarised, learned or stands in your documents.
 
     The verdict tells whether it is known at all."""
-    if grain and set(kind or ()) - {"summary"}:
+    if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
     allowed = Filter(
         app_.scope.owner,
-        wanted or (("summary",) if grain else ()),
-        grain=grain,
+        wanted or (("summary",) if unit else ()),
+        unit=unit,
         place=app_.scope.place if in_this_place else place,
         author=author,
-        here=app_.scope.place,
+        current_place=app_.scope.place,
         since=_latest(_timestamp(since, now), max_days, now),
-        until=_earliest(_timestamp(until, now, 1), min_days, now),
+        until=_earliest(_timestamp(until, now, timedelta()), min_days, now),
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
@@ -127,13 +127,9 @@ def _whole(lines: Iterable[str]) -> Iterator[str]:
     return (line for line in lines if line.strip())
 
 
-def _timestamp(text: str | None, now: datetime, later: int = 0) -> float | None:
-    if text is None:
-        return None
-    try:
-        return (clock.parse(text, now) + timedelta(days=later if len(text) == 10 else 0)).timestamp()
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no day: write it like 2026-11-20") from error
+def _timestamp(text: str | None, now: datetime, before_day_end: timedelta | None = None) -> float | None:
+    """Seconds since the epoch. Raises UsageError."""
+    return None if text is None else parse_moment(text, now, before_day_end).timestamp()
 
 
 def _latest(since: float | None, max_days: int | None, now: datetime) -> float | None:

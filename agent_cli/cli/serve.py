@@ -1,4 +1,4 @@
-"""`agent serve`: the assistant for other programs, over HTTP, and which programs those are."""
+"""`agent serve`: the assistant for other programs over HTTP, and the programs that may connect."""
 
 import sys
 from typing import Annotated
@@ -11,11 +11,11 @@ from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 
-_ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may come in."
+_ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect."
 _MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
 group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-app.add_typer(group, name="callers", help="Which programs may come in: add, list, rm.")
+app.add_typer(group, name="callers", help="Which programs may connect: add, list, rm.")
 
 CallerName = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
 
@@ -26,17 +26,17 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 8177,
     insecure_bind: Annotated[
-        bool, typer.Option("--insecure-bind", help="The address may be reached from other machines, unencrypted.")
+        bool, typer.Option("--insecure-bind", help="Allow an address that other machines can reach, unencrypted.")
     ] = False,
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="A host name it is reached under too, as behind a proxy.")
+        list[str] | None, typer.Option("--name", help="Another host name of the server, as behind a proxy.")
     ] = None,
     turns: Annotated[int, typer.Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
     seconds: Annotated[float, typer.Option("--timeout", min=1, help="Seconds until a turn is given up.")] = 600,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that turns have to end in when it ends.")
+        float, typer.Option("--grace", min=0, help="Seconds that running turns have left when the server stops.")
     ] = 10,
-    rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second of one caller.")] = 10,
+    rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second that one caller may send.")] = 10,
 ) -> None:
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
     if context.invoked_subcommand:
@@ -68,7 +68,7 @@ def serve(
 
 @group.callback()
 def callers_() -> None:
-    """Which programs may come in."""
+    """Which programs may connect."""
 
 
 @group.command()
@@ -78,7 +78,7 @@ def add(
     read_only: Annotated[bool, typer.Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
     mine: Annotated[bool, typer.Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
 ) -> None:
-    """Let a program in. Its token is printed once and kept nowhere."""
+    """Allow a program to connect. Its token is printed once and kept nowhere."""
     app_: App = context.obj.app()
     app_.refuse_child()
     if mine:
@@ -102,14 +102,14 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
 @group.command()
 def rm(context: typer.Context, name: CallerName) -> None:
-    """Let a program in no more. Its memory stays, and a new token of the same name reaches it again."""
+    """Revoke the token of a program. Its memory stays, and a new token of the same name reaches it again."""
     app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)
     output.say(f"revoked {name}")
 
 
 def _confirm_own_memory(name: str, read_only: bool) -> None:
-    """The person's own memory is given by a typed word alone. Raises UsageError."""
+    """Ask for a typed yes before a program reaches the person's own memory. Raises UsageError without one."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
     what = "read all you have said" if read_only else "read all you have said, and add to it"

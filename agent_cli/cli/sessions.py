@@ -1,4 +1,4 @@
-"""`agent sessions`: conversations, listed, shown, taken up again, closed, moved in and out."""
+"""`agent sessions`: list, show, resume, close, export and import conversations."""
 
 import json
 import sys
@@ -58,13 +58,13 @@ def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False)
     summary = summaries.of(app_.db, session.id)
     if as_json:
         row = {
-            **transfer.exported(app_.db, session),
+            **transfer.export_session(app_.db, session),
             "id": session.handle,
             "summary": summary.text if summary else None,
         }
         output.put(row)
         return
-    output.say(transfer.markdown(app_.db, session))
+    output.say(transfer.to_markdown(app_.db, session))
     if summary:
         made = " (extracted, by no model yet)" if summary.method == "extract" else ""
         output.say(f"## Summary{made}\n\n{summary.text}")
@@ -72,7 +72,7 @@ def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False)
 
 @app.command()
 def resume(context: typer.Context, handle: SessionHandle) -> None:
-    """Go on with a session at the prompt."""
+    """Continue a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
@@ -102,7 +102,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
     summary = session_summary.make(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
-    if session.closed_at is None:  # else it has been told, and what changed since is not its doing
+    if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions
         for line in memory_changes.since_opened(app_.db, session.id, session.owner, "agent facts review"):
             output.note(line)
 
@@ -158,12 +158,12 @@ def export(
         latest = sessions.latest(app_.db, app_.scope.owner)
         found = [latest] if latest else []
     if format == "json":
-        output.put([transfer.exported(app_.db, session) for session in found])
+        output.put([transfer.export_session(app_.db, session) for session in found])
     for session in found:
         if format == "jsonl":
-            sys.stdout.write(json.dumps(transfer.exported(app_.db, session)) + "\n")
+            sys.stdout.write(json.dumps(transfer.export_session(app_.db, session)) + "\n")
         elif format == "md":
-            output.say(transfer.markdown(app_.db, session))
+            output.say(transfer.to_markdown(app_.db, session))
 
 
 @app.command("import")
@@ -172,12 +172,12 @@ def import_(
     file: Annotated[Path, typer.Argument(help="JSON lines, a session a line; - is standard input.")],
     source: Annotated[str, typer.Option("--source", help="A name for where it comes from.")] = "import",
 ) -> None:
-    """Read sessions from JSON lines. Importing twice adds nothing; a broken line is told and skipped (exit 1)."""
+    """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
     run: Run = context.obj
     app_ = run.app()
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            done = transfer.read(app_.db, app_.scope, lines, source, app_.time, output.note)
+            done = transfer.import_lines(app_.db, app_.scope, lines, source, app_.time, output.note)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     app_.catch_up(app_.db)

@@ -1,4 +1,4 @@
-"""`agent stats`: what the answers took, and what the log says about the person's days."""
+"""`agent stats`: tokens, time and cost of the answers, and what the log says about the person's days."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -16,8 +16,8 @@ from agent_cli.store import ids
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
-_DAYS = 30  # in which calls are counted
-_TASKS_NAMED = 5  # tasks
+_DAYS = 30  # days in which calls are counted
+_TASKS_NAMED = 5  # tasks listed by handle
 
 
 class GroupBy(StrEnum):

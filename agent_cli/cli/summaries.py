@@ -1,4 +1,4 @@
-"""`agent summaries`: what remains of conversations, days, weeks, months, quarters and years."""
+"""`agent summaries`: the summaries of conversations, days, weeks, months, quarters and years."""
 
 import re
 from datetime import date, timedelta
@@ -97,12 +97,12 @@ def rebuild(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that is over and has something to tell.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every ended period in which something was said.")] = False,
     unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
 ) -> None:
-    """Make summaries anew, now.
+    """Make summaries again, now.
 
-    First what they are made of, where that is missing, then those made of them.
+    Missing summaries that they are made from come first; those made from them follow.
     """
     run: Run = context.obj
     app_ = run.app()
@@ -128,13 +128,13 @@ def rebuild(
 
 @app.command()
 def pin(context: typer.Context, names: SummaryNames) -> None:
-    """Have retention leave summaries alone."""
+    """Exempt summaries from retention."""
     _pin(context.obj.app(), names, pinned=True)
 
 
 @app.command()
 def unpin(context: typer.Context, names: SummaryNames) -> None:
-    """Have retention treat them like all others again."""
+    """Make summaries subject to retention again."""
     _pin(context.obj.app(), names, pinned=False)
 
 
@@ -147,7 +147,7 @@ def _pin(app_: App, names: list[str], *, pinned: bool) -> None:
 
 
 def _found(app_: App, name: str) -> Summary:
-    """The summary that a period, its handle or that of its session names. Raises UsageError."""
+    """The summary named by its period, its handle or the handle of its session. Raises UsageError."""
     word, owner = name.strip().lower(), app_.scope.owner
     if re.fullmatch(r"y\d+", word):
         if summary := summaries.get(app_.db, ids.number("summary", word), owner):
@@ -167,7 +167,7 @@ def _found(app_: App, name: str) -> Summary:
 
 
 def _period(app_: App, name: str) -> Period:
-    """The period that is named, or whose summary is named by its handle. Raises UsageError."""
+    """The period named by its words or by the handle of its summary. Raises UsageError."""
     if not re.fullmatch(r"[ys]\d+", name.strip().lower()):
         return periods.from_words(name, app_.time())
     if key := _found(app_, name).period:
@@ -176,7 +176,7 @@ def _period(app_: App, name: str) -> Period:
 
 
 def _with_related(app_: App, requested: list[Period]) -> list[Period]:
-    """These with what they are made of and what is made of them, as far as that is over or was made before."""
+    """The shorter periods they are made from, themselves, and the longer ones that have ended or have a summary."""
     owner, now = app_.scope.owner, app_.time()
     below = {each for period in requested for each in period_summaries.parts(app_.db, owner, period)}
     above = {each for period in requested for each in periods.all_enclosing(period)}

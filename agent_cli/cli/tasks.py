@@ -19,8 +19,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and ch
 
 TaskHandle = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
 TaskHandles = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
-ShowAll = Annotated[bool, typer.Option("--all", help="Those done too.")]
-OnlyDone = Annotated[bool, typer.Option("--done", help="Those done.")]
+ShowAll = Annotated[bool, typer.Option("--all", help="Also those that are done.")]
+OnlyDone = Annotated[bool, typer.Option("--done", help="Only those that are done.")]
 OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
 
 
@@ -89,7 +89,7 @@ def add(
     words: Annotated[list[str], typer.Argument(help="What and when: call the dentist friday 3pm.")],
     at: AtOption = None,
 ) -> None:
-    """Keep something to do, as `agent remind` does."""
+    """Add a task, as `agent remind` does."""
     remind.add_task(context.obj.app(), " ".join(words), at, "typed")
 
 
@@ -115,7 +115,7 @@ def snooze(
     handle: TaskHandle,
     when: Annotated[list[str], typer.Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
 ) -> None:
-    """Let a reminder come up later, and not before."""
+    """Postpone a reminder."""
     app_ = context.obj.app()
     until = due_times.parse_moment(" ".join(when), app_.time(), zones.local_name())
     task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
@@ -166,5 +166,5 @@ def _task(context: typer.Context, handle: str) -> Task:
 
 
 def _tasks(context: typer.Context, handles: list[str]) -> list[Task]:
-    """Raises UsageError for an unknown one: then nothing is changed."""
+    """The tasks of all handles. Raises UsageError for an unknown one before anything is changed."""
     return [_task(context, handle) for handle in dict.fromkeys(handles)]

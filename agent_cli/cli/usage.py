@@ -1,6 +1,6 @@
-"""What `agent --help` and `agent --version` say.
+"""The text of `agent --help` and `agent --version`.
 
-Start-up time is a feature, and importing Typer is most of it. So these two are answered from the tables below before
+Start-up time is a feature, and importing Typer is most of it. So these two are printed from the tables below before
 anything is imported; Typer shows the same text.
 """
 
@@ -10,10 +10,10 @@ OPTIONS = {
     "-m, --model NAME": "The model for this run.",
     "-c, --continue": "Continue the latest session.",
     "-r, --resume SESSION": "Resume a session: its handle, or words in it.",
-    "-i, --interactive": "What is piped in is asked first; the keyboard goes on.",
+    "-i, --interactive": "Ask what is piped in, then go on at the keyboard.",
     "--as CALLER": "Work in the memory of a caller of `agent serve`.",
     "--db FILE": "The database file (AGENT_DB).",
-    "--no-memory": "Read nothing of memory in this run; it is still kept.",
+    "--no-memory": "Read nothing of memory; the run is still kept.",
     "--incognito": "Write nothing, and read nothing of memory unless --memory.",
     "--memory": "Read memory in an incognito run.",
     "--color auto|always|never": "Whether to use colours (NO_COLOR, FORCE_COLOR).",
@@ -31,14 +31,14 @@ COMMANDS = {
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
     "docs": "Have files read, so that what stands in them can be found.",
-    "remind": "Keep something to do: agent remind call the dentist friday 3pm.",
+    "remind": "Add a task with a reminder: agent remind call the dentist friday 3pm.",
     "tasks": "List and change what is to be done.",
     "facts": "What is known about you.",
     "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
     "schedule": "Run prompts and skills by the clock.",
     "forget": "Erase what is remembered, with all that came of it, and prove it.",
     "sessions": "List, show, resume, close, export and import conversations.",
-    "import": "Take over conversations from ChatGPT, Claude or llm.",
+    "import": "Import conversations from ChatGPT, Claude or llm.",
     "retention": "Show and remove what is old and summarised; off by default.",
     "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
     "models": "List the models of the server, choose or fetch one.",
@@ -50,7 +50,7 @@ COMMANDS = {
     "jobs": "See and run queued work.",
     "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
     "doctor": "Check the server, the model, the database and the terminal.",
-    "serve": "Serve the assistant to other programs over HTTP, and say which may come in.",
+    "serve": "Serve the assistant to other programs over HTTP, and say which may connect.",
     "completion": "Print a script that completes commands in your shell.",
     "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
 }
@@ -59,11 +59,15 @@ VERSION = f"agent {__version__}"
 _WIDTH = 80
 
 
-_FOLDERS = ("facts", "skills", "schedule")  # commands of several modules: the first has the name of its folder
+_FOLDERS = (
+    "facts",
+    "skills",
+    "schedule",
+)  # commands with a folder; its main module has the same name
 
 
 def module(command: str) -> str:
-    """Where a command of the table is written; `import` is a word of the language, and no name for a module."""
+    """The module of a command; that of `import` is import_, since `import` is a keyword."""
     if command in _FOLDERS:
         return f"agent_cli.cli.{command}.{command}"
     return f"agent_cli.cli.{'import_' if command == 'import' else command}"
@@ -77,7 +81,7 @@ def help() -> str:
 
 
 def answer(arguments: list[str]) -> str:
-    """What is said when nothing but the help or the version is asked for, else nothing."""
+    """The text to print when only the help or the version is asked for; else empty."""
     match arguments:
         case ["--version"]:
             return VERSION
@@ -88,7 +92,7 @@ def answer(arguments: list[str]) -> str:
 
 
 def _rows(table: dict[str, str]) -> list[str]:
-    """Names on the left, what they mean beside them."""
+    """Lines with the names on the left and their wrapped descriptions beside them."""
     margin = max(map(len, table)) + 4
     rows = []
     for name, description in table.items():

@@ -1,4 +1,4 @@
-"""`agent why`: what memory added to a question, and what each line's score is made of."""
+"""`agent why`: what memory added to a question, and what the score of each line is made of."""
 
 from typing import Annotated
 

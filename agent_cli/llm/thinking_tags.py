@@ -38,7 +38,7 @@ class ThinkingParser:
             pass
         return chunks
 
-    def rest(self) -> list[ParsedChunk]:
+    def flush(self) -> list[ParsedChunk]:
         """The chunks held back, at the end of the content."""
         held, self._buffer = self._buffer, ""
         if not held or self._state in ("opened", "closed"):
@@ -48,10 +48,10 @@ class ThinkingParser:
     # Each state consumes what it can from the buffer and returns whether there is more to do.
 
     def _beginning(self, chunks: list[ParsedChunk]) -> bool:
-        lead = self._buffer.lstrip()
-        if lead.startswith(OPENING):
-            self._buffer, self._state = lead[len(OPENING) :], "opened"
-        elif not OPENING.startswith(lead):
+        start = self._buffer.lstrip()
+        if start.startswith(OPENING):
+            self._buffer, self._state = start[len(OPENING) :], "opened"
+        elif not OPENING.startswith(start):
             self._state = "answer"
         return self._state != "beginning"
 

@@ -4,7 +4,6 @@ Such a folder has a module `lineage.py` that answers as an `Owner`. The walk thr
 forgetting/provenance.py; it knows no table by itself.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
@@ -125,8 +124,7 @@ class Owner(Protocol):
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:
     """What a query with {ids} finds."""
-    listed = json.dumps(list(found))
-    return db.rows(query.format(ids="in (select value from json_each(?))"), (listed,))
+    return db.rows(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
 def column(db: Database, query: str, found: Iterable[int]) -> list[int]:

@@ -38,14 +38,14 @@ class TransactionLost(StoreError):
     """SQLite rolled back a whole transaction by itself, for instance out of memory because of a damaged index."""
 
 
-PATIENCE = 15.0
-SQLITE_NEEDED = (3, 51, 3)  # before it, a WAL reset could lose a commit
+BUSY_TIMEOUT = 15.0
+MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 _locks: "weakref.WeakValueDictionary[str, threading.RLock]" = (
     weakref.WeakValueDictionary()
 )  # dropped with the last connection
-_SHARED = "file:/agent-"  # how names of databases in memory begin; that of a file is a path
-_numbers = count(1)
+_SHARED_PREFIX = "file:/agent-"  # how names of databases in memory begin; that of a file is a path
+_shared_numbers = count(1)
 
 
 class Database:
@@ -55,7 +55,7 @@ class Database:
         self,
         path: Path | str = ":memory:",
         journal: str = "wal",
-        busy_timeout: float = PATIENCE,
+        busy_timeout: float = BUSY_TIMEOUT,
         *,
         read_only: bool = False,
     ):
@@ -64,7 +64,7 @@ class Database:
         self.journal = journal
         self.busy_timeout = busy_timeout  # seconds to wait while another process writes
         self.read_only = read_only
-        self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED)
+        self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         self._read_worker: ReadWorker[Database] | None = None
@@ -304,7 +304,7 @@ class Database:
 
 def open_shared_memory() -> Database:
     """A new database in memory that other threads can connect to; it is dropped with its last connection."""
-    return Database(f"{_SHARED}{next(_numbers)}?vfs=memdb")
+    return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
 
 
 def _open(path: str, journal: str, busy_timeout: float, read_only: bool) -> Database:
@@ -350,5 +350,5 @@ def _error_message(error: apsw.Error) -> str | None:
 
 def refuse_old_sqlite(version: str) -> None:
     """Raise StoreError when this version of SQLite must not write."""
-    if tuple(int(part) for part in version.split(".")) < SQLITE_NEEDED:
+    if tuple(int(part) for part in version.split(".")) < MIN_SQLITE:
         raise StoreError(f"SQLite {version} can lose a commit; update the package apsw to 3.51.3 or newer")

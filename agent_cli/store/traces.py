@@ -24,8 +24,8 @@ def files(database: str, others: Iterable[str] = ()) -> list[Path]:
 
 def litestream_folder(database: str) -> Path | None:
     """The folder of Litestream's compressed copies, which cannot be searched; None when there is none."""
-    beside = Path(database).with_name(f".{Path(database).name}-litestream")
-    return beside if beside.is_dir() else None
+    folder = Path(database).with_name(f".{Path(database).name}-litestream")
+    return folder if folder.is_dir() else None
 
 
 def byte_forms(text: str) -> frozenset[bytes]:

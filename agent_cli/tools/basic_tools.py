@@ -11,11 +11,11 @@ from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_MAX_CHARACTERS = 500  # characters of a sum
-_MAX_DIGITS = 300  # of a result: more says nothing
+_MAX_CHARACTERS = 500  # of an expression
+_MAX_DIGITS = 300  # of a result: more are of no use
 _LIMIT = 10 ** (
     2 * _MAX_DIGITS
-)  # on the way to it: Python reckons with larger ones for minutes, and lets nothing else run
+)  # of intermediate results: Python computes larger ones for minutes, and blocks every other thread
 _SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
 
 
@@ -29,7 +29,7 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
         result = _evaluate(expression)
     except ZeroDivisionError:
         raise ToolFailed("it divides by zero") from None
-    except Exception as error:  # whatever simpleeval and the functions raise, it is the sum's fault
+    except Exception as error:  # whatever simpleeval and the functions raise, the expression is wrong
         raise ToolFailed(f"{one_line(sum)!r} cannot be calculated: {one_line(str(error), 200)}") from error
     return f"{expression} = {_format(result)}"
 
@@ -57,7 +57,7 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
 
 
 def _evaluate(expression: str) -> float:
-    import simpleeval  # where something is calculated
+    import simpleeval  # late: only needed to calculate
 
     functions: dict[str, Callable[..., Any]] = {
         name: getattr(math, name)
@@ -75,7 +75,7 @@ def _evaluate(expression: str) -> float:
 
 
 def _operators() -> dict[type, Callable[..., Any]]:
-    import ast  # with simpleeval, which reads a sum with it
+    import ast  # late, like simpleeval, which uses it too
 
     return {
         ast.Add: operator.add,
@@ -91,7 +91,7 @@ def _operators() -> dict[type, Callable[..., Any]]:
 
 
 def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for numbers of a bearable size, and for nothing else."""
+    """The function, refusing operands that are no numbers or too large."""
 
     def bounded(*operands: Any) -> Any:
         if not all(isinstance(each, int | float) for each in operands):
@@ -110,7 +110,7 @@ def _power(base: float, exponent: float) -> Any:
 
 
 def _round(of: float, digits: int = 0) -> float:
-    """To tens and hundreds too, as in round(1234, -2); what lies beyond is nothing."""
+    """Rounds to tens and hundreds too, as in round(1234, -2)."""
     return round(of, max(-_MAX_DIGITS, digits)) if digits else round(of)
 
 
@@ -121,7 +121,7 @@ def _factorial(of: int) -> int:
 
 
 def _format(result: float) -> str:
-    """Without the noise of binary fractions: 0.1 + 0.2 is 0.3. Raises ValueError when it is too long to say."""
+    """A number with 12 digits, so that 0.1 + 0.2 is 0.3. Raises ToolFailed when it is too long."""
     if isinstance(result, int):
         if abs(result) >= 10**_MAX_DIGITS:
             raise ToolFailed(f"the result has more than {_MAX_DIGITS} digits")

@@ -1,7 +1,7 @@
-"""What a calendar holds for the next days, reckoned in a process of its own.
+"""The events of a calendar in the next days, computed in a process of its own.
 
-A calendar of ten lines can mean an event every second, or every day since the year 1, and the library that knows these
-rules reckons with each of them. So it does so where it can be ended, and has only so much memory: see `fetch_feed`.
+A calendar of ten lines can mean an event every second, or every day since the year 1, and the library expands each of
+them. So it runs in a process that can be killed, with limited memory: see `feed_tools.read_calendar`.
 """
 
 import sys
@@ -12,12 +12,12 @@ from agent_cli.text import one_line
 
 _DAYS = 7
 _MAX_EVENTS = 20
-_MAX_MEMORY, _MAX_SECONDS = 1_000_000_000, 20  # bytes, and seconds of the processor
+_MAX_MEMORY, _MAX_SECONDS = 1_000_000_000, 20  # bytes, and seconds of processor time
 _MISSING = "what reads calendars is not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
 def upcoming_events(data: bytes, now: datetime, zone: str) -> str:
-    """What it holds from today on, repeated events among it, by the clock of the person. Raises ValueError."""
+    """The events from today on, recurring ones too, in the person's time zone. Raises ValueError."""
     try:
         import icalendar
         import recurring_ical_events
@@ -37,7 +37,7 @@ def upcoming_events(data: bytes, now: datetime, zone: str) -> str:
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:
-    """A moment in the person's zone, which knows summer time; the clock gives an offset alone."""
+    """A moment in the person's zone, with its summer time; the clock gives only an offset."""
     if not zone:
         return moment.astimezone()
     from zoneinfo import ZoneInfo
@@ -46,7 +46,7 @@ def _in_zone(moment: datetime, zone: str) -> datetime:
 
 
 def _start(event: Any, today: datetime, zone: str) -> datetime:
-    """When an event begins; one of whole days at midnight, one without a zone by the person's clock."""
+    """The start of an event: midnight for whole days, the person's zone when it has none."""
     start = event["DTSTART"].dt
     if not isinstance(start, datetime):
         start = datetime.combine(start, datetime.min.time())
@@ -62,10 +62,10 @@ def _event(event: Any, today: datetime, zone: str) -> str:
 
 
 def _limit_resources() -> None:
-    """Whatever becomes of who waits for it, it ends."""
+    """Limit memory and processor time, so that the process ends even when its parent has died."""
     try:
         import resource
-    except ImportError:  # Windows has none, and the one who waits ends it there
+    except ImportError:  # not on Windows, where the parent's time limit ends it
         return
     for what, most in ((resource.RLIMIT_AS, _MAX_MEMORY), (resource.RLIMIT_CPU, _MAX_SECONDS)):
         resource.setrlimit(what, (most, most))

@@ -1,4 +1,4 @@
-"""The tool by which the model proposes what it has learned. It can propose and no more: no tool accepts anything."""
+"""The tool by which the model proposes facts. No tool accepts a fact: only the person does."""
 
 from typing import Annotated
 
@@ -23,14 +23,14 @@ def propose_fact(
     if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None
-    said = quotes.find(reversed(log.history(context.db, context.session)), quote)
+    source = quotes.find(reversed(log.history(context.db, context.session)), quote)
     claim = adoption.claim(
-        absolute_dates.resolve(statement, said.at if said else context.time()),
+        absolute_dates.resolve(statement, source.at if source else context.time()),
         "model",
-        quote=said.text if said else "",
-        message=said.message if said else None,
-        trust=said.trust if said else "model",
-        inferred=said is None,
+        quote=source.text if source else "",
+        message=source.message if source else None,
+        trust=source.trust if source else "model",
+        inferred=source is None,
         operation="update" if target else "insert",
         target=target.id if target else None,
     )

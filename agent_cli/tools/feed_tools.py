@@ -1,7 +1,7 @@
-"""The tool that fetches what the person's settings name: news, a calendar, the weather.
+"""The tool that fetches the feeds in the person's settings: news, a calendar, the weather.
 
-The model gives a name and no address, so nothing of what it knows can leave with a request, and what it fetches is what
-the person chose. That is why it is asked for no more than reading a file is.
+The model gives a name and no address, so a request can carry nothing of what the model knows, and only what the person
+chose is fetched. So it needs no more permission than reading a file.
 """
 
 import sys
@@ -17,12 +17,12 @@ from agent_cli.tools.fetching import Fetched
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _FETCH_TIMEOUT = 25.0
-_CALENDAR_TIMEOUT = 15.0  # seconds that a calendar may take
+_CALENDAR_TIMEOUT = 15.0  # seconds
 _MAX_ENTRIES = 10
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*)[^<>]*>")
 _SKIPPED_TAGS = ("script", "style")
-_MAX_HTML = 500_000  # characters of HTML that are looked at
+_MAX_HTML = 500_000  # characters of HTML that are read
 _MISSING = "what reads feeds is not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
@@ -60,7 +60,7 @@ def _load(address: str, context: ToolContext) -> Fetched:
 
 
 def _as_text(found: Fetched, now: datetime, zone: str) -> str:
-    """What it says, after its first bytes: what servers say of its kind is often wrong."""
+    """The content as text, by its first bytes: the media types that servers send are often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
         return read_calendar(found.data, now, zone)
@@ -82,7 +82,7 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
 
 
 def _feed(data: bytes) -> str:
-    """Title and newest entries of an RSS or Atom feed."""
+    """The title and the newest entries of an RSS or Atom feed."""
     try:
         import feedparser
     except ImportError as error:
@@ -90,7 +90,7 @@ def _feed(data: bytes) -> str:
     feed = feedparser.parse(BytesIO(data))
     if feed.bozo and not feed.entries:
         raise ToolFailed(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
-    entries = sorted(feed.entries, key=_published, reverse=True)  # those without a date keep their order, at the end
+    entries = sorted(feed.entries, key=_published, reverse=True)  # entries without a date keep their order, at the end
     lines = [one_line(_html_text(feed.feed.get("title", "")), 100), *map(_entry, entries[:_MAX_ENTRIES])]
     if len(entries) > _MAX_ENTRIES:
         lines.append(f"and {len(entries) - _MAX_ENTRIES} older ones")
@@ -112,11 +112,11 @@ def _entry(entry: Any) -> str:
 
 
 def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _CALENDAR_TIMEOUT) -> str:
-    """What a calendar holds from today on. A few lines of one may mean millions of events: see tools/calendars.py.
+    """The events of a calendar from today on. A few lines may mean millions of events: see calendars.py.
 
     Raises ToolFailed.
     """
-    import subprocess  # where a calendar is read
+    import subprocess  # late: only needed for a calendar
 
     command = [sys.executable, "-P", "-m", "agent_cli.tools.calendars", now.isoformat(), zone]
     try:
@@ -132,14 +132,14 @@ def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _CALEN
 
 
 def _html_text(html: str) -> str:
-    """The words of HTML, one space between them."""
+    """The text of HTML, with one space between words."""
     from html import unescape  # its table of names takes 2 ms
 
     return " ".join(clean(unescape(" ".join(_visible_parts(html[:_MAX_HTML])))).split())
 
 
 def _visible_parts(html: str) -> Iterator[str]:
-    """What stands outside of tags, scripts and styles; each character is looked at a few times and no more."""
+    """The text outside of tags, scripts and styles, in time linear in the length."""
     at, closing = 0, ""
     for tag in _TAG.finditer(html):
         if not closing:

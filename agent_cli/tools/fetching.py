@@ -1,7 +1,7 @@
-"""Fetching what stands at an address, without being led astray: not to this machine or its network, not without end.
+"""Fetches a web address without reaching this machine or its private network, within limits of time and size.
 
-Which machine an address leads to is settled when the connection is made, and that very number is connected to: a name
-that is looked up twice could lead elsewhere the second time. Redirects are followed by the same rule.
+A name is resolved once, checked, and that IP address is connected to: resolved twice, it could lead elsewhere the
+second time. Redirects follow the same rule.
 """
 
 import time
@@ -24,13 +24,13 @@ _IPV4_IN_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff
 @frozen
 class Fetched:
     data: bytes
-    media_type: str  # its media type, in small letters
-    address: str  # where it was found in the end
+    media_type: str  # in lower case
+    address: str  # after redirects
 
 
 def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetched:
-    """What stands at an http or https address. `private`: it may be in the private network. Raises ToolFailed."""
-    from urllib.parse import urljoin, urlsplit  # like all here needed only where something is fetched
+    """The content of an http or https address. `allow_private`: also in the private network. Raises ToolFailed."""
+    from urllib.parse import urljoin, urlsplit  # late, like httpcore: only needed to fetch
 
     import httpcore
 
@@ -58,7 +58,7 @@ def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetch
 
 
 def _get(pool: "httpcore.ConnectionPool", address: str, deadline: float) -> Fetched | str:
-    """What stands there, or where it has moved to."""
+    """The content, or the address it has moved to."""
     left = max(0.1, deadline - time.monotonic())
     limits = dict.fromkeys(("connect", "read", "write", "pool"), left)
     headers = [("user-agent", "agent-cli"), ("accept-encoding", "identity")]
@@ -84,7 +84,7 @@ def _read(pieces: Iterable[bytes], address: str, deadline: float) -> bytes:
 
 
 def _backend(allow_private: bool) -> Any:
-    """What makes the connections."""
+    """A network backend that connects to allowed machines only."""
     import httpcore
 
     class Careful(httpcore.SyncBackend):
@@ -98,7 +98,7 @@ def _backend(allow_private: bool) -> Any:
 
 
 def _resolve(host: str, port: int, allow_private: bool) -> str:
-    """The number of a machine that may be connected to. Raises OSError."""
+    """The IP address of a host that may be connected to. Raises OSError."""
     import socket
 
     try:
@@ -124,7 +124,7 @@ def _is_public(number: str) -> bool:
 
 
 def _origin(address: str) -> str:
-    """The machine alone: a password may stand before its name, and the rest is the secret of many calendars."""
+    """Scheme and host only: a password may precede the host, and many calendars have a secret path."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(address)

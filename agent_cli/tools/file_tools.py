@@ -1,8 +1,7 @@
-"""Tools that read files: inside the folders that the person's settings name, and nowhere else.
+"""Tools that read files, only inside the folders that the person's settings name.
 
-A path counts as what it leads to: links are followed first, and what lies outside then is refused, as is all that is
-hidden, for there keys and passwords stand. What is no plain file (a pipe would be waited for without end) or no text
-is not read.
+Links are followed first; a path that then lies outside is refused, and so is anything hidden, where keys and passwords
+are kept. Only plain text files are read: a pipe, for one, would block forever.
 """
 
 import os
@@ -18,9 +17,9 @@ from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _TIMEOUT = 20.0
-_SEARCH_TIMEOUT = 15.0  # seconds, after which what was found by then is told: a thread that is left behind reads on
+_SEARCH_TIMEOUT = 15.0  # seconds, then what was found by then is returned: the abandoned thread would go on reading
 _MAX_BYTES = 5_000_000  # bytes of a file
-_MAX_CHARACTERS = 6000  # characters of a file at once
+_MAX_CHARACTERS = 6000  # of a file at once
 _MAX_ENTRIES = 200  # names of a folder
 _MAX_FILES = 5000  # files
 _MAX_LINES = 50  # lines
@@ -33,7 +32,7 @@ def _has_folders(context: ToolContext) -> bool:
 
 
 def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A path as the person's rules read it: where it leads to."""
+    """The arguments with paths replaced by what they lead to, as the person's rules see them."""
     return {
         name: resolve_or_keep(context, value) if name in _PATHS and value.strip() else value
         for name, value in arguments.items()
@@ -71,9 +70,9 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
     place = _resolve(context, folder)
     if not place.is_dir():
         raise ToolFailed(f"{place} is no folder; read_file reads a file")
-    there = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
-    more = [f"and {len(there) - _MAX_ENTRIES} more"] if len(there) > _MAX_ENTRIES else []
-    return "\n".join([*map(_entry, there[:_MAX_ENTRIES]), *more]) or "the folder is empty"
+    entries = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
+    more = [f"and {len(entries) - _MAX_ENTRIES} more"] if len(entries) > _MAX_ENTRIES else []
+    return "\n".join([*map(_entry, entries[:_MAX_ENTRIES]), *more]) or "the folder is empty"
 
 
 @tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
@@ -86,20 +85,20 @@ def search_files(
         raise ToolFailed("no words were given")
     places = [_resolve(context, folder)] if folder.strip() else list(context.access.folders)
     found: list[str] = []
-    looked, until = 0, time.monotonic() + _SEARCH_TIMEOUT
+    searched, deadline = 0, time.monotonic() + _SEARCH_TIMEOUT
     for file in (each for place in places for each in _files(place)):
-        looked += 1
-        if len(found) >= _MAX_LINES or looked > _MAX_FILES or time.monotonic() > until:
+        searched += 1
+        if len(found) >= _MAX_LINES or searched > _MAX_FILES or time.monotonic() > deadline:
             break
         if not context.access.is_denied(str(file)):
             found += _matching_lines(file, wanted, _MAX_LINES - len(found))
-    cut = looked > _MAX_FILES or time.monotonic() > until
-    left = f"\n[only the first {looked - 1} files were searched: name a folder]" if cut else ""
+    cut = searched > _MAX_FILES or time.monotonic() > deadline
+    left = f"\n[only the first {searched - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
 
 
 def resolve_or_keep(context: ToolContext, path: str) -> str:
-    """The path that a call names, as it is ruled on: where it leads to. What it names nothing is left as it is."""
+    """What a path leads to, for the rules; the path itself when it leads nowhere that may be read."""
     try:
         return str(_resolve(context, path))
     except ToolFailed:
@@ -107,15 +106,15 @@ def resolve_or_keep(context: ToolContext, path: str) -> str:
 
 
 def _resolve(context: ToolContext, path: str) -> Path:
-    """What a path leads to. Raises ToolFailed when that is not there, is hidden or lies outside."""
+    """What a path leads to. Raises ToolFailed when it does not exist, is hidden or lies outside the folders."""
     folders = context.access.folders
     given = Path(path.strip()).expanduser()
-    tries = [given] if given.is_absolute() else [folder / given for folder in folders]
+    candidates = [given] if given.is_absolute() else [folder / given for folder in folders]
     refused = False
-    for each in tries:
+    for each in candidates:
         try:
             found = each.resolve(strict=True)
-        except (OSError, RuntimeError, ValueError):  # not there, links in a ring, a name that cannot be one
+        except (OSError, RuntimeError, ValueError):  # missing, a loop of links, an invalid name
             continue
         inside = next((folder for folder in folders if found.is_relative_to(folder)), None)
         if inside is not None and not _hidden(found.relative_to(inside)):
@@ -132,7 +131,7 @@ def _hidden(inside: Path) -> bool:
 
 
 def _text(file: Path) -> str:
-    """What stands in a file. Raises ToolFailed when it is none that can be read."""
+    """The text of a file. Raises ToolFailed when it cannot be read."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
         try:
@@ -146,7 +145,7 @@ def _text(file: Path) -> str:
 
 
 def _check_readable(file: Path, status: os.stat_result) -> None:
-    """Raises ToolFailed for what is no plain file, or a large one."""
+    """Raise ToolFailed unless it is a plain file that is not too large."""
     if stat.S_ISDIR(status.st_mode):
         raise ToolFailed(f"{file} is a folder; list_files lists it")
     if not stat.S_ISREG(status.st_mode):
@@ -167,12 +166,12 @@ def _decode(data: bytes, file: Path) -> str:
 
 
 def _visible_entries(place: Path) -> Iterator[Path]:
-    """What is in a folder, without what is hidden and links that lead elsewhere."""
+    """The entries of a folder, without hidden ones and links."""
     try:
-        there = list(place.iterdir())
+        entries = list(place.iterdir())
     except OSError as error:
         raise ToolFailed(f"{place} cannot be read: {error.strerror}") from error
-    return (each for each in there if not each.name.startswith(".") and not each.is_symlink())
+    return (each for each in entries if not each.name.startswith(".") and not each.is_symlink())
 
 
 def _entry(each: Path) -> str:
@@ -190,7 +189,7 @@ def _files(place: Path) -> Iterator[Path]:
     if place.is_file():
         yield place
         return
-    waiting = [str(place)]  # no os.walk: folders may lie deeper in each other than it may call itself
+    waiting = [str(place)]  # no os.walk: folders may be nested deeper than its recursion
     while waiting:
         try:
             with os.scandir(waiting.pop()) as there:
@@ -205,7 +204,7 @@ def _files(place: Path) -> Iterator[Path]:
 def _matching_lines(file: Path, wanted: str, most: int) -> list[str]:
     try:
         lines = _text(file).splitlines()
-    except ToolFailed:  # one that is no text has no lines
+    except ToolFailed:  # not a text file
         return []
     found = [
         f"{one_line(str(file), 300)}:{number}: {one_line(line, 200)}"

@@ -1,8 +1,8 @@
-"""Tools of other programs (MCP) as tools of this one: named after their server, asked for, and believed in nothing.
+"""Tools of MCP servers as tools of this program: named after their server, and run only with permission.
 
-What a server says of its tools is text from outside, and a model reads it: it is cleaned, cut and cannot pose as the
-program's own. It is kept from one run to the next, so that a server is started only when one of its tools is called,
-and so that what it says can be compared: one that describes its tools otherwise than before is told of.
+A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
+program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
+descriptions are noticed and reported.
 """
 
 import json
@@ -18,24 +18,24 @@ from agent_cli.text import one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
-MAX_TOOLS = 24  # tools of a server that are offered: each stands in every request
-_MAX_STORED = 100  # of which is kept what it said
-_MAX_DESCRIPTION, _MAX_ARGUMENT_DESCRIPTION = 300, 100  # characters of a description
-_MAX_SCHEMA = 3000  # characters of all that a tool says of its arguments
+MAX_TOOLS = 24  # of a server: each is part of every request
+_MAX_STORED = 100  # tools of a server
+_MAX_DESCRIPTION, _MAX_ARGUMENT_DESCRIPTION = 300, 100  # characters
+_MAX_SCHEMA = 3000  # characters of a tool's parameters
 _MAX_ARGUMENTS = 20
-_MAX_NAME, _MAX_TYPE = 128, 10  # characters of the name of a tool or an argument, and of what kind of value one takes
-_MAX_ALL_TOOLS = 16_000  # characters of what is told of the tools of all servers
+_MAX_NAME, _MAX_TYPE = 128, 10  # characters of the name of a tool or an argument, and of an argument's type
+_MAX_ALL_TOOLS = 16_000  # characters of the tools of all servers together
 _SCHEMA_KEYS = ("type", "enum", "items", "properties", "required")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 Descriptions = list[dict[str, Any]]
-"""What a server said of its tools: [{name, description, parameters}, …]."""
+"""A server's tools: [{name, description, parameters}, …]."""
 
 
 def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
-    """The tools of all servers by their names; a server is started only when nothing is known of it yet.
+    """The tools of all servers by name; a server is started only when it has no stored descriptions.
 
-    `seconds`: that a call may take.
+    `seconds`: the time limit of a call. `notice` is called with a sentence for a server that fails.
     """
     tools: dict[str, Tool] = {}
     for name in [each for each in servers.settings if each not in servers.failed]:
@@ -47,13 +47,13 @@ def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[
             continue
         tools = {
             tool.name: tool for tool in make_tools(servers, name, descriptions, seconds)
-        } | tools  # no later one takes a name
+        } | tools  # the first tool keeps its name
     return tools
 
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
-    """Say which of the servers that have been started describe their tools otherwise than before, and keep that."""
-    for name, listed in servers.listed().items():
+    """Store the descriptions of the servers that were started, and give notice of those that have changed."""
+    for name, listed in servers.known_tools().items():
         stored, current = stored_descriptions(db, servers, name), list(map(_description_of, listed[:_MAX_STORED]))
         if stored != current:
             store_descriptions(db, servers, name, current)
@@ -62,14 +62,14 @@ def store_changes(db: Database, servers: Servers, notice: Callable[[str], None])
 
 
 def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:
-    """What a server said of its tools when it was last started with these settings."""
+    """A server's tools when it was last started with these settings; None when it was not."""
     stored = json.loads(meta.get(db, f"mcp {name}") or "{}")
     same = stored.get("settings") == _settings_hash(db, servers.settings[name])
     return stored["tools"] if same else None
 
 
 def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
-    """Ask a server for its tools, and keep what it says. Raises ServerFailed."""
+    """Ask a server for its tools and store them. Raises ServerFailed."""
     descriptions = list(map(_description_of, servers.tools(name)[:_MAX_STORED]))
     store_descriptions(db, servers, name, descriptions)
     return descriptions
@@ -80,7 +80,7 @@ def _description_of(each: Any) -> dict[str, Any]:
 
 
 def store_descriptions(db: Database, servers: Servers, name: str, descriptions: Descriptions) -> None:
-    """Keep what a server said of its tools."""
+    """Store a server's tools."""
     value = json.dumps(
         {"settings": _settings_hash(db, servers.settings[name]), "tools": descriptions}, ensure_ascii=False
     )
@@ -88,20 +88,18 @@ def store_descriptions(db: Database, servers: Servers, name: str, descriptions: 
 
 
 def sanitized_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept and shown of a tool: cleaned, cut, and of its arguments what a model needs to fill them in."""
+    """A tool's name, description and parameters, sanitized and cut to what a model needs to call it."""
     properties, needed = schema.get("properties"), schema.get("required")
     declared = properties if isinstance(properties, Mapping) else {}
     arguments = {
-        each: _sanitized_argument(schema_of_argument)
-        for each, schema_of_argument in list(declared.items())[:_MAX_ARGUMENTS]
-        if isinstance(schema_of_argument, Mapping) and each == one_line(each, _MAX_NAME)
+        each: _sanitized_argument(parameter)
+        for each, parameter in list(declared.items())[:_MAX_ARGUMENTS]
+        if isinstance(parameter, Mapping) and each == one_line(each, _MAX_NAME)
     }
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
     if len(json.dumps(parameters)) > _MAX_SCHEMA:
-        parameters["properties"] = {
-            each: _type_only(schema_of_argument) for each, schema_of_argument in arguments.items()
-        }
+        parameters["properties"] = {each: _type_only(parameter) for each, parameter in arguments.items()}
     return {
         "name": name[:_MAX_NAME],
         "description": _sanitized(description, _MAX_DESCRIPTION),
@@ -110,7 +108,7 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
 
 
 def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds: float) -> list[Tool]:
-    """The tools of a server, from what it said of them."""
+    """The tools of a server from their descriptions."""
     tools: dict[str, Tool] = {}
     for each in _fitting(descriptions[:MAX_TOOLS], _MAX_ALL_TOOLS // max(1, len(servers.settings))):
         full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"[:64]
@@ -131,7 +129,7 @@ def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds:
 
 
 def _fitting(descriptions: Descriptions, room: int) -> Iterator[dict[str, Any]]:
-    """As many as fit, of long ones the kinds of their arguments alone: every request holds them, and all else too."""
+    """The descriptions that fit into `room` characters; long ones keep only the types of their arguments."""
     for each in descriptions:
         if len(json.dumps(each)) > room // 4:
             slim = {name: _type_only(argument) for name, argument in each["parameters"]["properties"].items()}
@@ -154,7 +152,7 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
 
 
 def _part_text(part: Any) -> str:
-    """A part of a result in words: pictures and sounds are named, and not shown."""
+    """A part of a result as text: pictures and sounds are only named."""
     text = getattr(part, "text", None) or getattr(getattr(part, "resource", None), "text", None)
     return text if isinstance(text, str) else f"[{one_line(str(getattr(part, 'type', 'something')), 30)}, not shown]"
 
@@ -174,10 +172,10 @@ def _type_only(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sanitized(words: str, most: int) -> str:
-    """Words of a server as they are shown to a model: they can neither end a fence nor begin one."""
+    """A server's text on one line; it can neither end nor begin a fence."""
     return unfenced(one_line(words, most))
 
 
 def _settings_hash(db: Database, settings: Mapping[str, Any]) -> str:
-    """A hash of a server's settings, in which passwords may stand."""
+    """A hash of a server's settings, which may contain passwords."""
     return keyed_hash.digest(db, json.dumps(settings, sort_keys=True))

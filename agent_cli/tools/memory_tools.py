@@ -1,4 +1,4 @@
-"""Tools that keep words and find them again."""
+"""Tools that write notes and search memory."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,7 +14,7 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-_CONTEXT_MESSAGES = 3  # messages that are shown before one and after it
+_CONTEXT_MESSAGES = 3  # shown before a message and after it
 
 # Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
 _NAMED_OTHERWISE = ("message", "summary", "skill")
@@ -87,11 +87,11 @@ def search_memory(
     allowed = Filter(
         context.scope.owner,
         _KINDS.get(grain, ("summary",)),
-        grain=None if grain in _KINDS else grain,
+        unit=None if grain in _KINDS else grain,
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
-        here=context.scope.place,
-        within=None if context.memory else context.session,
+        current_place=context.scope.place,
+        current_session=None if context.memory else context.session,
     )
     if not context.memory:
         index.refresh(context.db)

@@ -1,11 +1,11 @@
-"""Servers of tools that belong to other programs (MCP): started when first needed, spoken to within limits, ended.
+"""Connections to MCP servers: started when first needed, called with time limits, closed at the end.
 
-The library needs an event loop. Each connection has one, on a thread of its own, apart from the turn, which waits for
-an answer for so many seconds and no longer. A server that has crashed, hangs, floods or cannot be understood is given
-up, and started anew with the next call: nothing of it can reach the turn but a failed result.
+The library needs an event loop. Each connection has one on a thread of its own, and the turn waits for an answer with a
+time limit. A server that crashes, hangs, floods or cannot be understood is dropped and started again for the next call:
+the turn sees only a failed result.
 
-What a server inherits is little: a search path and a home, what its settings name, and the mark by which a program that
-the assistant has started is known, for it must never accept a fact.
+A server inherits a search path and a home, the variables in its settings, and the marker that identifies programs
+started by the assistant, which must never accept a fact.
 """
 
 import logging
@@ -25,14 +25,14 @@ from agent_cli.text import Pattern, clean, one_line
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
-    from mcp.types import Tool as Described
+    from mcp.types import Tool as McpTool
 
 MISSING = "servers of tools need a library that is not installed: pip install 'agent-cli[mcp]'"
-_START_TIMEOUT = 10.0  # seconds until a server must have introduced itself
-_CLOSE_TIMEOUT = 3.0  # seconds that all have to end
+_START_TIMEOUT = 10.0  # seconds to start and list its tools
+_CLOSE_TIMEOUT = 3.0  # seconds for all servers together
 _MAX_PAGES = 20  # of a list of tools
-_TAIL_LINES = 20  # lines of what a server last said on its standard error
-_MARK, _READ_TIMEOUT = b"\0", 0.5  # ends what has been said so far; seconds to wait until that has been read
+_TAIL_LINES = 20  # last lines of a server's standard error
+_MARK, _READ_TIMEOUT = b"\0", 0.5  # written to mark the end of the output so far; seconds to wait for it
 
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
@@ -40,81 +40,81 @@ T = TypeVar("T")
 
 
 class ServerFailed(AgentError):
-    """A server cannot be started, or did not answer. The text says which, and what is known of it."""
+    """A server cannot be started or did not answer. The text names it and the reason."""
 
     code = "server"
 
 
 class Servers:
-    """Those of the settings. Its methods may be called from any thread."""
+    """The servers in the settings, by name. Its methods may be called from any thread."""
 
     def __init__(self, settings: Mapping[str, Mapping[str, Any]], marker: Mapping[str, str]):
         self.settings, self._marker = settings, marker
-        self.failed: set[str] = set()  # those that could not say what they have: not waited for again in this run
+        self.failed: set[str] = set()  # could not list their tools: not tried again in this run
         self._lock = threading.Lock()
         self._connections: dict[str, _Connection] = {}
 
-    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[Described]":
+    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
         """All the tools of a server. Raises ServerFailed."""
         return self._request(name, _list_tools, seconds)
 
-    def listed(self) -> "dict[str, list[Described]]":
-        """What those said of their tools that have been started and run."""
-        return {name: live.listed for name, live in list(self._connections.items()) if live.running}
+    def known_tools(self) -> "dict[str, list[McpTool]]":
+        """The tools of the running servers."""
+        return {name: each.tools for name, each in list(self._connections.items()) if each.running}
 
     def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
         """One call of a tool. Raises ServerFailed."""
         return self._request(name, lambda client: client.call_tool(tool, dict(arguments)), seconds)
 
     def close(self) -> None:
-        """End them all, within a few seconds."""
+        """Close all connections within a few seconds."""
         with self._lock:
-            live, self._connections = list(self._connections.values()), {}
-        for each in live:
+            connections, self._connections = list(self._connections.values()), {}
+        for each in connections:
             each.end()
         deadline = time.monotonic() + _CLOSE_TIMEOUT
-        for each in live:
+        for each in connections:
             each.thread.join(max(0.0, deadline - time.monotonic()))
 
     def _request(self, name: str, operation: "Callable[[Client], Coroutine[Any, Any, T]]", seconds: float) -> T:
-        """The answer of a server, started when it does not run. What goes wrong ends the connection."""
+        """The result of an operation on a server, started when it does not run. A failure ends the connection."""
         import asyncio
 
         deadline = time.monotonic() + seconds
-        live = self._connection(name)
+        connection = self._connection(name)
         pending: Future[T] | None = None
         try:
-            client = live.client.result(seconds)
-            pending = asyncio.run_coroutine_threadsafe(operation(client), live.loop)
+            client = connection.client.result(seconds)
+            pending = asyncio.run_coroutine_threadsafe(operation(client), connection.loop)
             return pending.result(max(0.0, deadline - time.monotonic()))
         except BaseException as error:
             if pending is not None:
                 pending.cancel()
             with self._lock:
-                if self._connections.get(name) is live:
+                if self._connections.get(name) is connection:
                     del self._connections[name]
-            live.end()
-            raise _as_failure(name, error, seconds, live.said) from error
+            connection.end()
+            raise _as_failure(name, error, seconds, connection.error_output) from error
 
     def _connection(self, name: str) -> "_Connection":
         with self._lock:
-            live = self._connections.get(name)
-            if live is None or not live.running:
-                live = self._connections[name] = _Connection(self.settings[name], self._marker)
-            return live
+            connection = self._connections.get(name)
+            if connection is None or not connection.running:
+                connection = self._connections[name] = _Connection(self.settings[name], self._marker)
+            return connection
 
 
 class _Connection:
-    """One connection, on its own thread. A thread cannot be ended from outside: it is asked to, and left alone."""
+    """A connection on its own thread. A thread cannot be killed: it is asked to stop, and abandoned."""
 
     def __init__(self, settings: Mapping[str, Any], marker: Mapping[str, str]):
         import asyncio
 
-        logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would write into the conversation
+        logging.getLogger("mcp").addHandler(logging.NullHandler())  # else it would write to the terminal
         self._settings, self._marker = settings, marker
         self._tail = _ErrorTail()
         self.client: Future[Client] = Future()
-        self.listed: list[Described] = []  # what it said of its tools when it was started
+        self.tools: list[McpTool] = []  # its tools when it was started
         self.loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self.thread = threading.Thread(target=self._run, name="server of tools", daemon=True)
@@ -122,16 +122,16 @@ class _Connection:
 
     @property
     def running(self) -> bool:
-        """Whether it is being started, or runs."""
+        """Whether the server is being started or runs."""
         return self.thread.is_alive() and not self._stop.is_set()
 
     @property
-    def said(self) -> str:
-        """What it last said on its standard error."""
+    def error_output(self) -> str:
+        """The last lines of the server's standard error."""
         return self._tail.read()
 
     def end(self) -> None:
-        with suppress(RuntimeError):  # it has ended already
+        with suppress(RuntimeError):  # the loop has ended already
             self.loop.call_soon_threadsafe(self._stop.set)
 
     def _run(self) -> None:
@@ -149,7 +149,7 @@ class _Connection:
         from mcp import Client
 
         async with _transport(self._settings, self._marker, self._tail) as server, Client(server, cache=None) as client:
-            self.listed = await _list_tools(client)
+            self.tools = await _list_tools(client)
             self.client.set_result(client)
             await self._stop.wait()
 
@@ -159,8 +159,8 @@ class _Connection:
             self.client.set_exception(error)
 
 
-async def _list_tools(client: "Client") -> "list[Described]":
-    found: list[Described] = []
+async def _list_tools(client: "Client") -> "list[McpTool]":
+    found: list[McpTool] = []
     cursor = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
@@ -172,13 +172,13 @@ async def _list_tools(client: "Client") -> "list[Described]":
 
 
 class _ErrorTail:
-    """The last lines of a server's standard error, read by a thread so that no flood of them can fill anything."""
+    """The last lines of a server's standard error, read by a thread so that the pipe never fills."""
 
     def __init__(self) -> None:
         read, write = os.pipe()
         self.file = os.fdopen(write, "w")
         self._chunks: deque[bytes] = deque(maxlen=_TAIL_LINES)
-        self._caught_up = threading.Event()  # all that was written before `read` was called
+        self._caught_up = threading.Event()  # everything written before `read` was called has been read
         self._thread = threading.Thread(target=self._collect, args=(read,), name="server's errors", daemon=True)
         self._thread.start()
 
@@ -187,7 +187,7 @@ class _ErrorTail:
         try:
             os.write(self.file.fileno(), _MARK)
             self._caught_up.wait(_READ_TIMEOUT)
-        except (OSError, ValueError):  # closed, so the thread comes to an end
+        except (OSError, ValueError):  # closed, so the thread ends
             self._thread.join(_READ_TIMEOUT)
         written = b"".join(self._chunks).decode("utf-8", "replace")
         return "\n".join(one_line(line, 200) for line in clean(written).splitlines()[-_TAIL_LINES:])
@@ -208,7 +208,7 @@ class _ErrorTail:
 def _transport(
     settings: Mapping[str, Any], marker: Mapping[str, str], tail: _ErrorTail
 ) -> AbstractAsyncContextManager[Any]:
-    """How a server is reached: as a process of its own, or at an address."""
+    """The transport to a server: a child process, or an address."""
     from contextlib import asynccontextmanager
 
     if "url" not in settings:
@@ -233,7 +233,7 @@ def _transport(
 
 
 def redacted_address(address: str) -> str:
-    """An address without what may be secret: a password, and what stands behind a question mark."""
+    """An address without its password and its query."""
     from urllib.parse import urlsplit
 
     try:
@@ -254,7 +254,7 @@ def _ready(transport: Any) -> AbstractAsyncContextManager[Any]:
 
 
 def _as_failure(name: str, error: BaseException, seconds: float, error_output: str) -> BaseException:
-    """What a person, and a model, is told; what is no failure of the server's, as Ctrl-C, goes through."""
+    """A ServerFailed for the person and the model; other interruptions, such as Ctrl-C, stay as they are."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, ServerFailed) or not isinstance(error, Exception):

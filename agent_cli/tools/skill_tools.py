@@ -8,8 +8,8 @@ from agent_cli.memory.skills import skill_matching, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
-MAX_STEPS = 8000  # characters of the steps: a quarter of a small context
-_MAX_NAMED = 20  # skills that are named where one is not found
+MAX_STEPS = 8000  # characters: a quarter of a small context
+_MAX_NAMED = 20  # skills listed when one is not found
 
 
 def _has_skills(context: ToolContext) -> bool:
@@ -25,14 +25,14 @@ def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) 
     except UsageError:
         skill = None
     if skill is None or not skill.current:
-        there = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
-        known = f"there are {', '.join(there)}" if there else "there is none yet"
+        names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
+        known = f"there are {', '.join(names)}" if names else "there is none yet"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
     return format_steps(skill)
 
 
 def format_steps(skill: Skill) -> str:
-    """The steps as the model is given them."""
+    """A skill's steps as the model sees them."""
     steps = text.visible(skill.body)
     left = len(steps) - MAX_STEPS
     return steps if left <= 0 else f"{steps[:MAX_STEPS]}\n[cut off here: {left} more characters; tell the person]"

@@ -1,4 +1,4 @@
-"""The tools for what is to be done. Times come in the person's words, and the program reckons, not the model."""
+"""The tools for tasks and reminders. The model passes times in the person's words; the program parses them."""
 
 from typing import Annotated
 
@@ -26,17 +26,17 @@ def create_reminder(
     """Remind the person, when they ask for it."""
     now = context.time()
     try:
-        occasion = due_times.parse(when, now, context.access.zone or zones.local_name())
-        said = log.nth(context.db, context.session, "user", 1)
+        due = due_times.parse(when, now, context.access.zone or zones.local_name())
+        request = log.nth(context.db, context.session, "user", 1)
         task = tasks.add(
             context.db,
             context.scope,
             text,
-            occasion,
+            due,
             context.time,
             origin="model",
             session=context.session,
-            message=said.id if said else None,
+            message=request.id if request else None,
         )
     except UsageError as error:
         raise ToolFailed(str(error)) from error

@@ -1,11 +1,11 @@
-"""What a tool is, and how one is run.
+"""Defines tools and runs their calls.
 
-A tool is a function; its name, docstring and annotations are what the model sees. Whatever the model gets wrong comes
-back to it as a failed result in words, and so does whatever a tool does wrong: a turn never ends by one's exception.
+A tool is a function; the model sees its name, docstring and annotations. Errors of the model and of the tool come back
+to the model as failed results: an exception of a tool never ends a turn.
 
-A tool that asks more than the database may hang: it runs on a thread of its own, and is left behind when it takes too
-long or the person stops the turn. No thread can be ended from outside, so such a tool is given no database: whatever it
-does later, it writes nothing into a conversation that has gone on.
+A tool that uses more than the database may hang: it runs on a thread of its own, and is abandoned when it takes too
+long or the person stops the turn. A thread cannot be killed, so such a tool is given no database: whatever it does
+later, it cannot write into the conversation.
 """
 
 import inspect
@@ -29,14 +29,14 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 Risk = Literal["read", "session", "propose", "write", "network"]
-"""What a call may do: look, keep something until the session closes, put something before the person that counts for
-nothing without their yes, keep something for good, reach out."""
+"""What a call may do: read; write for this session only; propose something that the person must accept; write
+permanently; use the network."""
 
-MAX_RESULT = 1_000_000  # characters of a result that the log keeps
-_MAX_REASON = 500  # characters of why a call failed
+MAX_RESULT = 1_000_000  # characters
+_MAX_REASON = 500  # characters of an error
 
 OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
-"""A block in which, when the turn is stopped, something is called: `Cancel.stopping` of llm/model.py."""
+"""A context manager that calls a function when the turn is cancelled: `Cancel.on_cancel` of llm/model.py."""
 
 _PYTHON_TYPES: dict[str, Any] = {
     "string": str,
@@ -51,36 +51,36 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 @frozen
 class Access:
-    """What of the machine and the network tools may reach: nothing but what the person's settings name."""
+    """What tools may use of the machine and the network: only what the person's settings name."""
 
     folders: tuple[Path, ...] = ()  # whose files may be read
     feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
-    allow_private: bool = False  # whether an address may be on this machine or in the private network
-    zone: str = ""  # in which times are told, as in Europe/Vienna; empty: the machine's
-    is_denied: Callable[[str], bool] = lambda path: False  # what a rule keeps from being read is not searched either
+    allow_private: bool = False  # whether a feed may be on this machine or in the private network
+    zone: str = ""  # the time zone, as in Europe/Vienna; empty: the machine's
+    is_denied: Callable[[str], bool] = lambda path: False  # paths that a rule denies are not searched
 
 
 class ToolFailed(Exception):
-    """Raised by a tool to tell the model, in words, why it could not do it."""
+    """Raised by a tool with a sentence for the model that says why it failed."""
 
 
 @frozen
 class ToolContext:
-    """What a tool may reach. Passed as the first argument and hidden from the model."""
+    """What a tool works with: its first argument, hidden from the model."""
 
     db: Database
     session: int
     scope: Scope
     time: Clock
-    embed: Meaning | None = None  # None: search by words alone
-    memory: Database | None = None  # what is remembered, where it stands apart from this conversation: only read
-    reads: bool = True  # whether anything that is remembered may be shown
-    excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of what the person wants left out this time
+    embed: Meaning | None = None  # vector of a query; None: search by words only
+    memory: Database | None = None  # memory to read, when it is another database than this conversation's
+    reads: bool = True  # whether memory may be read
+    excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn
     access: Access = Access()
 
     @property
     def remembered(self) -> Database:
-        """The database that is searched and read."""
+        """The database in which memory is searched and read."""
         return self.memory or self.db
 
 
@@ -91,13 +91,13 @@ class Tool:
     parameters: dict[str, Any]  # JSON Schema
     risk: Risk
     run: Callable[..., str | ToolResult]
-    offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model is told of it
-    source: str = "built-in"  # where it comes from; the person's rules may name it
-    seconds: float = 0  # it may take, without the database; 0: it asks nothing else, and is not timed
+    offered: Callable[[ToolContext], bool] = lambda context: True  # whether the model sees it
+    source: str = "built-in"  # the person's rules may name it
+    seconds: float = 0  # time limit; 0: none, for tools that use only the database
     resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
-    """The arguments as the person's rules read them: of a path where it leads to, with no link and no .. in it. What
-    differs is shown to the person beside what the model wrote. Raises ToolFailed, and the call is not run."""
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # what it takes for an argument that is left out
+    """Returns the arguments as the person's rules see them: paths without links and `..`. Differences are shown to the
+    person beside what the model wrote. May raise ToolFailed; then the call is not run."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of optional arguments
     reads_memory: bool = False  # not available where memory is not read
 
     def schema(self) -> dict[str, Any]:
@@ -121,11 +121,11 @@ def tool(
         required = [p.name for p in parameters if p.default is p.empty]
         properties = {p.name: _property(hints[p.name]) for p in parameters}
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
-        about = inspect.getdoc(function) or ""
+        description = inspect.getdoc(function) or ""
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         return Tool(
             name=function.__name__,
-            description=about,
+            description=description,
             parameters=schema,
             risk=risk,
             run=function,
@@ -141,49 +141,49 @@ def tool(
 
 
 class _NoDatabase:
-    """Stands where a tool that runs on a thread of its own would look for the database."""
+    """Replaces the database for a tool that runs on a thread of its own."""
 
     def __getattr__(self, name: str) -> Any:
         raise ToolFailed("a tool that is timed has no database")
 
 
 def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
-    """The arguments as the person's rules read them, or why the call cannot be run at all."""
+    """The arguments as the person's rules see them, or a failed result when the call cannot be run."""
     if wrong := _argument_errors(tool, call.arguments):
         return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if tool.resolve is None:
         return call.arguments
     try:
         return tool.resolve(context, call.arguments)
-    except Exception as error:  # what cannot be read cannot be ruled on
+    except Exception as error:  # no rule can be applied to arguments that cannot be resolved
         return _failure(_reason(tool, error))
 
 
 def run(
-    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, stopping: OnCancel | None = None
+    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, on_cancel: OnCancel | None = None
 ) -> ToolResult:
-    """Run one call of at most so many seconds, or until the turn is stopped; a result is cut at LARGEST.
+    """Run one call for at most `seconds`, or until the turn is cancelled; a result is cut at MAX_RESULT.
 
-    Raises nothing but StoreError: a database that cannot be written ends the turn.
+    Raises only StoreError: a database that cannot be written ends the turn.
     """
     if wrong := _argument_errors(tool, call.arguments):
         return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
     if not tool.seconds:
         return _run_here(tool, call, context)
-    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), stopping or (lambda stop: nullcontext()))
+    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), on_cancel or (lambda stop: nullcontext()))
 
 
-def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, stopping: OnCancel) -> ToolResult:
+def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, on_cancel: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
     detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
 
     def work() -> None:
         try:
             answers.put(_run_here(tool, call, detached))
-        except BaseException as error:  # a thread has nobody above it, and a library may call sys.exit
+        except BaseException as error:  # nothing above a thread would catch it, and a library may call sys.exit
             answers.put(_failure(_reason(tool, error)))
 
-    with stopping(lambda: answers.put(None)):
+    with on_cancel(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
         try:
             result = answers.get(timeout=seconds)
@@ -197,7 +197,7 @@ def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
         result = tool.run(context, **call.arguments)
     except StoreError:
         raise
-    except Exception as error:  # whatever a tool does wrong, the turn goes on
+    except Exception as error:  # the turn goes on after any error of a tool
         return _failure(_reason(tool, error))
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
@@ -215,7 +215,7 @@ def _failure(why: str) -> ToolResult:
 
 
 def _reason(tool: Tool, error: BaseException) -> str:
-    """Why it failed, in a few words: an error may quote whatever the tool has read."""
+    """The error's message, cut: it may quote whatever the tool has read."""
     try:
         message = str(error)[: 2 * _MAX_REASON]
     except Exception:
@@ -251,7 +251,7 @@ def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
 
 
 def _has_type(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value is of the kind that a schema names; one that names none, as servers have them, fits any."""
+    """Whether a value has the schema's type; a schema without a type, as some servers send, accepts any value."""
     type_ = _PYTHON_TYPES.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     choices = schema.get("enum")
     if type_ is None:

@@ -43,7 +43,7 @@ def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
         "agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years",
     ]
     assert ran.out.splitlines()[-1] == (
-        "once on, what is old and taken in by the next grain goes by itself, without a question"
+        "once on, what is old and part of the next longer summary goes by itself, without a question"
     )
     assert program("retention", "apply", "--yes") == Ran(
         2, "", "agent: retention is off; `agent retention` says how to switch it on\n"

@@ -298,7 +298,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
 
     def told(pieces):
         thoughts, merged = ThinkingParser(), []
-        for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.rest():
+        for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.flush():
             if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, PriorTextWasThinking):
                 merged[-1] = type(chunk)(merged[-1].text + chunk.text)
             else:

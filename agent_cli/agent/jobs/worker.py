@@ -99,7 +99,7 @@ def catch_up(desk: Desk, job: jobs.Job) -> Effect:
         desk.cancel.wait(_BETWEEN)
     if index_check.due(desk.db, desk.time()):
         index_check.check(desk.db, desk.time())
-    for name in damaged_indexes.noted(desk.db):
+    for name in damaged_indexes.damaged(desk.db):
         jobs.add(desk.db, MEND, name, desk.time())
     index.merge(desk.db)  # before the vectors: their server may be down
     for _ in desk.meaning.fill(desk.db):

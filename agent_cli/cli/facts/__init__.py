@@ -1,1 +1,4 @@
-"""`agent facts`: the commands, how a fact is shown in a list, and facts from and for files."""
+"""`agent facts`: the commands, the text of a fact in lists and receipts, and facts from and to files.
+
+Owns no tables. It knows memory through the app, and nothing of the other commands but `forget` and the options.
+"""

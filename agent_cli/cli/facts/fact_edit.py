@@ -1,4 +1,4 @@
-"""`agent facts edit`: one fact in other words, or all of them as one file."""
+"""`agent facts edit`: one fact, or all facts as one file."""
 
 from typing import Annotated
 
@@ -39,7 +39,7 @@ def _one(app_: App, fact: Fact, words: str) -> None:
 
 
 def _all(app_: App) -> None:
-    """Open everything that is true now, and write down what has become of it."""
+    """Open all current facts as one file in the editor, and apply the changes."""
     opened = [each for each in facts.listing(app_.db, app_.scope.owner, -1) if each.current]
     with edited(fact_markdown.render(opened), app_.config.editor) as typed:
         changes = fact_markdown.read(opened, typed)

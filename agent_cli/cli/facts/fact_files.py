@@ -1,4 +1,4 @@
-"""`agent facts export` and `import`: facts from and for other programs."""
+"""`agent facts export` and `import`: facts to and from other programs."""
 
 import json
 import sys
@@ -21,10 +21,11 @@ def export(
         Literal["jsonl", "md"], typer.Option("--format", help="jsonl can be imported again; md for other agents.")
     ] = "jsonl",
     out: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write to; without it md goes here, jsonl is printed.")
+        Path | None,
+        typer.Option("--out", help="The folder to write to; by default md goes here, jsonl is printed."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="jsonl: also what was true once.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over files of others.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="jsonl: also what was true before.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that another program wrote.")] = False,
 ) -> None:
     """Write what is true now as JSON lines or Markdown."""
     app_: App = context.obj.app()

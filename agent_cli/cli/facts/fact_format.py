@@ -24,12 +24,12 @@ def short(fact: Fact) -> str:
 
 
 def day(fact: Fact, moment: str | None) -> str:
-    """A moment of a fact as the day it was there."""
+    """The local day of a moment, by the UTC offset of the fact; empty without a moment."""
     return f"{clock.local(moment, fact.utc_offset):%Y-%m-%d}" if moment else ""
 
 
 def place(fact: Fact) -> str:
-    """Where it holds; empty: everywhere."""
+    """Where a fact holds; empty: everywhere."""
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     return f"in {fact.place}" if fact.place else ""
@@ -54,7 +54,7 @@ def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
 
 
 def receipt(adopted: Adopted, verb: str = "saved") -> str:
-    """What the program tells when it has written a fact."""
+    """The line printed after a fact was written."""
     fact = adopted.fact
     if not adopted.new:
         return f"known already: {short(fact)}"
@@ -67,14 +67,14 @@ def receipt(adopted: Adopted, verb: str = "saved") -> str:
 
 
 def undo_result(fact: Fact) -> str:
-    """What an undo has made of it; what it brought in counts as rejected."""
+    """The state of a fact after an undo; a fact that the undone change had added is rejected."""
     if fact.state == REJECTED:
         return "is not kept"
     return f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
 
 
 def note_masked(fact: Fact, words: str) -> None:
-    """Say that a secret was not kept."""
+    """Print a note when a secret in the fact was masked."""
     if "[masked: " in fact.statement and "[masked: " not in words:
         output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
 

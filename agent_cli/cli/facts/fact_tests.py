@@ -1,4 +1,4 @@
-"""`agent facts test`: questions you want to be answered from memory, asked again whenever you like."""
+"""`agent facts test`: saved questions, to check whether memory still answers them."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ from agent_cli.memory.search.recall import Found
 from agent_cli.store import ids
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Ask questions that you have kept, and see whether memory knows."
+    add_completion=False, rich_markup_mode=None, help="Ask saved questions, and check whether memory answers them."
 )
 
 
 @app.callback(invoke_without_command=True)
 def start(context: typer.Context) -> None:
-    """Ask questions that you have kept, and see whether memory knows. Exit 1 when it does not."""
+    """Ask saved questions, and check whether memory answers them. Exit 1 when it does not."""
     if context.invoked_subcommand is None:
         _run(context.obj.app(), as_json=False)
 
@@ -30,10 +30,10 @@ def add(
     context: typer.Context,
     question: Annotated[list[str], typer.Argument(help="What will be asked.")],
     mention: Annotated[
-        list[str], typer.Option("--mention", help="Words that one of the best hits must hold; may be given again.")
+        list[str], typer.Option("--mention", help="Words that one of the best hits must contain; may be given again.")
     ],
 ) -> None:
-    """Keep a question."""
+    """Save a question."""
     app_: App = context.obj.app()
     test = fact_tests.add(app_.db, app_.scope, " ".join(question), mention, app_.time)
     output.say(f"saved {test.handle} “{test.question}”")

@@ -30,8 +30,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 FactHandle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
 FactHandles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]
-DecideAll = Annotated[bool, typer.Option("--all", help="All that wait; needs --yes.")]
-ConfirmRead = Annotated[bool, typer.Option("--yes", help="You have read them.")]
+DecideAll = Annotated[bool, typer.Option("--all", help="All that wait for your yes; needs --yes.")]
+ConfirmRead = Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")]
 
 
 class StateOption(StrEnum):
@@ -99,7 +99,7 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
 def _detail_rows(
     fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]
 ) -> list[tuple[str, str]]:
-    """What there is to say of a fact, line by line."""
+    """The details of a fact, as names and values."""
     decided = f" on {day(fact, fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
     rows.append(("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"))
@@ -126,7 +126,7 @@ def add(
     in_this_place: Annotated[bool, typer.Option("--here", help="True in this project or folder alone.")] = False,
     session: Annotated[str | None, typer.Option("--session", help="True in this session alone.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="Since this day, as in 2026-03-01.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to this day, it included.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
 ) -> None:
     """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
@@ -161,7 +161,7 @@ def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
 
 
 def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
-    """A line is a fact."""
+    """Propose each line as a fact."""
     lines = [line for line in piped.splitlines() if line.strip()]
     claims = [_claim(line, "piped", properties) for line in lines or [""]]
     with app_.db.write():
@@ -177,7 +177,7 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
 def approve(
     context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
 ) -> None:
-    """Say yes to what waits. What it contradicts by its date ends with it."""
+    """Accept facts that wait for your yes. Facts that they contradict end on their date."""
     app_: App = context.obj.app()
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
@@ -191,7 +191,7 @@ def approve(
 def reject(
     context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
 ) -> None:
-    """Say no to what waits: it is not proposed again."""
+    """Reject facts that wait for your yes: they are not proposed again."""
     app_: App = context.obj.app()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
@@ -281,7 +281,7 @@ def undo(
     context: typer.Context,
     handle: Annotated[str | None, typer.Argument(help="A fact's handle; without it: what was changed last.")] = None,
 ) -> None:
-    """Take back what you did last, with all that came with it."""
+    """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
     app_.refuse_child()
     fact = found(context, handle)[1] if handle else None
@@ -289,7 +289,9 @@ def undo(
         for line in descriptions:
             output.say(f"taken back: {line}")
         return
-    undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # how each ends up
+    undone = {
+        each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)
+    }  # its last state
     for each in undone.values():
         output.say(f"taken back: {short(each)} {undo_result(each)}")
 
@@ -315,7 +317,7 @@ def graph_(
     """Show who has to do with whom, as a tree."""
     app_: App = context.obj.app()
     name = " ".join(entity) if entity else None
-    lines = graph.tree(app_.db, app_.scope.owner, name, depth)
+    lines = graph.outline(app_.db, app_.scope.owner, name, depth)
     if as_json:
         output.put([{"depth": level, "line": line} for level, line in lines])
         return

@@ -1,6 +1,6 @@
 """`agent facts review`: look at what waits for your yes, and decide.
 
-Only a person at a terminal decides. Where input or output is none, the queue is printed and nothing else is done,
+Only a person at a terminal decides. Where input or output is no terminal, the queue is printed and nothing is decided,
 whatever is piped in.
 """
 
@@ -51,7 +51,7 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
     if as_json:
         output.put([proposal.described() for proposal in proposals])
         return
-    from agent_cli.repl.review import review_page  # only what prints needs it
+    from agent_cli.repl.review import review_page  # needed only for printing
 
     for number, proposal in enumerate(proposals, 1):
         for line in review_page.proposal_lines(proposal, (number, len(proposals)), app.time(), None):
@@ -86,7 +86,7 @@ def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bo
 
 
 def _discard_unread_output() -> None:
-    """Where the terminal has gone, what is left for it would turn the exit code into another."""
+    """Discard unread output when the terminal has gone: flushing it at exit would change the exit code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -25,7 +25,7 @@ _HELP = """Run prompts and skills by the clock.
 No conversation runs them, however long it is open: `agent schedule run` does while it stays in the foreground, or a
 timer of your machine, which `agent schedule install` sets up."""
 _TO_COMMAND = "--to-command"
-_RUNNER_SEEN = timedelta(minutes=10)  # within which a runner must have looked, if there is one
+_RUNNER_SEEN = timedelta(minutes=10)  # a runner that works has looked within this time
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=_HELP)
 
@@ -34,7 +34,7 @@ ScheduleHandles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
 
 
 class _AddCommand(TyperCommand):
-    """Takes all that stands behind --to-command for the command, options and all."""
+    """Takes all arguments after --to-command as the command, including options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         if _TO_COMMAND in args:
@@ -47,22 +47,24 @@ class _AddCommand(TyperCommand):
 @app.command(cls=_AddCommand)
 def add(
     context: typer.Context,
-    cron: Annotated[str, typer.Argument(help='Five fields as of cron, as in "0 7 * * *", or a name as @daily.')],
+    cron: Annotated[str, typer.Argument(help='Five cron fields, as in "0 7 * * *", or a name such as @daily.')],
     prompt: Annotated[str, typer.Option("--prompt", help="What is asked each time.")] = "",
-    skill: Annotated[str, typer.Option("--skill", help="Or the skill that is carried out.")] = "",
+    skill: Annotated[str, typer.Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
     model: Annotated[
-        str, typer.Option("-m", "--model", help="The model that answers; else that of the settings.")
+        str, typer.Option("-m", "--model", help="The model that answers; by default that of the settings.")
     ] = "",
-    to_note: Annotated[bool, typer.Option("--to-note", help="Keep each answer as a note; so without another.")] = False,
-    to_file: Annotated[str, typer.Option("--to-file", help="Write it to a file; ~ and dates as %Y-%m-%d count.")] = "",
+    to_note: Annotated[bool, typer.Option("--to-note", help="Keep each answer as a note (the default).")] = False,
+    to_file: Annotated[
+        str, typer.Option("--to-file", help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")
+    ] = "",
     to_command: Annotated[
         list[str] | None,
-        typer.Option(_TO_COMMAND, metavar="CMD ARGS...", help="Give it to a command. Say this last."),
+        typer.Option(_TO_COMMAND, metavar="CMD ARGS...", help="Pass it to a command; must be the last option."),
     ] = None,
 ) -> None:
     """Add a schedule.
 
-    Its times are those of the machine's clock. Those that were missed are made up, once for all of them.
+    Times are those of the machine's clock. Missed runs are made up by a single one.
     """
     app_: App = context.obj.app()
     app_.refuse_child()
@@ -158,7 +160,7 @@ def restore(context: typer.Context, handles: ScheduleHandles) -> None:
 
 @app.command()
 def pause(context: typer.Context, handles: ScheduleHandles) -> None:
-    """Let schedules rest until `resume`."""
+    """Pause schedules until `resume`."""
     for each in _found_all(context, handles):
         schedules.pause(context.obj.app().db, each, context.obj.app().time)
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
@@ -166,7 +168,7 @@ def pause(context: typer.Context, handles: ScheduleHandles) -> None:
 
 @app.command()
 def resume(context: typer.Context, handles: ScheduleHandles) -> None:
-    """Let schedules run again; what they missed is not made up."""
+    """Let paused schedules run again; runs that were missed are not made up."""
     context.obj.app().refuse_child()
     for each in _found_all(context, handles):
         if not each.paused_at:
@@ -181,7 +183,7 @@ app.command()(schedule_install.uninstall)
 
 
 def _skill(app_: App, name: str) -> str:
-    """The name of a skill that counts. Raises UsageError."""
+    """The name of an accepted skill. Raises UsageError when there is none."""
     skill = skill_format.found(app_, name)
     if not skill.current:
         state = "hidden" if skill.hidden_at else skill.state
@@ -233,7 +235,7 @@ def _last(each: Schedule) -> str:
 
 
 def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
-    """Say so when schedules wait and nothing runs them."""
+    """Print a note when schedules wait and nothing runs them."""
     last = schedules.last_look(app_.db)
     seen = last is not None and abs(app_.time() - last) <= _RUNNER_SEEN
     if seen or not any(each.paused_at is None for each in found) or any(each.running for each in found):

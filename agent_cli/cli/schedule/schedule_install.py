@@ -1,7 +1,7 @@
-"""`agent schedule install`: has the machine run what is due, every minute, by what it has for that.
+"""`agent schedule install`: have the machine run due schedules, every minute.
 
-That is a timer of systemd, an agent of launchd or a line for cron, each of them the person's own and none of root.
-All of it is shown before it is written, and `uninstall` takes the same out again.
+It uses a timer of systemd, an agent of launchd or a line for cron, each of the person's own account. All of it is shown
+before it is written, and `uninstall` removes the same.
 """
 
 import os
@@ -24,18 +24,18 @@ from agent_cli.values import frozen
 Scheduler = Literal["systemd", "launchd", "crontab"]
 
 _NAME = "agent-cli-schedules"
-_MARK = "# agent-cli schedules"  # at the end of the line for cron, by which it is found again
-_VARIABLES = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # what the program would be told in this shell
+_MARK = "# agent-cli schedules"  # ends our line in the crontab, so that it is found again
+_VARIABLES = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # variables of this shell that a timer would lack
 
 
 @frozen
 class Installation:
-    """What is written, and which commands make it count."""
+    """The files or the crontab to write, and the commands that enable them."""
 
     scheduler: Scheduler
     files: Mapping[Path, str]
     commands: Sequence[Sequence[str]]
-    crontab: str | None = None  # the whole of it afterwards; None: it is not touched
+    crontab: str | None = None  # its whole new text; None: it is not touched
     hint: str = ""
 
     def described(self) -> list[str]:
@@ -50,7 +50,7 @@ class Installation:
 def install(
     context: typer.Context,
     by: Annotated[
-        Scheduler | None, typer.Option("--by", help="What is to run them; else what the machine has.")
+        Scheduler | None, typer.Option("--by", help="What runs them; by default what the machine has.")
     ] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print what would be written, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -74,7 +74,7 @@ def install(
 
 
 def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
-    """Take out what `install` has written."""
+    """Remove what `install` has written."""
     app_: App = context.obj.app()
     found = installed(os.environ)
     if not found:
@@ -90,7 +90,7 @@ def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes",
 
 
 def available_scheduler() -> Scheduler:
-    """What this machine has to run something by the clock. Raises UsageError where it has nothing."""
+    """The scheduler that this machine has. Raises UsageError where it has none."""
     if sys.platform == "darwin" and shutil.which("launchctl"):
         return "launchd"
     if shutil.which("systemctl") and _succeeds(["systemctl", "--user", "show-environment"]):
@@ -104,7 +104,7 @@ def available_scheduler() -> Scheduler:
 
 
 def plan(app: App, by: Scheduler, environ: Mapping[str, str], *, shown: bool = False) -> Installation:
-    """What is to be written so that this very program runs what is due in this very file. `shown`: and no more."""
+    """What to write so that this program runs what is due in this database. `shown`: it is only printed."""
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app.path), "-q", "schedule", "run", "--due"]
     if by == "crontab" and shown:
         return _crontab(command, _environment(app, environ), ())  # other lines are not shown, and cron may be elsewhere
@@ -112,7 +112,7 @@ def plan(app: App, by: Scheduler, environ: Mapping[str, str], *, shown: bool = F
 
 
 def _environment(app: App, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that the program heeds here and would not find there."""
+    """The environment variables in effect here that a timer would not pass on."""
     names = {origin.removeprefix("environment ") for origin in app.loaded.origins.values()}
     return {
         name: value
@@ -126,7 +126,7 @@ def _systemd(command: Sequence[str], variables: Mapping[str, str], environ: Mapp
     words = " ".join(_quoted(word).replace("$", "$$") for word in command)
     service = (
         f"[Unit]\nDescription=Schedules of agent\n\n[Service]\nType=oneshot\n{settings}ExecStart={words}\n"
-        "KillMode=process\nNice=10\n"  # what it leaves behind for queued work goes on
+        "KillMode=process\nNice=10\n"  # a background process for queued jobs is not killed
     )
     timer = (
         "[Unit]\nDescription=Schedules of agent, every minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=5s\n"
@@ -142,7 +142,7 @@ def _systemd(command: Sequence[str], variables: Mapping[str, str], environ: Mapp
 
 
 def _quoted(word: str) -> str:
-    """A word as systemd reads it; a line's end in a path is refused by it anyway."""
+    """A word quoted for systemd, which refuses a line end in a path anyway."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -185,7 +185,7 @@ _PLANNERS: Mapping[Scheduler, Callable[[Sequence[str], Mapping[str, str], Mappin
 
 
 def apply(installation: Installation) -> None:
-    """Write it and make it count; the same again changes nothing. Raises AgentError."""
+    """Write and enable an installation; applying it twice changes nothing. Raises AgentError."""
     for path, text in installation.files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,10 +199,10 @@ def apply(installation: Installation) -> None:
 
 
 def installed(environ: Mapping[str, str]) -> list[Scheduler]:
-    """What has been written to run schedules."""
+    """The schedulers for which an installation was written."""
     with_files: tuple[Scheduler, ...] = ("systemd", "launchd")
     found = [each for each in with_files if _where(each, environ).exists()]
-    with suppress(AgentError):  # no crontab to be read: then none of ours is in it
+    with suppress(AgentError):  # no crontab can be read, so none of our lines is in it
         if any(line.endswith(_MARK) for line in _crontab_lines()):
             found.append("crontab")
     return found
@@ -237,7 +237,7 @@ def _launch_agents(environ: Mapping[str, str]) -> Path:
 
 
 def _crontab_lines() -> list[str]:
-    """The person's crontab as it is. Raises AgentError where it cannot be read: it must not be written over."""
+    """The lines of the person's crontab. Raises AgentError where it cannot be read: it must not be overwritten."""
     ran = _completed(["crontab", "-l"])
     if ran.returncode and "no crontab" not in ran.stderr.lower():
         raise AgentError(f"your crontab cannot be read: {ran.stderr.strip() or 'crontab -l failed'}")
@@ -261,7 +261,7 @@ def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
 
 
 def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
-    """Raises AgentError when there is no such command."""
+    """The completed process. Raises AgentError when the command cannot be run."""
     try:
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -276,7 +276,7 @@ def _succeeds(command: Sequence[str]) -> bool:
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Go on only with a yes. Raises AgentError."""
+    """Ask for a yes. Raises AgentError without one."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

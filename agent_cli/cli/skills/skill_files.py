@@ -1,4 +1,4 @@
-"""`agent skills export` and `import`: SKILL.md files from and for other programs."""
+"""`agent skills export` and `import`: SKILL.md files to and from other programs."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from agent_cli.memory.skills.skills import PENDING, Skill
 from agent_cli.store import ids
 from agent_cli.text import counted, one_line
 
-_FILES_NAMED = 3  # files beside a skill that are named
+_FILES_NAMED = 3  # files beside a SKILL.md that are listed
 _PATH_WIDTH = 300  # characters of a path that are shown
 
 
@@ -23,7 +23,7 @@ def export(
     context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
     to: Annotated[Path | None, typer.Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over other files.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite other files.")] = False,
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
     app_: App = context.obj.app()
@@ -43,7 +43,7 @@ def export(
 
 
 def _print(text: str) -> None:
-    """Byte by byte into a pipe or a file; to a terminal without what could drive it."""
+    """Write the exact bytes to a pipe or file; to a terminal without control characters."""
     if sys.stdout.isatty():
         output.say(text.rstrip("\r\n"))
         return
@@ -88,7 +88,7 @@ def _format_accepted(skill: Skill) -> str:
 
 
 def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
-    """Whether it was new. Raises UsageError when it is no skill."""
+    """Import a file; whether it was new. Raises UsageError when it is no skill."""
     text = skill_folders.text(file)
     skill = skill_folders.take_in(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
     if skill is None:

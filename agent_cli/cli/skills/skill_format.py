@@ -14,9 +14,9 @@ from agent_cli.tools.skill_tools import MAX_STEPS
 
 
 def found(app_: App, name: str, *, hidden: bool = False) -> Skill:
-    """By name or handle; by name what is accepted comes first, or what is hidden, and last what waits.
+    """The skill of a name or handle. Raises UsageError when there is none.
 
-    Raises UsageError when there is none.
+    Of several with one name an accepted one (with `hidden`, a hidden one) comes first, and a pending one last.
     """
     owner = app_.scope.owner
     try:
@@ -34,7 +34,7 @@ def short(skill: Skill) -> str:
 
 
 def day(skill: Skill, moment: str | None) -> str:
-    """A moment of a skill as the day it was there."""
+    """The local day of a moment, by the UTC offset of the skill; empty without a moment."""
     return f"{clock.local(moment, skill.utc_offset):%Y-%m-%d}" if moment else ""
 
 
@@ -52,13 +52,13 @@ def table(rows: Sequence[Skill], as_json: bool) -> None:
 
 
 def difference(before: str, after: str) -> Iterator[str]:
-    """What changed, as lines with + and - and a little of what stands around them."""
+    """The difference as lines with + and -, with two lines of context."""
     lines = difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")
     return (line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
 def note_altered(name: str, words: str) -> None:
-    """Say what of a skill the model will not be given."""
+    """Print a note about parts of a skill that the model will not be given."""
     parsed = skill_file.read(words)
     if parsed.unseen:
         many = "a character" if parsed.unseen == 1 else f"{parsed.unseen} characters"

@@ -1,4 +1,4 @@
-"""`agent skills`: how things are done, as you wrote it or said yes to it."""
+"""`agent skills`: procedures that the person wrote or approved."""
 
 import sys
 from typing import Annotated, Any
@@ -54,7 +54,7 @@ def show(
     context: typer.Context,
     name: SkillName,
     as_json: AsJson = False,
-    versions: Annotated[bool, typer.Option("--versions", help="The versions it had.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="List its versions.")] = False,
     version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
 ) -> None:
     """Show a skill whole, as it is or was."""
@@ -77,7 +77,7 @@ def show(
 
 
 def _version_text(skill: Skill, older: list[Version], version: int | None) -> str:
-    """Raises UsageError when it had no such version."""
+    """The text of an older version. Raises UsageError when there is none."""
     for each in older:
         if each.was["version"] == version:
             return str(each.was["text"])
@@ -133,7 +133,10 @@ def add(
     ] = None,
     description: Annotated[str, typer.Option("-d", "--description", help="What it does and when to use it.")] = "",
     example: Annotated[
-        bool, typer.Option("--example", help="The one of this name that comes with the program, as morning-briefing.")
+        bool,
+        typer.Option(
+            "--example", help="Add the example skill of this name, as morning-briefing."
+        ),
     ] = False,
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
@@ -171,7 +174,7 @@ def _add(app_: App, words: str) -> None:
 
 
 def _piped(name: str, description: str) -> str:
-    """Steps, or a whole SKILL.md, from a pipe."""
+    """The SKILL.md from a pipe, composed when only its steps were piped. Raises UsageError."""
     try:
         piped = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -181,7 +184,7 @@ def _piped(name: str, description: str) -> str:
 
 
 def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
-    """A skill that nobody has typed waits for a yes."""
+    """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
     if skill_file.read(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.read(words).name}: add it under that name")
     skill = skill_adoption.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)

@@ -90,15 +90,15 @@ def show(host: str, name: str) -> ModelDetails:
     server = address.parse(host)
     with _client(server, name) as client:
         answer = client.show(name)
-    facts = answer.modelinfo or {}
-    architecture = facts.get("general.architecture", "")
+    info = answer.modelinfo or {}
+    architecture = info.get("general.architecture", "")
     return ModelDetails(
         name=name,
         family=(answer.details and answer.details.family) or "",
         parameters=(answer.details and answer.details.parameter_size) or "",
         quantization=(answer.details and answer.details.quantization_level) or "",
-        context_length=int(facts.get(f"{architecture}.context_length") or 0),
-        embedding_length=int(facts.get(f"{architecture}.embedding_length") or 0),
+        context_length=int(info.get(f"{architecture}.context_length") or 0),
+        embedding_length=int(info.get(f"{architecture}.embedding_length") or 0),
         capabilities=tuple(answer.capabilities or ()),
         settings=answer.parameters or "",
     )

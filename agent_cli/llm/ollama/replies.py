@@ -40,7 +40,7 @@ class ReplyParser:
 
     def flush(self, whole: bool) -> Iterator[Chunk]:
         """The chunks held back. Only in a `whole` reply can the text turn out to be calls."""
-        yield from self._without_printed_calls(self._thinking.rest())
+        yield from self._without_printed_calls(self._thinking.flush())
         calls = self._printed_calls.calls() if whole and not self._has_calls else []
         for name, arguments in calls:
             yield self._make_call("", name, arguments)
@@ -72,7 +72,7 @@ class ReplyParser:
             yield from self._without_printed_calls(self._thinking.feed(content))
         calls = message.get("tool_calls")
         if isinstance(calls, list) and calls:
-            yield from self._without_printed_calls(self._thinking.rest())
+            yield from self._without_printed_calls(self._thinking.flush())
             yield from self._text(self._printed_calls.flush())
             yield from (chunk for call in calls if (chunk := self._read_call(call)))
 

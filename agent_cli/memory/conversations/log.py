@@ -87,7 +87,7 @@ def answer(db: Database, session: int, scope: Scope, call: ToolCall, result: Too
     )  # fmt: skip
 
 
-def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
+def append_imported(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
     """Log a message that was said elsewhere. Runs in the caller's transaction."""
     message, usage = entry.message, entry.usage
     id = _write(
@@ -99,7 +99,7 @@ def take_in(db: Database, session: int, scope: Scope, entry: Entry, at: datetime
     _insert_calls(db, id, message.calls, at)
 
 
-def outer_ids(db: Database, session: int) -> dict[int, str]:
+def external_ids(db: Database, session: int) -> dict[int, str]:
     """The ids of a session's messages as other programs know them, by number."""
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 

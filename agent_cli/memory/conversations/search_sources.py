@@ -1,6 +1,6 @@
 """How messages are searched, and sessions completed."""
 
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 
 # A fact that ends by itself is found alone: nothing would tell the message that it has ended.
 _MESSAGES = """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
@@ -19,6 +19,6 @@ _SESSIONS = """select id, coalesce(nullif(title, ''), (select substr(text, 1, 20
                 and exists (select 1 from said where session_id = s.id)"""
 
 SOURCES = {
-    "message": Source(passages=_MESSAGES),
-    "session": Source(completions=_SESSIONS, order="last_at desc, id desc"),
+    "message": SearchSource(passages=_MESSAGES),
+    "session": SearchSource(completions=_SESSIONS, order="last_at desc, id desc"),
 }

@@ -49,7 +49,7 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
         )
 
 
-def take_in(
+def add_imported(
     db: Database, scope: Scope, started: datetime, now: datetime, *, title: str, kind: str, source: str,
     external_id: str,
 ) -> int:  # fmt: skip
@@ -65,7 +65,7 @@ def take_in(
     )  # fmt: skip
 
 
-def known(db: Database, owner: str, source: str, external_id: str) -> int | None:
+def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:
     """The session that was imported under this id, or exported from this very file."""
     id = db.value(
         "select id from session where owner = ?3 and ((source = ?1 and external_id = ?2) or uid = ?2)",
@@ -74,7 +74,7 @@ def known(db: Database, owner: str, source: str, external_id: str) -> int | None
     return None if id is None else int(id)
 
 
-def outer_id(db: Database, id: int) -> tuple[str, str]:
+def external_id(db: Database, id: int) -> tuple[str, str]:
     """Its id as other programs know it, and where it was imported from or an empty string."""
     told = db.row("select coalesce(external_id, uid), coalesce(source, '') from session where id = ?", (id,))
     return told or ("", "")

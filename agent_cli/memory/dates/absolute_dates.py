@@ -1,7 +1,7 @@
-"""Words for time in a statement, as dates: "yesterday" is a lie tomorrow, "on 20 November 2026" stays true.
+"""Replaces relative dates in a statement by absolute ones, so that it stays true: "yesterday" is "on 20 November 2026".
 
-By rules, in English and German, in the language of the word; nothing else is touched. What may mean several days ("on
-Friday", "soon", "in two weeks" of a thing that is done) is left as it is, and so is what stands in quotation marks.
+By rules, in English and German, in the language of the word. Ambiguous words ("on Friday", "soon", "in two weeks" after
+a past tense) and quoted text are left as they are.
 "next Friday" is the first one after today, as "nächsten Freitag" is.
 """
 
@@ -23,51 +23,51 @@ _HINT = Pattern(
     re.IGNORECASE,
 )
 _QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
-_DONE = Pattern(
+_PAST_TENSE = Pattern(
     r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
     r"|wurde\w*)\b"
 )
 
-_Write = Callable[[re.Match[str], datetime], str | None]
+_Writer = Callable[[re.Match[str], datetime], str | None]
 
 
 def resolve(text: str, now: datetime) -> str:
-    """The text with dates for its words for time, told at `now`."""
+    """The text, written at `now`, with its relative dates replaced."""
     if not _HINT.search(text):
         return text
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     parts, at = [], 0
     for quoted in _QUOTED.finditer(text):
-        parts += [_dated(text[at : quoted.start()], today, not at), quoted[0]]
+        parts += [_replace_all(text[at : quoted.start()], today, not at), quoted[0]]
         at = quoted.end()
-    return "".join([*parts, _dated(text[at:], today, not at)])
+    return "".join([*parts, _replace_all(text[at:], today, not at)])
 
 
-def _dated(text: str, today: datetime, first: bool) -> str:
+def _replace_all(text: str, today: datetime, first: bool) -> str:
     for pattern, write in _rules():
-        text = pattern.sub(lambda match, write=write: _written(match, write, today, first), text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, write=write: _replacement(match, write, today, first), text)  # type: ignore[misc]
     return text
 
 
-def _written(match: re.Match[str], write: _Write, today: datetime, first: bool) -> str:
+def _replacement(match: re.Match[str], write: _Writer, today: datetime, first: bool) -> str:
     before = match.string[: match.start()].rstrip(" \"'“„(")
-    begins = (first and not before) or before.endswith((".", "!", "?", "\n"))
-    if match[0][0].isupper() and not begins and not match[0].isupper():
-        return match[0]  # a name: "the film Yesterday"
+    starts_sentence = (first and not before) or before.endswith((".", "!", "?", "\n"))
+    if match[0][0].isupper() and not starts_sentence and not match[0].isupper():
+        return match[0]  # probably a name: "the film Yesterday"
     try:
-        told = write(match, today)
+        date_words = write(match, today)
     except (ValueError, OverflowError, LookupError):
         return match[0]
-    if told is None:
+    if date_words is None:
         return match[0]
-    return told[0].upper() + told[1:] if begins and match[0][0].isupper() else told
+    return date_words[0].upper() + date_words[1:] if starts_sentence and match[0][0].isupper() else date_words
 
 
-def _day(day: datetime, months: Sequence[str], dot: str = "") -> str:
+def _format_day(day: datetime, months: Sequence[str], dot: str = "") -> str:
     return f"{day.day}{dot} {months[day.month - 1]} {day.year}"
 
 
-def _later(day: datetime, months: int) -> datetime:
+def _add_months(day: datetime, months: int) -> datetime:
     count = day.year * 12 + day.month - 1 + months
     return day.replace(year=count // 12, month=count % 12 + 1, day=1)
 
@@ -76,85 +76,89 @@ def _monday(day: datetime, weeks: int) -> datetime:
     return day - timedelta(days=day.weekday()) + timedelta(weeks=weeks)
 
 
-def _weekday(day: datetime, name: str, way: int) -> datetime:
+def _weekday(day: datetime, name: str, direction: int) -> datetime:
     """The day of this name before (-1) or after (1) today, or in this week (0)."""
-    wanted = time_range.index_of(name, time_range.DAYS)
-    if way == 0:
-        return _monday(day, 0) + timedelta(days=wanted)
-    if way < 0:
-        return day - timedelta(days=(day.weekday() - wanted - 1) % 7 + 1)
-    return day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1)
+    number = time_range.index_of(name, time_range.DAYS)
+    if direction == 0:
+        return _monday(day, 0) + timedelta(days=number)
+    if direction < 0:
+        return day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)
+    return day + timedelta(days=(number - day.weekday() - 1) % 7 + 1)
 
 
-def _way(told: str) -> int:
+def _direction(word: str) -> int:
     """Last is -1, this 0, next 1."""
-    folded = told.casefold()
+    folded = word.casefold()
     if folded.startswith(("last", "past", "letzt", "vergangen", "vorig")):
         return -1
     return 0 if folded.startswith(("this", "dies")) else 1
 
 
-# English: what stands before says whether a preposition is wanted.
+# English: a preposition is added unless one stands before.
 
 _BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for)\s+)?(?:(?:on|in|during) )?(?:the )?"
-_WAY = r"(?P<way>last|past|this|next|coming)"
+_DIRECTION = r"(?P<way>last|past|this|next|coming)"
 _DAYS = "|".join(name for each in time_range.DAYS for name in each.split("|"))
 
 
-def _english(match: re.Match[str], preposition: str, told: str) -> str:
+def _with_preposition(match: re.Match[str], preposition: str, date_words: str) -> str:
     before = match.groupdict().get("before")
-    return f"{before} {told}" if before else f"{preposition} {told}"
+    return f"{before} {date_words}" if before else f"{preposition} {date_words}"
 
 
-def _on(match: re.Match[str], day: datetime) -> str:
+def _english_day(match: re.Match[str], day: datetime) -> str:
     part = match.groupdict().get("part")
-    told = _day(day, _ENGLISH)
+    date_words = _format_day(day, _ENGLISH)
     if match.groupdict().get("owns"):
-        return told + match["owns"]
+        return date_words + match["owns"]
     if part and part != "night":
-        return _english(match, "on", f"the {part.lower()} of {told}")
-    return _english(match, "in" if part else "on", f"the night of {told}" if part else told)
+        return _with_preposition(match, "on", f"the {part.lower()} of {date_words}")
+    return _with_preposition(match, "in" if part else "on", f"the night of {date_words}" if part else date_words)
 
 
 def _english_week(match: re.Match[str], today: datetime) -> str:
-    return _english(match, "in", f"the week of {_day(_monday(today, _way(match['way'])), _ENGLISH)}")
+    return _with_preposition(
+        match, "in", f"the week of {_format_day(_monday(today, _direction(match['way'])), _ENGLISH)}"
+    )
 
 
 def _english_unit(match: re.Match[str], today: datetime) -> str:
-    way, unit = _way(match["way"]), match["unit"].lower()
+    direction, unit = _direction(match["way"]), match["unit"].lower()
     if unit == "year":
-        return _english(match, "in", str(today.year + way))
+        return _with_preposition(match, "in", str(today.year + direction))
     if unit == "weekend":
-        return _english(match, "on", f"the weekend of {_day(_monday(today, way) + timedelta(days=5), _ENGLISH)}")
-    month = _later(today, way)
-    return _english(match, "in", f"{_ENGLISH[month.month - 1]} {month.year}")
+        return _with_preposition(
+            match, "on", f"the weekend of {_format_day(_monday(today, direction) + timedelta(days=5), _ENGLISH)}"
+        )
+    month = _add_months(today, direction)
+    return _with_preposition(match, "in", f"{_ENGLISH[month.month - 1]} {month.year}")
 
 
 def _english_month(match: re.Match[str], today: datetime) -> str:
     month = [name.lower() for name in _ENGLISH].index(match["month"].lower()) + 1
-    back = month >= today.month if _way(match["way"]) < 0 else -(month <= today.month)
-    return _english(match, "in", f"{_ENGLISH[month - 1]} {today.year - back}")
+    back = month >= today.month if _direction(match["way"]) < 0 else -(month <= today.month)
+    return _with_preposition(match, "in", f"{_ENGLISH[month - 1]} {today.year - back}")
 
 
-def _english_count(match: re.Match[str], today: datetime, way: int) -> str | None:
-    if way > 0 and _DONE.search(match.string):
-        return None  # how long it took
-    number, unit = time_range.number(match["n"]) * way, match["unit"].lower()
+def _english_count(match: re.Match[str], today: datetime, direction: int) -> str | None:
+    if direction > 0 and _PAST_TENSE.search(match.string):
+        return None  # a duration: "it was done in two days"
+    number, unit = time_range.number(match["n"]) * direction, match["unit"].lower()
     if unit.startswith("day"):
-        return _english(match, "on", _day(today + timedelta(days=number), _ENGLISH))
+        return _with_preposition(match, "on", _format_day(today + timedelta(days=number), _ENGLISH))
     if unit.startswith("week"):
-        return _english(match, "in", f"the week of {_day(_monday(today, number), _ENGLISH)}")
+        return _with_preposition(match, "in", f"the week of {_format_day(_monday(today, number), _ENGLISH)}")
     if unit.startswith("month"):
-        month = _later(today, number)
-        return _english(match, "in", f"{_ENGLISH[month.month - 1]} {month.year}")
-    return _english(match, "in", str(today.replace(year=today.year + number, day=1).year))
+        month = _add_months(today, number)
+        return _with_preposition(match, "in", f"{_ENGLISH[month.month - 1]} {month.year}")
+    return _with_preposition(match, "in", str(today.replace(year=today.year + number, day=1).year))
 
 
-# German: the preposition before is taken in, because it bends with what follows.
+# German: the preposition before is part of the match, because it contracts with the article that follows.
 
-_VOR = r"(?:(?P<before>seit|bis|ab|von|vor|nach)\s+)?"
-_WEISE = r"(?P<way>(?:letzte|vergangene|vorige|nächste|kommende|diese)[nrsm]?)"
-_BENT = {"bis": "bis zum", "von": "vom"}
+_GERMAN_BEFORE = r"(?:(?P<before>seit|bis|ab|von|vor|nach)\s+)?"
+_GERMAN_DIRECTION = r"(?P<way>(?:letzte|vergangene|vorige|nächste|kommende|diese)[nrsm]?)"
+_CONTRACTED = {"bis": "bis zum", "von": "vom"}
 _PARTS = {
     "früh": "Morgen",
     "morgen": "Morgen",
@@ -166,60 +170,60 @@ _PARTS = {
 
 
 def _german_day(match: re.Match[str], day: datetime) -> str:
-    date_words, parts = _day(day, _GERMAN, "."), match.groupdict()
+    date_words, parts = _format_day(day, _GERMAN, "."), match.groupdict()
     if parts.get("part"):
         part = parts["part"].casefold()
         return f"in der Nacht des {date_words}" if part == "nacht" else f"am {_PARTS[part]} des {date_words}"
     before = (parts.get("before") or "").casefold()
-    return f"{_BENT.get(before, f'{before} dem')} {date_words}" if before else f"am {date_words}"
+    return f"{_CONTRACTED.get(before, f'{before} dem')} {date_words}" if before else f"am {date_words}"
 
 
 def _german_week(match: re.Match[str], today: datetime) -> str:
-    told = f"Woche vom {_day(_monday(today, _way(match['way'])), _GERMAN, '.')}"
+    week = f"Woche vom {_format_day(_monday(today, _direction(match['way'])), _GERMAN, '.')}"
     before = (match["before"] or "").casefold()
-    return f"{'bis zur' if before == 'bis' else f'{before} der'} {told}" if before else f"in der {told}"
+    return f"{'bis zur' if before == 'bis' else f'{before} der'} {week}" if before else f"in der {week}"
 
 
 def _german_unit(match: re.Match[str], today: datetime) -> str:
-    way, unit, before = _way(match["way"]), match["unit"].casefold(), (match["before"] or "").casefold()
+    direction, unit, before = _direction(match["way"]), match["unit"].casefold(), (match["before"] or "").casefold()
     if unit == "jahr":
-        return f"{before} {today.year + way}" if before else f"im Jahr {today.year + way}"
+        return f"{before} {today.year + direction}" if before else f"im Jahr {today.year + direction}"
     if unit == "wochenende":
-        told = f"Wochenende vom {_day(_monday(today, way) + timedelta(days=5), _GERMAN, '.')}"
-        return f"{_BENT.get(before, f'{before} dem')} {told}" if before else f"am {told}"
-    month = _later(today, way)
+        weekend = f"Wochenende vom {_format_day(_monday(today, direction) + timedelta(days=5), _GERMAN, '.')}"
+        return f"{_CONTRACTED.get(before, f'{before} dem')} {weekend}" if before else f"am {weekend}"
+    month = _add_months(today, direction)
     return f"{before or 'im'} {_GERMAN[month.month - 1]} {month.year}"
 
 
 def _german_count(match: re.Match[str], today: datetime, direction: int) -> str | None:
-    if direction > 0 and _DONE.search(match.string):
-        return None  # how long it took
+    if direction > 0 and _PAST_TENSE.search(match.string):
+        return None  # a duration: "it was done in two days"
     number, unit = time_range.number(match["n"]) * direction, match["unit"].casefold()
     if unit.startswith("tag"):
-        return f"am {_day(today + timedelta(days=number), _GERMAN, '.')}"
+        return f"am {_format_day(today + timedelta(days=number), _GERMAN, '.')}"
     if unit.startswith("woche"):
-        return f"in der Woche vom {_day(_monday(today, number), _GERMAN, '.')}"
+        return f"in der Woche vom {_format_day(_monday(today, number), _GERMAN, '.')}"
     if unit.startswith("monat"):
-        month = _later(today, number)
+        month = _add_months(today, number)
         return f"im {_GERMAN[month.month - 1]} {month.year}"
     return f"im Jahr {today.year + number}"
 
 
 @cache
-def _rules() -> list[tuple[re.Pattern[str], _Write]]:
-    """Compiled when first needed, in the order in which they are applied."""
+def _rules() -> list[tuple[re.Pattern[str], _Writer]]:
+    """In the order in which they are applied; compiled when first needed."""
     number = rf"(?P<n>\d{{1,3}}|{'|'.join(time_range.NUMBERS)})"
     part = r"(?:\s+(?P<part>morning|afternoon|evening|night))?(?P<owns>['’]s)?"
     teil = r"(?:\s+(?P<part>früh|vormittag|mittag|nachmittag|abend|nacht|morgen))?"
     months = "|".join(_ENGLISH)
 
-    def on(days: int) -> _Write:
-        return lambda match, today: _on(match, today + timedelta(days=days))
+    def on(days: int) -> _Writer:
+        return lambda match, today: _english_day(match, today + timedelta(days=days))
 
-    def am(days: int) -> _Write:
+    def am(days: int) -> _Writer:
         return lambda match, today: _german_day(match, today + timedelta(days=days))
 
-    rules: list[tuple[str, _Write]] = [
+    rules: list[tuple[str, _Writer]] = [
         (rf"{_BEFORE}day before yesterday{part}", on(-2)),
         (rf"{_BEFORE}day after tomorrow{part}", on(2)),
         (rf"{_BEFORE}yesterday{part}", on(-1)),
@@ -227,29 +231,38 @@ def _rules() -> list[tuple[re.Pattern[str], _Write]]:
         (rf"{_BEFORE}today{part}", on(0)),
         (rf"{_BEFORE}this (?P<part>morning|afternoon|evening)", on(0)),
         (rf"{_BEFORE}last (?P<part>night)", on(-1)),
-        (rf"{_BEFORE}tonight", lambda m, today: _english(m, "on", f"the evening of {_day(today, _ENGLISH)}")),
+        (
+            rf"{_BEFORE}tonight",
+            lambda m, today: _with_preposition(m, "on", f"the evening of {_format_day(today, _ENGLISH)}"),
+        ),
         (
             rf"{_BEFORE}(?P<day>{_DAYS})(?: of)? (?P<way>last|this|next) week",
-            lambda m, today: _on(m, _weekday(_monday(today, _way(m["way"])), m["day"], 0)),
+            lambda m, today: _english_day(m, _weekday(_monday(today, _direction(m["way"])), m["day"], 0)),
         ),
-        (rf"{_BEFORE}{_WAY} week", _english_week),
-        (rf"{_BEFORE}{_WAY} (?P<unit>month|year|weekend)", _english_unit),
-        (rf"{_BEFORE}{_WAY} (?P<day>{_DAYS}){part}", lambda m, day: _on(m, _weekday(day, m["day"], _way(m["way"])))),
+        (rf"{_BEFORE}{_DIRECTION} week", _english_week),
+        (rf"{_BEFORE}{_DIRECTION} (?P<unit>month|year|weekend)", _english_unit),
+        (
+            rf"{_BEFORE}{_DIRECTION} (?P<day>{_DAYS}){part}",
+            lambda m, day: _english_day(m, _weekday(day, m["day"], _direction(m["way"]))),
+        ),
         (rf"{_BEFORE}(?P<way>last|next) (?P<month>{months})", _english_month),
         (rf"{number} (?P<unit>days?|weeks?|months?|years?) ago", lambda m, today: _english_count(m, today, -1)),
         (rf"in {number} (?P<unit>days?|weeks?|months?|years?)(?:['’]? time)?", lambda m, d: _english_count(m, d, 1)),
-        (rf"{_VOR}vorgestern{teil}", am(-2)),
-        (rf"{_VOR}gestern{teil}", am(-1)),
-        (rf"{_VOR}heute{teil}", am(0)),
-        (rf"{_VOR}übermorgen{teil}", am(2)),
-        (rf"(?<!guten )(?<!am )(?<!jeden )(?<!des )(?-i:{_VOR}morgen){teil}(?= )", am(1)),
+        (rf"{_GERMAN_BEFORE}vorgestern{teil}", am(-2)),
+        (rf"{_GERMAN_BEFORE}gestern{teil}", am(-1)),
+        (rf"{_GERMAN_BEFORE}heute{teil}", am(0)),
+        (rf"{_GERMAN_BEFORE}übermorgen{teil}", am(2)),
+        (rf"(?<!guten )(?<!am )(?<!jeden )(?<!des )(?-i:{_GERMAN_BEFORE}morgen){teil}(?= )", am(1)),
         (r"(?-i:(?<!am )(?<!des )morgen)(?=[.!,]|$)", am(1)),
-        (rf"(?:in der |in |während der )?{_VOR}{_WEISE} woche", _german_week),
-        (rf"(?:in |im |am )?{_VOR}(?:de[mnr] )?{_WEISE} (?P<unit>monat|jahr|wochenende)e?s?", _german_unit),
+        (rf"(?:in der |in |während der )?{_GERMAN_BEFORE}{_GERMAN_DIRECTION} woche", _german_week),
+        (
+            rf"(?:in |im |am )?{_GERMAN_BEFORE}(?:de[mnr] )?{_GERMAN_DIRECTION} (?P<unit>monat|jahr|wochenende)e?s?",
+            _german_unit,
+        ),
         (r"heuer", lambda m, today: f"im Jahr {today.year}"),
         (
-            rf"(?:am )?{_VOR}{_WEISE} (?P<day>{_DAYS})",
-            lambda m, day: _german_day(m, _weekday(day, m["day"], _way(m["way"]))),
+            rf"(?:am )?{_GERMAN_BEFORE}{_GERMAN_DIRECTION} (?P<day>{_DAYS})",
+            lambda m, day: _german_day(m, _weekday(day, m["day"], _direction(m["way"]))),
         ),
         (rf"vor {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, -1)),
         (rf"in {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, 1)),

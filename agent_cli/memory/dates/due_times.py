@@ -1,10 +1,10 @@
-"""When something is to be done, in words: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00".
+"""Parses due times in words: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00".
 
-The words for time are found wherever they stand in a sentence (time_words.py), so that "call the dentist tomorrow at 9"
-is to call the dentist; dateparser, which takes "may" and "sun" in a plain sentence for dates, reads what was found.
-All is reckoned in the zone, by its clocks. Nothing lies in the past: a weekday is the coming one, "3pm" today's or else
-tomorrow's, and what cannot be moved ahead is refused. A day without a time means nine o'clock. What was understood is
-always said in full, so that nobody need know these rules.
+The words for time are first located in the sentence (time_words.py), because dateparser takes "may" and "sun" in a
+plain sentence for dates; "call the dentist tomorrow at 9" leaves "call the dentist". All times are local times of the
+zone and in the future: a weekday is the coming one, "3pm" is today's or else tomorrow's, and a past date is refused. A
+day without a time means nine o'clock. Commands always show the parsed time in full, so that nobody need know these
+rules.
 """
 
 import os
@@ -18,8 +18,8 @@ from agent_cli.memory.dates import recurrence, zones
 from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
 from agent_cli.values import frozen
 
-_MAX_LENGTH = 200  # characters of words for a time alone: dateparser tries the parts of longer ones for minutes
-MORNING = time(9)  # of a day without a time
+_MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
+MORNING = time(9)  # for a day without a time
 _PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
 _NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
@@ -32,7 +32,7 @@ _REMIND_ME = text.Pattern(
     r"|(?:me\s+)?to\s+",
     re.IGNORECASE,
 )
-_DATEPARSER_SETTINGS = {  # UTC: times on a clock are reckoned with, and the machine's zone is none of its business
+_DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
     "DATE_ORDER": "DMY",
     "PREFER_DATES_FROM": "future",
     "RETURN_AS_TIMEZONE_AWARE": False,
@@ -42,17 +42,18 @@ _DATEPARSER_SETTINGS = {  # UTC: times on a clock are reckoned with, and the mac
 
 @frozen
 class DueTime:
-    """The first moment, in its zone; of what repeats the rule, and its first time by the clocks of the zone."""
+    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
 
     due: datetime
-    words: str  # the words for it
+    words: str
     zone: str
     repeats: str = ""
     starts: str = ""
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
-    """What is to be done, and when: None where no time is told. Raises UsageError for a past or impossible one."""
+    """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
+    ones."""
     found = locate(sentence)
     left, at = "", 0
     for each in found.matches:
@@ -64,7 +65,7 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
 
 
 def parse(words: str, now: datetime, zone: str) -> DueTime | None:
-    """A time alone; None where none is meant, as by "sometime". Raises UsageError for what is no time, or past."""
+    """The due time of words that name nothing else; None for "sometime" and the like. Raises UsageError."""
     words = " ".join(words.split())
     if len(words) > _MAX_LENGTH:
         raise UsageError(f"that is too long for a time: say it in at most {_MAX_LENGTH} characters")
@@ -78,7 +79,7 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
             return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
     tz = zones.get(zone, now)
     today = zones.to_wall(now, tz)
-    if (wall := _parsed(words, today)) is None:
+    if (wall := _dateparser(words, today)) is None:
         raise UsageError(
             f"{text.one_line(words, 60)!r} is no time that is understood: write it like “friday 3pm”, “in two hours”, "
             "“24.12. 18:00” or “every monday 9:00”"
@@ -88,7 +89,7 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
 
 
 def parse_moment(words: str, now: datetime, zone: str) -> datetime:
-    """One moment to come. Raises UsageError for what is no time, past, or many times."""
+    """A single future moment. Raises UsageError for past times, repetitions and words that are no time."""
     due_time = parse(words, now, zone)
     if due_time is None or due_time.repeats:
         raise UsageError("say until when, as in: 1 hour, tomorrow at 9, friday 3pm")
@@ -96,23 +97,23 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
 
 
 def format_moment(moment: datetime, now: datetime) -> str:
-    """In full, as in Friday 27 Nov 2026, 15:00; with seconds where it is less than two minutes away."""
+    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
     near = abs(moment - now) < timedelta(minutes=2) and moment.second
     return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
 
 
 def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
-    """Raises UsageError where it is past or there is no such day or time."""
+    """Raises UsageError when it is past or there is no such day or time."""
     tz, words = zones.get(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
-    now = now.astimezone(UTC)  # times of one zone would be compared by what its clocks show
+    now = now.astimezone(UTC)  # datetimes of one zone are compared by local time
     at = _time_of_day(found)
     wall = zones.to_wall(now, tz)
     if found.repeating:
         rule, part = recurrence.rule(found.repeating, wall)
         first = recurrence.first(rule, at or time(PARTS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
-    if found.lasting:
-        due = _after_duration(found.lasting, at, wall, tz, now)
+    if found.duration:
+        due = _after_duration(found.duration, at, wall, tz, now)
     elif found.day is None:
         due = zones.from_wall(datetime.combine(wall, at or MORNING), tz)
         if due <= now:
@@ -123,7 +124,7 @@ def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
 
 
 def _time_of_day(found: TimeWords) -> time | None:
-    """The time of day; None where none is told. Raises UsageError where no clock shows it."""
+    """The time of day, or None. Raises UsageError when there is no such time."""
     part = found.day_part
     if found.point is None:
         return time(PARTS[part]) if part else None
@@ -137,7 +138,7 @@ def _time_of_day(found: TimeWords) -> time | None:
         minute = 30 if point.startswith("half") else 15
     elif point.startswith(("halb", "quarter to", "viertel vor")):
         hour, minute = (hour - 1) % 12 or 12, 30 if point.startswith("halb") else 45
-    # "at 3" is in the afternoon for who says nothing else; 3:00 and "3 Uhr" are as they stand.
+    # A bare "at 3" means the afternoon; 3:00 and "3 Uhr" are taken literally.
     bare = point.isdigit() or point[0].isalpha()
     if re.search(r"[ap]\.?m", point) and not 1 <= hour <= 12:
         raise UsageError(f"no clock shows {point}: write a time like 3pm or 15:00")
@@ -162,9 +163,9 @@ def _and_a_half(match: re.Match[str]) -> str:
 
 
 def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
-    """Hours and minutes from now are true ones; of days and longer the date is reckoned, and the time is told or nine.
+    """Hours and minutes count elapsed time; days and longer move the date, at the time `at` or nine.
 
-    A part of an hour is written so that dateparser knows it."""
+    Fractions are rewritten into a form that dateparser knows."""
     words = re.sub(r"half\s+an?\s+hour|einer\s+halben\s+stunde", "30 minutes", match[0].casefold())
     words = re.sub(r"half\s+a\s+day", "12 hours", re.sub(r"(?:a\s+)?couple\s+of", "2", words))
     words = _with_digits(re.sub(r"anderthalb|eineinhalb|\b(?:an?|one)\s+and\s+a\s+half", "1.5", words))
@@ -174,7 +175,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
     words = words if words.startswith("in ") else f"in {words}"
     exact = re.match(r"s|mi|h", (match["unit"] or match["unit3"]).casefold()) or "minutes" in words
     base = now.astimezone(UTC).replace(tzinfo=None) if exact else wall
-    found = _parsed(words, base)
+    found = _dateparser(words, base)
     if found is None:
         raise UsageError(f"{match[0]!r} reaches beyond any calendar: name a nearer time")
     if exact:
@@ -183,7 +184,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
 
 
 def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
-    """A day, at a time. Raises UsageError where it is past."""
+    """A named day, at a time. Raises UsageError when it is past."""
     assert found.day
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
     day = _named_day(found.day, today)
@@ -199,7 +200,7 @@ def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: 
 
 
 def _rest_of_today(today: datetime, tz: tzinfo, now: datetime) -> datetime:
-    """The next round hour of it that a person would think of."""
+    """The next customary hour of today, such as noon or 18:00."""
     for hour in (12, 15, 18, 20, 22, 23):
         if (due := zones.from_wall(today.replace(hour=hour), tz)) > now:
             return due
@@ -220,12 +221,12 @@ def _named_day(match: re.Match[str], today: datetime) -> datetime:
     if "weekend" in told:
         return _weekday("saturday", today, next_=False, week=False)
     if period := told.get("period"):
-        return _period(period, today)
+        return _next_period(period, today)
     if "only" in told:
         return _day_of_month(int(told["only"]), today)
     if "numbers" in told:
         return _numeric_date(told["numbers"], today)
-    found = _parsed(
+    found = _dateparser(
         told.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", told["date"]), today - timedelta(seconds=1)
     )
     if found is None:
@@ -242,7 +243,7 @@ def _weekday(name: str, today: datetime, *, next_: bool, week: bool) -> datetime
     return today + timedelta(days=7 if next_ and not ahead else ahead)
 
 
-def _period(words: str, today: datetime) -> datetime:
+def _next_period(words: str, today: datetime) -> datetime:
     """The first working day of the next week, or the first of the next month or year."""
     if words.endswith(("week", "woche")):
         return today + timedelta(days=7 - today.weekday())
@@ -265,7 +266,7 @@ def _day_of_month(day: int, today: datetime) -> datetime:
 
 
 def _numeric_date(told: str, today: datetime) -> datetime:
-    """24.12. and 24/12: the day first, but with slashes where the locale says otherwise, or only the other can be."""
+    """24.12. and 24/12: the day first, except with slashes when the locale says otherwise or only that is possible."""
     first, second, *year = (int(number) for number in re.findall(r"\d+", told))
     month_first = "/" in told and second < 32 and (second > 12 or (first < 13 and _month_first()))
     day, month = (second, first) if month_first else (first, second)
@@ -281,13 +282,13 @@ def _month_first() -> bool:
     return locale.startswith("en_US")
 
 
-def _parsed(words: str, base: datetime) -> datetime | None:
-    """What dateparser makes of it, reckoned from a moment; a day of this year that is past is next year's."""
+def _dateparser(words: str, base: datetime) -> datetime | None:
+    """What dateparser understands, relative to `base`; a day of this year that is past is next year's."""
     import dateparser  # 200 ms
 
     settings = {**_DATEPARSER_SETTINGS, "RELATIVE_BASE": base}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of days without a year, which are what people say
+        warnings.simplefilter("ignore")  # it warns about days without a year
         try:
             found = dateparser.parse(words, languages=["en", "de"], settings=settings)
         except (ValueError, OverflowError):
@@ -296,7 +297,7 @@ def _parsed(words: str, base: datetime) -> datetime | None:
 
 
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
-    """Raises UsageError where it is past."""
+    """The moment of a local time. Raises UsageError when it is past."""
     due = zones.from_wall(wall, rules)
     if due <= now.astimezone(UTC):
         raise UsageError(f"{format_moment(due, now)} is past: name a time that is still to come")

@@ -1,7 +1,7 @@
-"""Days, weeks, months, quarters and years, by the keys a person types: 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026.
+"""Days, weeks, months, quarters and years, with the keys a person types: 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026.
 
-Each is made of finer ones. Weeks are those of ISO 8601, and at the ends of a month a week is torn: so a month is made
-of the weeks that lie whole in it and of single days before and after them; nothing falls into two months or into none.
+Each consists of smaller periods. Weeks are those of ISO 8601. A month consists of the weeks that lie wholly in it and
+of the single days before and after them, so that each day belongs to exactly one month.
 """
 
 import re
@@ -24,7 +24,7 @@ _KEYS = {
 
 @dataclass(frozen=True, order=True)
 class Period:
-    """From `first`, before `end`."""
+    """The days from `first` up to but not including `end`."""
 
     first: date
     end: date
@@ -32,7 +32,7 @@ class Period:
     key: str
 
     def contains(self, other: "Period") -> bool:
-        """Whether all of another lies in it."""
+        """Whether it includes all of the other period."""
         return self.first <= other.first and other.end <= self.end
 
     def has_ended(self, now: datetime) -> bool:
@@ -45,7 +45,7 @@ class Period:
 
 
 def containing(day: date, unit: str) -> Period:
-    """The period of a grain that a day lies in."""
+    """The period of this unit that contains a day."""
     match unit:
         case "day":
             return Period(day, day + timedelta(days=1), unit, day.isoformat())
@@ -69,7 +69,7 @@ def parse(words: str) -> Period:
     for unit, pattern in _KEYS.items():
         if re.fullmatch(pattern, key):
             try:
-                if not 1 < int(key[:4]) < 9999:  # there the calendar has no day before, or none after
+                if not 1 < int(key[:4]) < 9999:  # datetime has no day before year 1 or after year 9999
                     raise ValueError(key)
                 return containing(_first_day(unit, key), unit)
             except (ValueError, OverflowError) as error:
@@ -78,7 +78,7 @@ def parse(words: str) -> Period:
 
 
 def from_words(told: str, now: datetime) -> Period:
-    """The period of a key, or the present one of a grain, as in `week`. Raises UsageError."""
+    """The period of a key, or the present one of a unit, as in `week`. Raises UsageError."""
     if told.strip().lower() in ("today", *UNITS):
         return containing(now.date(), "day" if told.strip().lower() == "today" else told.strip().lower())
     if told.strip().lower() == "yesterday":
@@ -87,7 +87,7 @@ def from_words(told: str, now: datetime) -> Period:
 
 
 def parts(period: Period) -> list[Period]:
-    """What its summary is made of, in order; of a day nothing."""
+    """The next smaller periods it consists of, in order; none for a day."""
     match period.unit:
         case "week":
             return [containing(day, "day") for day in _days(period.first, period.end)]
@@ -104,7 +104,7 @@ def parts(period: Period) -> list[Period]:
 
 
 def all_parts(period: Period) -> list[Period]:
-    """All that its summary is made of, down to the days, the finest first; itself last."""
+    """All smaller periods it consists of, down to the days, the smallest units first; itself last."""
     found, level = {period}, {period}
     while level := {part for each in level for part in parts(each)}:
         found |= level
@@ -112,7 +112,7 @@ def all_parts(period: Period) -> list[Period]:
 
 
 def all_enclosing(period: Period) -> list[Period]:
-    """All whose summaries are made of its own, up to the year, the finest first."""
+    """All larger periods it is a part of, up to the year, the smallest units first."""
     found: set[Period] = set()
     level = {period}
     while level := {whole for each in level for whole in enclosing(each)}:
@@ -121,12 +121,12 @@ def all_enclosing(period: Period) -> list[Period]:
 
 
 def in_order(found: Iterable[Period]) -> list[Period]:
-    """The finest first, and those of one grain as they follow each other."""
+    """Sorted by unit, the smallest first, then by time."""
     return sorted(found, key=lambda each: (UNITS.index(each.unit), each))
 
 
 def enclosing(period: Period) -> list[Period]:
-    """Those whose summaries are made of its own: of a day in a torn week two."""
+    """The next larger periods it is a part of; two for a day whose week lies in two months."""
     day = period.first
     match period.unit:
         case "day":
@@ -143,7 +143,7 @@ def enclosing(period: Period) -> list[Period]:
 
 
 def day_of(stored: str, minutes: int) -> date:
-    """The day of a stored time, as the person's clock and calendar showed it then."""
+    """The local day of a stored UTC time; `minutes` is the offset stored with it."""
     return clock.local(stored, minutes).date()
 
 

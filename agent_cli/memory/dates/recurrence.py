@@ -1,9 +1,9 @@
-"""What repeats: "every Monday", "jeden Werktag", "every last Friday", as a rule of RFC 5545 and the times it gives.
+"""Repetitions: "every Monday", "jeden Werktag", "every last Friday", as a rule of RFC 5545 and its occurrences.
 
-The words are a small grammar; the reckoning is dateutil's. A rule is kept without its start: that stands beside it, by
-the clocks of the zone, and moves along with the times that have passed, so that ten years of them are never counted
-again. Days and longer keep the time on the clock; hours and minutes are true ones, whatever the clocks do. The 29th to
-31st of a month that has none is its last day.
+The words are matched by a small grammar; dateutil computes the occurrences. A rule is stored without its start, which
+is stored beside it in local time and moves on with the occurrences that have passed, so that they are never counted
+again. Daily and longer rules keep the local time of day; hourly and shorter ones count elapsed time across clock
+changes. The 29th to 31st of a shorter month means its last day.
 """
 
 import re
@@ -60,15 +60,15 @@ _ADVERBS = {
     "annually": "YEARLY",
     "jährlich": "YEARLY",
 }
-_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # reckoned in UTC
-_MIN_MINUTES = 10  # minutes between two times
+_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
+_MIN_MINUTES = 10  # between two occurrences
 
 
 @frozen
 class Occurrence:
-    """One time of what repeats: as the rule has it by the clock, and the moment that is, in UTC.
+    """One occurrence of a rule: its local time, and the moment in UTC.
 
-    Two times of one zone are compared by what the clock shows, which says nothing in the hour that comes twice.
+    Moments are compared, because local times are ambiguous in the hour that comes twice.
     """
 
     wall: datetime
@@ -85,7 +85,7 @@ def day_code(word: str) -> str:
 
 
 def day_pattern() -> str:
-    """A pattern of the names of weekdays in full."""
+    """A pattern of the full names of weekdays."""
     return "|".join(time_range.DAYS)
 
 
@@ -95,7 +95,7 @@ def short_day_pattern() -> str:
 
 @cache
 def pattern() -> re.Pattern[str]:
-    """Finds the words that say that something repeats, without the time of day."""
+    """Matches the words of a repetition, without the time of day."""
     day = rf"(?:{day_pattern()}|{short_day_pattern()})"
     days = rf"{day}(?:(?:\s*,\s*|\s+(?:and|und|or)\s+|\s*&\s*){day})*"
     number = rf"\d{{1,3}}|{'|'.join(time_range.NUMBERS)}"
@@ -131,9 +131,9 @@ def pattern() -> re.Pattern[str]:
 
 
 def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
-    """The rule of the words found, and the part of the day they name, if any; `now` is what the clock shows.
+    """The rule of the matched words, and the part of the day they name or ""; `now` is local time.
 
-    Raises UsageError where it would come all the time, or never.
+    Raises UsageError when it would occur too often, or never.
     """
     groups = {name: value.casefold() for name, value in match.groupdict().items() if value}
     interval = _interval(groups.get("n") or groups.get("other") or "")
@@ -168,7 +168,8 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
 
 
 def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
-    """The first time after the present moment: of every other Friday the coming one. Raises UsageError: never."""
+    """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
+    none."""
     if rule.startswith(_ELAPSED):
         start = now.astimezone(UTC).replace(tzinfo=None)
         return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
@@ -184,7 +185,7 @@ def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
 
 
 def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurrence | None:
-    """The first time after a moment; None when there is none in the years that a calendar has."""
+    """The first occurrence after a moment; None when there is none before the year 9999."""
     start = datetime.fromisoformat(starts)
     earliest = zones.to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
     return next(
@@ -193,7 +194,7 @@ def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurr
 
 
 def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
-    """The times from its start up to the present moment."""
+    """The occurrences from the start up to now."""
     found = []
     start = datetime.fromisoformat(starts)
     for each in _occurrences(rule, start, zone, start):
@@ -204,8 +205,8 @@ def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence
 
 
 def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -> Iterator[Occurrence]:
-    """The times from one on, reckoned from a start; both are times on a clock."""
-    from dateutil.rrule import rrulestr  # only what repeats needs it
+    """The occurrences from `earliest` on, computed from `start`; both are local times."""
+    from dateutil.rrule import rrulestr  # only repetitions need it
 
     rule_zone = _rule_zone(rule, zone)
     walls = rrulestr(rule, dtstart=start).xafter(max(earliest, start), inc=True)
@@ -239,7 +240,7 @@ def _day_codes(days: str) -> str:
 
 
 def _as_today(frequency: str, now: datetime) -> str:
-    """The day on which it comes, where none is said: one like today."""
+    """The day of the rule when none is named: today's."""
     if frequency == "WEEKLY":
         return f"BYDAY={_DAY_CODES[now.weekday()]}"
     if frequency == "MONTHLY":
@@ -261,7 +262,7 @@ def _date_rule(frequency: str, interval: int, date: str, month: str) -> str:
 
 
 def _on_date(day: int, month: int = 0) -> str:
-    """A day of the month, or the last one of a month that is too short."""
+    """A day of the month, or the last day of a shorter month."""
     if day < 29 or (month and (month != 2 or day < 29)):
         return f"BYMONTHDAY={day}"
     return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

@@ -1,7 +1,7 @@
-"""Words for time in a question, as a range of days: "last week", "in March", "before 3 May", "gestern", "letzte Woche".
+"""The range of days that a question names: "last week", "in March", "before 3 May", "gestern", "letzte Woche".
 
-By rules, in English and German. The libraries that find dates in free text cost 0.3 s to import, and read "may" and
-"sun" in plain sentences as dates; here a word counts only with the little word that makes it a time.
+By rules, in English and German. The libraries that find dates in free text take 0.3 s to import, and read "may" and
+"sun" in plain sentences as dates; here a word counts only with the preposition that makes it a time.
 """
 
 import re
@@ -55,7 +55,7 @@ NUMBERS = {
 _UNITS = {"day": 1, "tag": 1, "week": 7, "woch": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
 
 
-_HINTS = (  # one of them, or a digit, is in all that a rule fits
+_HINTS = (  # every match contains one of them, or a digit
     *(name for names in (*MONTHS, *DAYS) for name in names.split("|")),
     *_UNITS,
     "yesterday",
@@ -69,7 +69,7 @@ _HINTS = (  # one of them, or a digit, is in all that a rule fits
 
 @frozen
 class TimeRange:
-    """From `since`, before `until`, in the time zone of the present; None is open. `words` is what said so."""
+    """From `since` up to `until` (exclusive), in the zone of `now`; None is open. `words`: the words matched."""
 
     since: datetime | None
     until: datetime | None
@@ -80,20 +80,20 @@ def find(question: str, now: datetime) -> TimeRange | None:
     """The range that a question names, or None."""
     folded = question.casefold()
     if not (any(hint in folded for hint in _HINTS) or any(letter.isdigit() for letter in folded)):
-        return None  # most questions: the rules need not be compiled for them
+        return None  # most questions: no rule is compiled
     for pattern, make in _RULES:
         match = re.search(pattern, question, re.IGNORECASE)
         if match:
             try:
                 since, until = make(match, now.replace(hour=0, minute=0, second=0, microsecond=0))
             except (ValueError, OverflowError, LookupError):
-                continue  # 31 February, the year 9999, a letter that only looks like one of a month
+                continue  # 31 February, the year 9999, a look-alike letter in a month
             return TimeRange(since, until, match[0])
     return None
 
 
 _Bounds = tuple[datetime | None, datetime | None]
-_RangeRule = tuple[str, Callable[[re.Match[str], datetime], _Bounds]]  # compiled when first asked: 10 ms
+_RangeRule = tuple[str, Callable[[re.Match[str], datetime], _Bounds]]  # compiled when first used: 10 ms
 
 
 def _rule(pattern: str, make: Callable[[re.Match[str], datetime], _Bounds]) -> _RangeRule:
@@ -129,7 +129,7 @@ def _days_of_unit(word: str) -> int:
 
 
 def index_of(word: str, names: tuple[str, ...]) -> int:
-    """Which of the months or days it is, from 0. Raises ValueError."""
+    """The index of a name in MONTHS or DAYS. Raises ValueError."""
     return [word.lower() in name.split("|") for name in names].index(True)
 
 

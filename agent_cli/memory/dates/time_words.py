@@ -1,7 +1,7 @@
-"""Finds the words for time in a sentence, and leaves all others alone.
+"""Locates the words for time in a sentence.
 
-By patterns, in English and German. A word counts only beside those that make it a time: "at 9" is none before a noun,
-"morning" is one behind a day, the weekly report is one report, and Friday's party need not be on it.
+By patterns, in English and German. An ambiguous word counts only in a context that makes it a time: "at 9" not before a
+noun, "morning" only after a day; "the weekly report" does not repeat, and "Friday's party" is no date.
 """
 
 import re
@@ -57,30 +57,30 @@ POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, 
 
 @frozen
 class TimeWords:
-    """What of a sentence tells the time: places in it, by kind."""
+    """The matches in a sentence, by kind."""
 
     repeating: re.Match[str] | None
-    lasting: re.Match[str] | None
+    duration: re.Match[str] | None
     day: re.Match[str] | None
     point: re.Match[str] | None
     part: re.Match[str] | None
 
     @property
     def day_part(self) -> str:
-        """The part of the day; "tonight" is a day and a part of it."""
+        """The part of the day or ""; "tonight" names both a day and its part."""
         if self.part:
             return self.part["part"].casefold()
         return "tonight" if self.day and (self.day["today"] or "").casefold() == "tonight" else ""
 
     @property
     def matches(self) -> list[re.Match[str]]:
-        found = (self.repeating, self.lasting, self.day, self.point, self.part)
+        found = (self.repeating, self.duration, self.day, self.point, self.part)
         return sorted((each for each in found if each), key=lambda each: each.start())
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Lasting, day, point, part: compiled when a time is first looked for."""
+    """The patterns of duration, day, point and part; compiled when first needed."""
     hours = "|".join(HOURS)
     number = (
         rf"(?:\d{{1,4}}|an?|{hours})\s+and\s+a\s+half|anderthalb|eineinhalb"
@@ -135,7 +135,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def locate(sentence: str) -> TimeWords:
-    """The last words of each kind; no word counts twice."""
+    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and"."""
     left = sentence = _correct_day_names(sentence)
     taken: list[re.Match[str]] = []
     duration, day, point, part = _patterns()
@@ -155,9 +155,9 @@ def locate(sentence: str) -> TimeWords:
 
 
 def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
-    """An adverb counts at an end of the sentence or before a time: the weekly report is one report.
+    """An adverb such as "weekly" counts only at either end of the sentence or before a time.
 
-    A day that is past counts beside a time: then it is what was meant, and is refused."""
+    A past day counts only beside a time, and is refused later."""
     after = sentence[match.end() :].strip()
     if kind == "day" and match["past"]:
         beside = re.match(r",?\s*(?:(?:at|um|@)\s*)?(?:\d|noon|mid)", after, re.IGNORECASE)
@@ -168,12 +168,12 @@ def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
 
 
 def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
-    """Whether it is a time beside what was found: "at 9" not before a noun, "evening" not as one."""
+    """Whether a match is a time in its context: "at 9" not before a noun, "evening" not as a noun."""
     before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
     beside = len(before) in {each.end() for each in taken} or len(sentence) - len(after) in {e.start() for e in taken}
     if kind == "part":
         return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
-    if match["alone"]:  # "tomorrow 9": right behind a day
+    if match["alone"]:  # "tomorrow 9": right after a day
         return any(len(before) == each.end() for each in taken if "unit3" not in each.groupdict())
     return bool(match["point"]) or beside or not after or after[0] in ".;!?)"
 
@@ -185,7 +185,7 @@ def _refuse_two_times(fits: list[re.Match[str]], sentence: str) -> None:
 
 
 def _correct_day_names(sentence: str) -> str:
-    """With the days of the week spelt right whose letters are in a wrong order; all stands where it stood."""
+    """Corrects weekdays with transposed letters; the length stays the same."""
     days = {(name[0], *sorted(name)): name for names in time_range.DAYS for name in names.split("|")}
 
     def right(match: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Time zones: which one the machine is in, and what moment the hands of a clock mean in it.
+"""Time zones: the machine's, and conversion between local time and moments.
 
-A zone's rules come from its name, never from the offset that a present moment happens to have: nine o'clock stays nine
-o'clock when the clocks change. A time that the clocks leave out in spring means as much later as they leap (02:30 is
-03:30), as RFC 5545 has it; one that comes twice in autumn means the first.
+A zone's rules come from its name, never from the present offset: nine o'clock stays nine o'clock when the clocks
+change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one in
+autumn means the first.
 """
 
 from contextlib import suppress
@@ -12,19 +12,19 @@ from agent_cli.errors import UsageError
 
 
 def local_name() -> str:
-    """The machine's zone, as in Europe/Vienna, or what TZ names; empty where it has no name: then its offset counts."""
+    """The machine's zone (or TZ), as in Europe/Vienna; empty when it has no name."""
     from zoneinfo import ZoneInfo
 
-    import tzlocal  # 30 ms, and few commands reckon with times to come
+    import tzlocal  # 30 ms, and few commands need future times
 
-    with suppress(LookupError, ValueError, OSError):  # its settings contradict one another, or name what is not there
+    with suppress(LookupError, ValueError, OSError):  # contradictory settings, or an unknown zone
         name = str(tzlocal.get_localzone_name() or "")
         return name if name and ZoneInfo(name) else ""
     return ""
 
 
 def get(name: str, now: datetime) -> tzinfo:
-    """The zone of this name, or the offset of the present moment where there is none."""
+    """The zone of this name, or the offset of `now` when there is none."""
     from zoneinfo import ZoneInfo  # as late as tzlocal
 
     with suppress(LookupError, ValueError, OSError):
@@ -33,7 +33,7 @@ def get(name: str, now: datetime) -> tzinfo:
 
 
 def from_wall(wall: datetime, zone: tzinfo) -> datetime:
-    """When the clocks of the zone show this, as they do show it: a time left out is a later one. Raises UsageError."""
+    """The moment of a local time; a skipped one is moved forward. Raises UsageError."""
     try:
         return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
     except OverflowError as error:
@@ -41,5 +41,5 @@ def from_wall(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def to_wall(moment: datetime, zone: tzinfo) -> datetime:
-    """What the clocks of the zone show at a moment."""
+    """The local time of a moment, without its zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)

@@ -1,9 +1,9 @@
 """How the sections of files are searched."""
 
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 
 SOURCES = {
-    "section": Source(
+    "section": SearchSource(
         passages="""select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
                    iif(heading = '', '', heading || char(10)) || d.text, null
             from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id

@@ -262,7 +262,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
     listed = (found,)
     for id in found:
         index.erase(db, "f", id)
-        graph.forget(db, id)
+        graph.remove_fact(db, id)
     versions.erase(db, "fact", found)
     for table in ("fact_source", "fact_mark"):
         db.execute(f"delete from {table} where fact_id in (select value from json_each(?))", listed)
@@ -313,9 +313,9 @@ def _set(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
 def _relate(db: Database, fact: Fact) -> None:
     """The graph holds what is true now."""
     if fact.current and fact.predicate:
-        graph.learn(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
+        graph.add_fact(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
     else:
-        graph.forget(db, fact.id)
+        graph.remove_fact(db, fact.id)
 
 
 def _record(

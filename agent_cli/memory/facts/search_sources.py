@@ -1,9 +1,9 @@
 """How facts are searched and completed: those that were accepted."""
 
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 
 SOURCES = {
-    "fact": Source(
+    "fact": SearchSource(
         passages="""select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
                    iif(predicate = '', null, json_array(json_array('', predicate)))
             from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",

@@ -4,7 +4,6 @@
 rows stand in the journal until that is emptied, which a job remembers to do.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -189,7 +188,7 @@ def _rebuild(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
     stay = {ids.handle("session", id): id for id in walk.staying("session")}
     waiting = db.rows(
         "select kind, subject from job where state <> 'done' and subject in (select value from json_each(?))",
-        (json.dumps(list(stay)),),
+        (list(stay),),
     )
     jobs.erase(db, walk["job"])
     for kind, subject in waiting:

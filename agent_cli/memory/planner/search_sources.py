@@ -1,9 +1,9 @@
 """How notes are searched, and notes and tasks completed."""
 
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 
 SOURCES = {
-    "note": Source(
+    "note": SearchSource(
         passages="""select n.id, owner, place, session_id, '', at, utc_offset,
                    iif(title = '', '', title || char(10)) || text, null
             from json_each(?) c cross join note n on n.id = c.value""",
@@ -12,7 +12,7 @@ SOURCES = {
            where owner = :owner and hidden_at is null {more}""",
         order="changed_at desc, id desc",
     ),
-    "task": Source(
+    "task": SearchSource(
         completions="""select id, text from task
            where owner = :owner and state = 'open' and hidden_at is null {more}"""
     ),

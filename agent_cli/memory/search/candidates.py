@@ -14,10 +14,10 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 WORDS = 150  # hits of the word leg
-_COUNTED = 100_000  # rows up to which words are counted; of more, a part is
+_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted; of more, a part is
 _WINDOWS, _WINDOW = 4, 0.005  # how many parts, and the share of all rows in each
-_FEW = 500  # rows up to which a word is counted in any case
-LEAST_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
+_MIN_COUNTED = 500  # rows up to which a word is counted in any case
+MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 
 
 @frozen
@@ -27,40 +27,40 @@ class Filter:
     owner: str
     kinds: tuple[str, ...] = ()  # empty: all
     session: int | None = None
-    besides: int | None = None  # a session to leave out
+    excluded_session: int | None = None  # a session to leave out
     place: str | None = None
     since: float | None = None
     until: float | None = None
     author: str | None = None
-    but: tuple[int, ...] = ()  # messages that are not to be found
-    here: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
-    within: int | None = None  # the session it is asked in: facts that are true in another are not found
-    grain: str | None = None  # of summaries only these: session, day, week, month, quarter or year
+    excluded_messages: tuple[int, ...] = ()  # messages that are not to be found
+    current_place: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
+    current_session: int | None = None  # the session it is asked in: facts that are true in another are not found
+    unit: str | None = None  # of summaries only these: session, day, week, month, quarter or year
     files: bool = False  # whether among sections of files, which are searched apart from all else
 
     @property
-    def narrow(self) -> bool:
+    def is_narrow(self) -> bool:
         """Whether it leaves out so much that the best hits of all would not do."""
-        told = (self.session, self.place, self.since, self.until, self.author, self.grain)
-        return any(each is not None for each in told) or bool(self.kinds and "message" not in self.kinds)
+        restrictions = (self.session, self.place, self.since, self.until, self.author, self.unit)
+        return any(each is not None for each in restrictions) or bool(self.kinds and "message" not in self.kinds)
 
 
 @frozen
-class Question:
+class SearchQuery:
     """What is asked, as the word index knows it."""
 
     words: Mapping[str, int]  # content words, and in how many rows each is found
     runs: Mapping[str, int]  # pieces of scripts without spaces, and the same
     idfs: Mapping[str, float]  # of the stems and runs
-    besides: int = 0  # rows that are the question itself
+    excluded_rows: int = 0  # rows that are the question itself
 
 
-def question(db: Database, query: str, besides: int = 0, *, files: bool = False) -> Question:
+def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> SearchQuery:
     """Take a question apart and weigh its words. `besides`: rows that do not count, because they are the question."""
     rows = size(db, files)
 
     def count(phrase: str) -> int:
-        return max(0, _count(db, phrase, rows, files) - besides)
+        return max(0, _count(db, phrase, rows, files) - excluded_rows)
 
     words = {word: count(_quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(_gram_phrase(run)) for run in terms.unspaced_runs(query)}
@@ -69,28 +69,28 @@ def question(db: Database, query: str, besides: int = 0, *, files: bool = False)
         runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
     idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
     idfs |= {run: ranking.idf(rows, min(count, rows)) for run, count in runs.items()}
-    return Question(words, runs, idfs, besides)
+    return SearchQuery(words, runs, idfs, excluded_rows)
 
 
-def unweighed(db: Database, query: str) -> Question:
+def parse_unweighted(db: Database, query: str) -> SearchQuery:
     """A question whose words cannot be counted, because the word index is damaged."""
     words, runs = terms.content_words(query), terms.unspaced_runs(query)
     stems = [stem for word in words for stem in db.tokens(word)]
-    return Question(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
+    return SearchQuery(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
 
 
-def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[int, float]]:
+def by_words(db: Database, question: SearchQuery, allowed: Filter) -> list[tuple[int, float]]:
     """(passage, BM25 of its own words), best first."""
     phrases = {_quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
-    budget = max(LEAST_BUDGET, int(BUDGET * size(db, allowed.files)))
-    kept, spent = ordered[:1], phrases[ordered[0]] if ordered else 0
-    rest: list[str] = []
+    budget = max(MIN_BUDGET, int(BUDGET * size(db, allowed.files)))
+    rare, spent = ordered[:1], phrases[ordered[0]] if ordered else 0
+    common: list[str] = []
     for phrase in ordered[1:]:
         spent += phrases[phrase]
-        (kept if spent <= budget else rest).append(phrase)
-    best = _best(db, kept, rest, allowed)
+        (rare if spent <= budget else common).append(phrase)
+    best = _best(db, rare, common, allowed)
     ordered_hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
     if allowed.kinds:
         wanted = {
@@ -98,20 +98,20 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
             for (id,) in db.rows(
                 """select p.id from json_each(?) c cross join passage p on p.id = c.value
                    where p.kind in (select value from json_each(?))""",
-                (best.keys(), values(allowed)["kinds"]),
+                (best.keys(), bindings(allowed)["kinds"]),
             )
         }
         ordered_hits = [hit for hit in ordered_hits if hit[0] in wanted]
     return ordered_hits[:WORDS]
 
 
-def _best(db: Database, kept: Sequence[str], rest: Sequence[str], allowed: Filter) -> dict[int, float]:
+def _best(db: Database, rare: Sequence[str], common: Sequence[str], allowed: Filter) -> dict[int, float]:
     """Hits of the words within the budget, and the full score of those that hold some of the rest as well."""
-    either = " OR ".join(kept)
-    if not rest:
-        return dict(_matching(db, either, allowed)) if kept else {}
-    both = f"({either}) AND ({' OR '.join(rest)})"
-    if len(kept) == 1:  # what holds this word alone stands behind what holds another too
+    either = " OR ".join(rare)
+    if not common:
+        return dict(_matching(db, either, allowed)) if rare else {}
+    both = f"({either}) AND ({' OR '.join(common)})"
+    if len(rare) == 1:  # what holds this word alone stands behind what holds another too
         best = dict(_matching(db, both, allowed))
         return best if len(best) >= WORDS else dict(_matching(db, either, allowed)) | best
     best = dict(_matching(db, either, allowed))
@@ -122,33 +122,33 @@ def _best(db: Database, kept: Sequence[str], rest: Sequence[str], allowed: Filte
 
 def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:
     name = index.table(db, "words")
-    there = f"{name} match :match and {_side(allowed.files)}"
-    scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {there}"
-    if not allowed.narrow:
+    condition = f"{name} match :match and {_id_range(allowed.files)}"
+    scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
+    if not allowed.is_narrow:
         sql = f"{scored} order by s limit {2 * WORDS}"
     else:  # bm25() cannot stand in a join
         sql = f"""with hit as materialized ({scored})
                   select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
                   where {CONDITIONS} order by hit.s limit {2 * WORDS}"""
-    return [(id, -s) for id, s in db.rows(sql, {"match": match, **values(allowed)})]
+    return [(id, -s) for id, s in db.rows(sql, {"match": match, **bindings(allowed)})]
 
 
-def facts(db: Database, ids: Sequence[int]) -> list[int]:
+def passages_of_facts(db: Database, ids: Sequence[int]) -> list[int]:
     """The passages of facts."""
     rows = db.rows("select p.id from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value", (ids,))
     return [id for (id,) in rows]
 
 
-def by_trigrams(db: Database, question: Question, *, files: bool = False) -> dict[int, frozenset[str]]:
+def by_trigrams(db: Database, question: SearchQuery, *, files: bool = False) -> dict[int, frozenset[str]]:
     """Passages that hold something like a word the word index has not, with the stems of those words."""
     guessed: dict[int, frozenset[str]] = {}
     for word, count in question.words.items():
-        for id in _like(db, word, question.besides, files) if not count else ():
+        for id in _similar(db, word, question.excluded_rows, files) if not count else ():
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
     return guessed
 
 
-def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -> list[int]:
+def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: int = 20) -> list[int]:
     """Passages that hold this word as a part of a longer one, or misspelt."""
     if len(word) < 3:
         return []
@@ -157,9 +157,9 @@ def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -
     triples = list(dict.fromkeys(_quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     half = len(triples) // 2
     whole = " AND ".join(triples)
-    sql = f"select rowid from {name} where {name} match ? and {_side(files)} limit 200"
+    sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} limit 200"
     found = [id for (id,) in db.rows(sql, (whole,))]
-    if len(found) <= besides and half >= 2:  # a slip of the pen spoils one half of a word's trigrams
+    if len(found) <= excluded_rows and half >= 2:  # a slip of the pen spoils one half of a word's trigrams
         halves = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
         found = [id for (id,) in db.rows(sql, (halves,))]
     texts = db.rows(
@@ -171,21 +171,21 @@ def _like(db: Database, word: str, besides: int, files: bool, limit: int = 20) -
 
 def size(db: Database, files: bool) -> int:
     """How many passages there are, about; the ids tell."""
-    return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_side(files, 'id')}") or 0)
+    return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_id_range(files, 'id')}") or 0)
 
 
-def _side(files: bool, id: str = "rowid") -> str:
+def _id_range(files: bool, id: str = "rowid") -> str:
     return f"{id} < 0" if files else f"{id} > 0"
 
 
 def _count(db: Database, match: str, rows: int, files: bool) -> int:
     """In how many of so many rows: of a common word in a large log guessed from some parts of it."""
     name = index.table(db, "words")
-    found_there = f"from {name} where {name} match ? and {_side(files)}"
-    if rows <= _COUNTED:
-        return int(db.value(f"select count(*) {found_there}", (match,)))
-    few = int(db.value(f"select count(*) from (select 1 {found_there} limit {_FEW})", (match,)))
-    if few < _FEW:
+    matches = f"from {name} where {name} match ? and {_id_range(files)}"
+    if rows <= _EXACT_COUNT_ROWS:
+        return int(db.value(f"select count(*) {matches}", (match,)))
+    few = int(db.value(f"select count(*) from (select 1 {matches} limit {_MIN_COUNTED})", (match,)))
+    if few < _MIN_COUNTED:
         return few
     width = int(rows * _WINDOW)
     found = 0
@@ -205,14 +205,14 @@ CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value f
     and not (p.kind = 'm' and p.row in (select value from json_each(:but)))"""
 
 
-def values(allowed: Filter) -> dict[str, object]:
+def bindings(allowed: Filter) -> dict[str, object]:
     """What CONDITIONS binds."""
     letters = [kinds.BY_NAME[kind].letter for kind in allowed.kinds]
     return {
-        "owner": allowed.owner, "kinds": letters, "session": allowed.session, "besides": allowed.besides,
+        "owner": allowed.owner, "kinds": letters, "session": allowed.session, "besides": allowed.excluded_session,
         "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
-        "but": allowed.but, "here": allowed.here, "within": allowed.within,
-        "grain": allowed.grain,
+        "but": allowed.excluded_messages, "here": allowed.current_place, "within": allowed.current_session,
+        "grain": allowed.unit,
     }  # fmt: skip
 
 

@@ -13,19 +13,19 @@ _KEY = "damaged "
 
 
 @contextmanager
-def survived(db: Database, index: str) -> Iterator[None]:
+def tolerate(db: Database, index: str) -> Iterator[None]:
     """Change an index, all or nothing; when it is damaged that is noted, and the caller's transaction goes on.
 
     Raises TransactionLost when SQLite has undone that transaction too: it can be begun anew, without this index.
     """
-    within = db.in_transaction
+    in_transaction = db.in_transaction
     try:
         with db.index_access(), db.write():
             yield
             with db.write():
                 pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
     except IndexDamaged as error:
-        lost = within and not db.in_transaction
+        lost = in_transaction and not db.in_transaction
         note(db, index)
         if lost:
             raise TransactionLost(f"{db.path}: an index is damaged; nothing was written, try again") from error
@@ -36,7 +36,7 @@ def note(db: Database, index: str) -> None:
     meta.put(db, _KEY + index, "")
 
 
-def noted(db: Database) -> list[str]:
+def damaged(db: Database) -> list[str]:
     """The indexes that wait to be made anew."""
     return meta.keys(db, _KEY)
 

@@ -14,24 +14,24 @@ from agent_cli.store.db import Database
 from agent_cli.text import Pattern, counted
 
 PERSON = "person"
-SPOTTED = 20  # facts that the names in a question bring
-_OF_ONE = 200  # of each name so many facts are looked at, the newest
-_LONGEST = 4  # words of a name
-_ASKED = 100  # words of a question
-_NEAR = 2000  # neighbours at most
-_SHOWN = 30  # relations of one entity in a tree, and best connected entities
+MAX_FACTS = 20  # facts that the names in a question bring
+_FACTS_PER_NAME = 200  # of each name so many facts are looked at, the newest
+_MAX_NAME_WORDS = 4  # words of a name
+_MAX_QUESTION_WORDS = 100  # words of a question
+_MAX_NEIGHBOURS = 2000  # neighbours at most
+_MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
 _ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|ein|eine|einen)\s+(?=\S)")
 _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-]*)){1,3}")
 
 
-def learn(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
+def add_fact(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
     """Take a fact that is true now in. Runs in the caller's transaction."""
-    forget(db, fact)
+    remove_fact(db, fact)
     _relate(db, fact, owner, subject, predicate, object)
 
 
-def forget(db: Database, fact: int) -> None:
+def remove_fact(db: Database, fact: int) -> None:
     """Take a fact out, with the names that no other fact holds. Runs in the caller's transaction."""
     row = db.row("select subject_id, object_id from relation where fact_id = ?", (fact,))
     if row is None:
@@ -53,10 +53,10 @@ def rebuild(db: Database) -> None:
             _relate(db, *row)
 
 
-def spotted(db: Database, owner: str, question: str) -> list[int]:
+def facts_named_in(db: Database, owner: str, question: str) -> list[int]:
     """Facts about what a question names: first those with most of the names, then the newest."""
     counts: dict[int, int] = {}
-    newest = f"order by fact_id desc limit {_OF_ONE}"
+    newest = f"order by fact_id desc limit {_FACTS_PER_NAME}"
     for entity in _named(db, owner, question):
         rows = db.rows(
             f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
@@ -65,7 +65,7 @@ def spotted(db: Database, owner: str, question: str) -> list[int]:
         )
         for (fact,) in rows:
             counts[fact] = counts.get(fact, 0) + 1
-    return sorted(counts, key=lambda fact: (-counts[fact], -fact))[:SPOTTED]
+    return sorted(counts, key=lambda fact: (-counts[fact], -fact))[:MAX_FACTS]
 
 
 def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
@@ -81,29 +81,29 @@ def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
                     select iif(r.subject_id = near.id, r.object_id, r.subject_id), near.far + 1
                     from near cross join relation r on r.subject_id = near.id or r.object_id = near.id
                     where near.far < :depth
-                      and (near.far = 0 or {_OF_ONE} >= (select count(*) from (
+                      and (near.far = 0 or {_FACTS_PER_NAME} >= (select count(*) from (
                           select 1 from relation where subject_id = near.id union all
-                          select 1 from relation where object_id = near.id limit {_OF_ONE + 1})))
-                    limit {_NEAR})
+                          select 1 from relation where object_id = near.id limit {_FACTS_PER_NAME + 1})))
+                    limit {_MAX_NEIGHBOURS})
                 select id, min(far) from near group by id""",
             {"entity": entity, "depth": depth},
         )
     )
 
 
-def tree(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
+def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
     """(depth, line) of what an entity has to do with; without a name the best connected ones, each with its count."""
     if name is None:
         rows = db.rows(
             f"""with r as (select subject_id as id, count(*) as told from relation group by subject_id
                     union all select object_id, count(*) from relation group by object_id)
                 select e.name, sum(told) from r join entity e on e.id = r.id
-                where e.owner = ? group by e.id order by sum(told) desc, e.name limit {_SHOWN}""",
+                where e.owner = ? group by e.id order by sum(told) desc, e.name limit {_MAX_SHOWN}""",
             (owner,),
         )
         return [(0, f"{_shown(each)}: {counted(count, 'fact')}") for each, count in rows]
     lines: list[tuple[int, str]] = []
-    for root in _called(db, owner, fold(name)) or _me(db, owner, name):
+    for root in _by_alias(db, owner, fold(name)) or _by_name(db, owner, name):
         lines.append((0, _shown(str(db.value("select name from entity where id = ?", (root,))))))
         lines += _branches(db, root, neighbours(db, root, depth), 1, depth, set())
     return lines
@@ -116,10 +116,10 @@ def fold(name: str) -> str:
 
 
 def _branches(
-    db: Database, root: int, far: dict[int, int], level: int, depth: int, told: set[int]
+    db: Database, root: int, far: dict[int, int], level: int, depth: int, seen: set[int]
 ) -> Iterator[tuple[int, str]]:
     """The relations of an entity, each told once, and beneath it those of the entity on its other end."""
-    newest = f"order by fact_id desc limit {_SHOWN + 1}"
+    newest = f"order by fact_id desc limit {_MAX_SHOWN + 1}"
     rows = db.rows(
         f"""select r.fact_id, r.subject_id = ?1, r.predicate, iif(r.subject_id = ?1, o.id, s.id), s.name, o.name
             from (select * from (select * from relation where subject_id = ?1 {newest})
@@ -127,15 +127,15 @@ def _branches(
             join entity s on s.id = r.subject_id join entity o on o.id = r.object_id order by r.fact_id desc""",
         (root,),
     )
-    for fact, onward, predicate, other, subject, object in sorted(rows[:_SHOWN]):
-        if fact in told:
+    for fact, onward, predicate, other, subject, object in sorted(rows[:_MAX_SHOWN]):
+        if fact in seen:
             continue
-        told.add(fact)
+        seen.add(fact)
         line = f"{predicate}: {_shown(object)}" if onward else f"{predicate} of {_shown(subject)}"
         yield level, f"{line} ({ids.handle('fact', fact)})"
         if level < depth and far.get(other) == level and _shown(subject if not onward else object) != "you":
-            yield from _branches(db, other, far, level + 1, depth, told)
-    if len(rows) > _SHOWN:
+            yield from _branches(db, other, far, level + 1, depth, seen)
+    if len(rows) > _MAX_SHOWN:
         yield level, "… and older ones"
 
 
@@ -148,7 +148,7 @@ def _entity(db: Database, owner: str, name: str) -> int:
     """The entity with this name, made when there is none: "Anna" is Anna Huber while there is no other Anna."""
     folded = fold(name)
     same = db.value("select id from entity where owner = ? and name = ?", (owner, name))
-    known = [same] if same else _called(db, owner, folded) if folded else []
+    known = [same] if same else _by_alias(db, owner, folded) if folded else []
     if len(known) == 1:
         return int(known[0])
     id = db.insert("insert into entity (owner, name) values (?, ?)", (owner, name))
@@ -160,18 +160,18 @@ def _entity(db: Database, owner: str, name: str) -> int:
 def _aliases(name: str) -> set[str]:
     """How a name is told, folded."""
     folded = fold(name)
-    told = {folded} - {""}
+    aliases = {folded} - {""}
     if _FULL_NAME.fullmatch(name) and all(word[0].isupper() for word in (name.split()[0], name.split()[-1])):
-        told.add(folded.split()[0])
-    return told
+        aliases.add(folded.split()[0])
+    return aliases
 
 
-def _called(db: Database, owner: str, folded: str) -> list[int]:
+def _by_alias(db: Database, owner: str, folded: str) -> list[int]:
     rows = db.rows("select entity_id from alias where owner = ? and folded = ? order by entity_id", (owner, folded))
     return [id for (id,) in rows]
 
 
-def _me(db: Database, owner: str, name: str) -> list[int]:
+def _by_name(db: Database, owner: str, name: str) -> list[int]:
     me = name.casefold() in ("me", "i", "you", "ich", PERSON)
     rows = db.rows("select id from entity where owner = ? and name = ?", (owner, PERSON if me else name))
     return [id for (id,) in rows]
@@ -209,10 +209,10 @@ def _tidy(db: Database, entity: int) -> None:
 
 def _named(db: Database, owner: str, question: str) -> list[int]:
     """The entities that a question names."""
-    words = fold(question).split()[:_ASKED]
+    words = fold(question).split()[:_MAX_QUESTION_WORDS]
     grams = {
         " ".join(words[start : start + length])
-        for length in range(1, _LONGEST + 1)
+        for length in range(1, _MAX_NAME_WORDS + 1)
         for start in range(len(words) - length + 1)
         if any(word not in terms.STOP_WORDS for word in words[start : start + length])
     }

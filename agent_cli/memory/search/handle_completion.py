@@ -26,7 +26,7 @@ def handles(db: Database, owner: str, names: Sequence[str], told: str, limit: in
         for id, words in islice(_numbered(db, owner, kind, told.lower()), limit):
             found[ids.handle(kind, id)] = one_line(words or "", 60)
     for kind in names:
-        source = sources.of(kind)
+        source = sources.source_of(kind)
         sql = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
         rows = db.rows(sql, {"owner": owner})
         for id, words in rows if len(found) < limit else ():
@@ -39,7 +39,7 @@ def _numbered(db: Database, owner: str, kind: str, told: str) -> Iterator[tuple[
     """Rows whose handle begins so: f12 is f12, f120 to f129, f1200 …"""
     match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", told)
     # With a plain column SQLite would go through all rows of the owner.
-    sql = sources.of(kind).completions.replace("owner =", "+owner =")
+    sql = sources.source_of(kind).completions.replace("owner =", "+owner =")
     first, size = int(match[1]) if match else 0, 1
     while first and first <= 10**12:
         yield from db.rows(

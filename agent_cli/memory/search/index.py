@@ -69,7 +69,7 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
     """Index what is stale, up to so many rows, in one transaction; returns how many were looked at."""
     if not db.value("select 1 from stale limit 1"):
         return 0
-    damaged = damaged_indexes.noted(db)
+    damaged = damaged_indexes.damaged(db)
     try:
         with db.write():
             names = _names(db)
@@ -77,10 +77,10 @@ def refresh(db: Database, limit: int = _BATCH) -> int:
             for kind in kinds.SEARCHABLE:
                 if rows := [row for letter, row in stale if letter == kind.letter]:
                     _remove(db, names, kind.letter, rows)
-                    _add(db, names, kind.letter, db.rows(sources.of(kind.name).passages, (rows,)))
+                    _add(db, names, kind.letter, db.rows(sources.source_of(kind.name).passages, (rows,)))
             db.execute_many("delete from stale where kind = ? and row = ?", stale)
     except TransactionLost:
-        if damaged_indexes.noted(db) == damaged:
+        if damaged_indexes.damaged(db) == damaged:
             raise
         return refresh(db, limit)  # without the index that has just been found damaged
     return len(stale)
@@ -183,7 +183,7 @@ def merge(db: Database, pages: int = 200) -> None:
     newest = db.value("select max(id) from passage") or 0
     for index in _MADE:
         name = table(db, index)
-        with damaged_indexes.survived(db, index):
+        with damaged_indexes.tolerate(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
     meta.put(db, "merged", str(newest))
 
@@ -194,7 +194,7 @@ def condense(db: Database, pages: int = 500) -> Iterator[None]:
         name, told = table(db, index), -pages  # below zero: all pieces are to become one
         while True:
             before = db.value("select total_changes()")
-            with damaged_indexes.survived(db, index):
+            with damaged_indexes.tolerate(db, index):
                 db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (told,))
             if db.value("select total_changes()") < before + 2:  # so FTS5 says that nothing was left to do
                 break
@@ -221,7 +221,7 @@ def rewrite(db: Database, how: str = "optimize") -> None:
     """
     for index in _MADE:
         name = table(db, index)
-        with damaged_indexes.survived(db, index):
+        with damaged_indexes.tolerate(db, index):
             pieces = db.value(f"select count(distinct segid) from {name}_idx")
             db.execute(f"insert into {name} ({name}) values (?)", (how if pieces > 1 else "rebuild",))
 
@@ -239,13 +239,13 @@ def _left(db: Database, index: str) -> str:
 
 def _set_secure(db: Database, names: dict[str, str], secure: int) -> None:
     for index, name in names.items():
-        with damaged_indexes.survived(db, index):
+        with damaged_indexes.tolerate(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', ?)", (secure,))
 
 
 def _names(db: Database) -> dict[str, str]:
     """The indexes that are written to: a damaged one takes in everything when it is made anew."""
-    damaged = damaged_indexes.noted(db)
+    damaged = damaged_indexes.damaged(db)
     return {index: table(db, index) for index in _MADE if index not in damaged}
 
 
@@ -297,7 +297,7 @@ def _add(db: Database, names: dict[str, str], kind: str, sources: Sequence[Row])
     )
     for index, name in names.items():
         columns = ", ".join(_COLUMNS[index])
-        with damaged_indexes.survived(db, index):
+        with damaged_indexes.tolerate(db, index):
             db.execute(
                 f"""insert into {name} (rowid, {columns})
                     select id, {columns} from passage_text where id between ? and ?""",
@@ -332,13 +332,13 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: Sequence[int])
     ]
     if not gone:
         return
-    with damaged_indexes.survived(db, "vectors"):
+    with damaged_indexes.tolerate(db, "vectors"):
         vectors.erase(db, gone)
     many = len(gone) >= _BATCH // 5 and len(gone) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
             columns = ", ".join(_COLUMNS[index])
-            with damaged_indexes.survived(db, index):
+            with damaged_indexes.tolerate(db, index):
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
@@ -347,7 +347,7 @@ def _remove(db: Database, names: dict[str, str], kind: str, rows: Sequence[int])
     db.execute("delete from passage where id in (select value from json_each(?))", (gone,))
     for index, name in names.items():
         if many:
-            with damaged_indexes.survived(db, index):
+            with damaged_indexes.tolerate(db, index):
                 db.execute(f"insert into {name} ({name}) values ('rebuild')")
 
 

@@ -45,7 +45,7 @@ def check(db: Database, now: datetime) -> list[str]:
         if not sound and _tables(db) == tables:  # else another program has made them anew meanwhile
             damaged_indexes.note(db, name)
     meta.stamp(db, _KEY, now)
-    return damaged_indexes.noted(db)
+    return damaged_indexes.damaged(db)
 
 
 def _tables(db: Database) -> list[str | None]:

@@ -11,7 +11,7 @@ from functools import cache
 
 from agent_cli import clock, kinds
 from agent_cli.memory.search import candidates, sources
-from agent_cli.memory.search.candidates import Filter, Question
+from agent_cli.memory.search.candidates import Filter, SearchQuery
 from agent_cli.memory.search.ranking import Row
 from agent_cli.store.db import Database
 
@@ -42,7 +42,7 @@ _AROUND = """select p.id,
 def rows(
     db: Database,
     ids: Sequence[int],
-    question: Question,
+    question: SearchQuery,
     guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
@@ -61,7 +61,7 @@ def rows(
         texts = {id: own for id, own in texts.items() if own.strip() not in besides}
     values = {
         "ids": [id for id in places if id in texts],
-        **candidates.values(allowed),
+        **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
     passages = db.rows(_PASSAGES.format(current=_current()), values)
@@ -87,9 +87,9 @@ def rows(
 def _current() -> str:
     """Whether the row of a passage is one that counts, by kind."""
     return " ".join(
-        f"when '{kind.letter}' then (select {sources.of(kind.name).current} from {kind.table} where id = p.row)"
+        f"when '{kind.letter}' then (select {sources.source_of(kind.name).current} from {kind.table} where id = p.row)"
         for kind in kinds.SEARCHABLE
-        if sources.of(kind.name).current
+        if sources.source_of(kind.name).current
     )
 
 
@@ -119,7 +119,7 @@ def around(db: Database, ids: Sequence[int], alone: Collection[int] = ()) -> dic
     return found
 
 
-def _counts(db: Database, texts: Collection[str], question: Question) -> dict[str, dict[str, int]]:
+def _counts(db: Database, texts: Collection[str], question: SearchQuery) -> dict[str, dict[str, int]]:
     """How often each word of the question stands in each text."""
     counts: dict[str, dict[str, int]] = {text: {} for text in texts}
     starts = [stem[:-1] for stem in question.idfs]  # stemming changes no more than the last letter of what is left

@@ -15,7 +15,7 @@ from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import candidates, damaged_indexes, graph, index, passage_context, ranking, vectors
-from agent_cli.memory.search.candidates import Filter, Question
+from agent_cli.memory.search.candidates import Filter, SearchQuery
 from agent_cli.memory.search.ranking import Row, Scored
 from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
@@ -109,7 +109,7 @@ def _find(
     among: vectors.Set | None, logged: bool,
 ) -> Found:  # fmt: skip
     """Files are searched apart from all else, so that any number of them changes nothing of what else is found."""
-    damaged = damaged_indexes.noted(db)
+    damaged = damaged_indexes.damaged(db)
     vector = meaning(query) if meaning and among else None
     said, filed = [], list[Scored]()
     if set(allowed.kinds or (kind.name for kind in kinds.SEARCHABLE)) - {FILE}:
@@ -158,10 +158,10 @@ def _scored(
             return otherwise
 
     near = _near(db, among, vector)
-    asked = leg("words", lambda: candidates.question(db, query, int(logged), files=files), Question({}, {}, {}))
+    asked = leg("words", lambda: candidates.parse_query(db, query, int(logged), files=files), SearchQuery({}, {}, {}))
     hits = leg("words", lambda: candidates.by_words(db, asked, allowed), none)
     if "words" in damaged:
-        asked = candidates.unweighed(db, query)
+        asked = candidates.parse_unweighted(db, query)
     guessed = leg("trigrams", lambda: candidates.by_trigrams(db, asked, files=files), unguessed)
     then = None if files else _then(query, allowed, now)  # when a file was changed says little of what it tells
     if then:  # what was said then comes first; when nothing was, the rest may still answer
@@ -177,7 +177,7 @@ def _scored(
             leg("vectors", partial(_add_cosines, db, rows, among, vector), None)
         return rows
 
-    about = [] if files else candidates.facts(db, graph.spotted(db, allowed.owner, query))
+    about = [] if files else candidates.passages_of_facts(db, graph.facts_named_in(db, allowed.owner, query))
     proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *about])
     rows = fetched(proposed)
     for id in about:
@@ -190,7 +190,7 @@ def _scored(
     floor = among.floor if among and nearest else 1.0
     scored = ranking.score(query, list(rows.values()), asked.idfs, average, sessions, named, floor)
     scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
-    if allowed.place is None and allowed.here is not None:  # of another place: only what is clearly meant
+    if allowed.place is None and allowed.current_place is not None:  # of another place: only what is clearly meant
         scored = [each for each in scored if not each.row.place or each.coverage >= KNOWN]
     return scored
 

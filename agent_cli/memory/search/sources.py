@@ -13,7 +13,7 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Source:
+class SearchSource:
     """Pieces of SQL about one table.
 
     `passages`: reads rows by a JSON array of ids and gives id, owner, place, session, author, at, utc_offset, text,
@@ -31,7 +31,7 @@ class Source:
 
 
 @cache
-def of(name: str) -> Source:
+def source_of(name: str) -> SearchSource:
     """The source of a kind."""
-    found: Source = import_module(kinds.BY_NAME[name].source).SOURCES[name]
+    found: SearchSource = import_module(kinds.BY_NAME[name].source).SOURCES[name]
     return found

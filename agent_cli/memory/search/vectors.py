@@ -147,7 +147,7 @@ def _fill(db: Database, into: Set, embed: Embed, limit: int) -> int:
     if not rows:
         return 0
     made = embed([text for _, text in rows])
-    with damaged_indexes.survived(db, "vectors"):
+    with damaged_indexes.tolerate(db, "vectors"):
         now = _mark(db, into)
         if now != mark:  # another program has made these meanwhile, or dropped the set
             return 0 if now is None else len(rows)

@@ -70,10 +70,14 @@ def derive(db: Database, walk: Walk) -> None:
     A skill that stays is cut to the number of the version it goes back to, or keeps its words and loses older versions.
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
-    listed = json.dumps(sessions)
     gone = {*walk["skill"], *_proposals(db, sessions)}
+<<<<<<< HEAD
     learned = sorted({*_learned(db, listed), *walk.names.mentioned.get("skill", ())} - gone)
     wanted = _telling(db, walk["message"], sessions) if learned else SearchTerms()
+=======
+    learned = sorted({*_learned(db, sessions), *walk.names.mentioned.get("skill", ())} - gone)
+    wanted = _telling(db, walk["message"], sessions) if learned else Wanted()
+>>>>>>> lineage
     telling = distinctive.telling(walk.names.topic, db.tokens)
     walk.cut["skill"] = {}
     for id in learned:
@@ -139,7 +143,7 @@ def _proposals(db: Database, sessions: Iterable[int]) -> list[int]:
     return lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
 
 
-def _learned(db: Database, sessions: str) -> list[int]:
+def _learned(db: Database, sessions: Sequence[int]) -> list[int]:
     """Skills of which a wording comes from one of these sessions."""
     rows = db.rows(
         """select id from skill where state = 'accepted' and (session_id in (select value from json_each(?1))

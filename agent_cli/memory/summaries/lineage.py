@@ -4,7 +4,6 @@ A summary names what it was made from, so the way leads from a message up to the
 of it, the calendar leads on: what was said on a day may stand in every period that holds the day.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
@@ -134,12 +133,12 @@ def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     days = db.rows(
         """select distinct date(at, utc_offset || ' minutes') from message
            where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
-        (json.dumps(messages),),
+        (messages,),
     )
     keys = {periods.containing(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.UNITS}
     rows = db.rows(
         "select id from summary where owner = ? and period in (select value from json_each(?))",
-        (owner, json.dumps(sorted(keys))),
+        (owner, sorted(keys)),
     )
     return {id for (id,) in rows}
 
@@ -148,7 +147,7 @@ def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
     """The periods that these summaries tell of, the finest first, so that each is made after what it is made of."""
     rows = db.rows(
         "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
-        (json.dumps(sorted(found)),),
+        (sorted(found),),
     )
     told = [periods.parse(key) for (key,) in rows]
     return tuple(each.key for each in sorted(told, key=lambda each: (periods.UNITS.index(each.unit), each.first)))
@@ -189,6 +188,6 @@ def _of_periods(db: Database, found: Iterable[int]) -> list[int]:
     """Those that are not of sessions: these are made from what was said in them alone."""
     rows = db.rows(
         "select id from summary where grain <> 'session' and id in (select value from json_each(?))",
-        (json.dumps(sorted(found)),),
+        (sorted(found),),
     )
     return [id for (id,) in rows]

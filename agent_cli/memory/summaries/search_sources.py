@@ -1,9 +1,9 @@
 """How summaries are searched."""
 
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 
 SOURCES = {
-    "summary": Source(
+    "summary": SearchSource(
         passages="""select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
                    iif(details = '', text, text || char(10) || details), null
             from json_each(?) c cross join summary y on y.id = c.value""",

@@ -17,7 +17,7 @@ from typing import IO, Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import json_array
-from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import one_line
 
 _NAME = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -31,62 +31,62 @@ _DAMAGED = (
 )  # RuntimeError: locked
 
 
-def entries(
-    file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, maker: str, others: dict[str, str]
-) -> Iterator[Entry]:
+def read_sessions(
+    file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, program: str, others: dict[str, str]
+) -> Iterator[ExternalSession]:
     """What stands in an export of `maker`: its conversations hold their messages under `key`.
 
     `others`: by which key the exports of other makers are known. Raises UsageError when it is none of this maker's.
     """
     number = 0
-    for name, conversations in _files(file):
+    for name, conversations in _open_files(file):
         try:
             for conversation in conversations:
                 number += 1
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
-                    broken = isinstance(conversation, json_array.Broken)
-                    yield Entry(place, 1, _broken(str(conversation) if broken else "it is no JSON object"))
+                    broken = isinstance(conversation, json_array.BrokenElement)
+                    yield ExternalSession(place, 1, _raising(str(conversation) if broken else "it is no JSON object"))
                     continue
                 if number == 1:
-                    _refuse_other(file, conversation, key, maker, others)
+                    _refuse_other(file, conversation, key, program, others)
                 title = conversation.get("title") or conversation.get("name")
                 place += f" (“{one_line(title, 40)}”)" if isinstance(title, str) else ""
-                yield Entry(place, _size(conversation, key), lambda told=conversation: row(told))  # type: ignore[misc]
-        except json_array.Broken as error:
+                yield ExternalSession(place, _size(conversation, key), lambda told=conversation: row(told))  # type: ignore[misc]
+        except json_array.BrokenElement as error:
             if not number:
-                raise UsageError(f"{name} is no export of {maker}: {error}") from error
-            yield Entry(f"what follows conversation {number} in {name}", 1, _broken(str(error)))
+                raise UsageError(f"{name} is no export of {program}: {error}") from error
+            yield ExternalSession(f"what follows conversation {number} in {name}", 1, _raising(str(error)))
 
 
-def moment(told: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
     """A time as exports give it, seconds since 1970 or ISO 8601, in UTC; None where there is none."""
     found = None
     try:
-        if isinstance(told, int | float) and told > 0:
-            found = datetime.fromtimestamp(told, UTC)
-        elif isinstance(told, str) and told:
-            found = datetime.fromisoformat(told)
+        if isinstance(value, int | float) and value > 0:
+            found = datetime.fromtimestamp(value, UTC)
+        elif isinstance(value, str) and value:
+            found = datetime.fromisoformat(value)
             found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None  # a time that never was is no time
     return found if found and clock.EARLIEST <= found <= clock.LATEST else None
 
 
-def branch(parents: dict[str, Any], leaf: str) -> list[str]:
+def path_to(parents: dict[str, Any], leaf: str) -> list[str]:
     """The way from the beginning to a message, by the parent of each."""
-    way: dict[str, None] = {}
+    path: dict[str, None] = {}
     at: Any = leaf
-    while isinstance(at, str) and at in parents and at not in way:
-        way[at] = None
+    while isinstance(at, str) and at in parents and at not in path:
+        path[at] = None
         at = parents[at]
-    return list(way)[::-1]
+    return list(path)[::-1]
 
 
-def _refuse_other(file: Path, conversation: dict[str, Any], key: str, maker: str, others: dict[str, str]) -> None:
+def _refuse_other(file: Path, conversation: dict[str, Any], key: str, program: str, others: dict[str, str]) -> None:
     for theirs, command in others.items():
         if theirs in conversation and key not in conversation:
-            raise UsageError(f"{file} is no export of {maker}; try `agent import {command} {file}`")
+            raise UsageError(f"{file} is no export of {program}; try `agent import {command} {file}`")
 
 
 def _size(conversation: dict[str, Any], key: str) -> int:
@@ -94,14 +94,14 @@ def _size(conversation: dict[str, Any], key: str) -> int:
     return len(messages) if isinstance(messages, dict | list) else 1
 
 
-def _broken(why: str) -> Callable[[], dict[str, Any]]:
+def _raising(why: str) -> Callable[[], dict[str, Any]]:
     def row() -> dict[str, Any]:
         raise ValueError(why)
 
     return row
 
 
-def _files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
+def _open_files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
     """The name and the conversations of each file. Raises UsageError."""
     with ExitStack() as opened:
         try:
@@ -111,9 +111,9 @@ def _files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
                     yield path.name, _conversations(opened, path.open("rb"))
             elif zipfile.is_zipfile(file):
                 archive = opened.enter_context(zipfile.ZipFile(file))
-                inside = sorted(name for name in archive.namelist() if _NAME.fullmatch(name))
-                found = [Path(name) for name in inside]
-                for name in inside:
+                names = sorted(name for name in archive.namelist() if _NAME.fullmatch(name))
+                found = [Path(name) for name in names]
+                for name in names:
                     yield name, _conversations(opened, archive.open(name))
             else:
                 found = [file]
@@ -125,12 +125,12 @@ def _files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
 
 
 def _conversations(opened: ExitStack, raw: IO[bytes]) -> Iterator[Any]:
-    words = opened.enter_context(io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace"))
+    file = opened.enter_context(io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace"))
 
     def read(count: int) -> str:
         try:
-            return words.read(count)
+            return file.read(count)
         except _DAMAGED as error:
-            raise json_array.Broken(f"it is damaged: {error}") from error
+            raise json_array.BrokenElement(f"it is damaged: {error}") from error
 
     return json_array.elements(read)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.memory.transfers import export_files
-from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import without_surrogates
 
 _OTHERS = {"chat_messages": "claude"}
@@ -18,64 +18,64 @@ _SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reas
 _FINISHES = {"max_tokens": "length", "interrupted": "cancelled"}
 
 
-def entries(file: Path) -> Iterator[Entry]:
+def read_sessions(file: Path) -> Iterator[ExternalSession]:
     """Raises UsageError when the file is no export of ChatGPT."""
-    return export_files.entries(file, row, "mapping", "ChatGPT", _OTHERS)
+    return export_files.read_sessions(file, session_row, "mapping", "ChatGPT", _OTHERS)
 
 
-def row(conversation: dict[str, Any]) -> dict[str, Any] | None:
+def session_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     """The conversation as transfer takes it; None when nothing was said in it. Raises ValueError."""
     nodes = conversation.get("mapping")
     if not isinstance(nodes, dict):
         raise ValueError("it has no messages (mapping)")
-    begun = at = export_files.moment(conversation.get("create_time"))
+    started = at = export_files.parse_time(conversation.get("create_time"))
     messages = []
-    for id in export_files.branch({id: _of(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes)):
-        said = _of(nodes[id], "message")
-        message = _message(said, without_surrogates(id)) if isinstance(said, dict) else None
+    for id in export_files.path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes)):
+        node_message = _get(nodes[id], "message")
+        message = _message(node_message, without_surrogates(id)) if isinstance(node_message, dict) else None
         if message:
-            at = export_files.moment(said.get("create_time")) or at
+            at = export_files.parse_time(node_message.get("create_time")) or at
             messages.append(message | {"at": at.isoformat() if at else ""})
     if not messages:
         return None
     return {
         "id": without_surrogates(str(conversation.get("conversation_id") or conversation.get("id") or "")),
         "title": without_surrogates(str(conversation.get("title") or "")),
-        "started_at": begun.isoformat() if begun else "",
+        "started_at": started.isoformat() if started else "",
         "messages": messages,
     }
 
 
-def _of(node: Any, key: str) -> Any:
+def _get(node: Any, key: str) -> Any:
     return node.get(key) if isinstance(node, dict) else None
 
 
 def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
     """The end of the branch that was shown; where the export does not say, the last message that has no answer."""
-    told = conversation.get("current_node")
-    if isinstance(told, str) and told in nodes:
-        return told
-    ends = [id for id, node in nodes.items() if not _of(node, "children")]
+    current = conversation.get("current_node")
+    if isinstance(current, str) and current in nodes:
+        return current
+    ends = [id for id, node in nodes.items() if not _get(node, "children")]
     return ends[-1] if ends else next(reversed(nodes), "")
 
 
-def _message(said: dict[str, Any], id: str) -> dict[str, Any] | None:
+def _message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:
     """None for what nobody saw."""
-    author, metadata, content = (said.get(key) or {} for key in ("author", "metadata", "content"))
-    role = _of(author, "role")
-    hidden = _of(metadata, "is_visually_hidden_from_conversation") or said.get("weight") == 0
-    if hidden or role not in ("user", "assistant", "tool") or _of(content, "content_type") in _SKIPPED:
+    author, metadata, content = (node_message.get(key) or {} for key in ("author", "metadata", "content"))
+    role = _get(author, "role")
+    hidden = _get(metadata, "is_visually_hidden_from_conversation") or node_message.get("weight") == 0
+    if hidden or role not in ("user", "assistant", "tool") or _get(content, "content_type") in _SKIPPED:
         return None
-    words = "\n\n".join(piece for piece in (_words(content), *_files(metadata)) if piece)
-    if not words.strip():
+    content_text = "\n\n".join(piece for piece in (_words(content), *_files(metadata)) if piece)
+    if not content_text.strip():
         return None
-    ending = _of(_of(metadata, "finish_details"), "type")
+    ending = _get(_get(metadata, "finish_details"), "type")
     return {
         "id": id,
         "role": role,
-        "content": without_surrogates(words),
-        "tool": without_surrogates(str(_of(author, "name") or "")) if role == "tool" else "",
-        "model": without_surrogates(str(_of(metadata, "model_slug") or "")) if role == "assistant" else "",
+        "content": without_surrogates(content_text),
+        "tool": without_surrogates(str(_get(author, "name") or "")) if role == "tool" else "",
+        "model": without_surrogates(str(_get(metadata, "model_slug") or "")) if role == "assistant" else "",
         "finish": _FINISHES.get(ending, "stop") if isinstance(ending, str) else "stop",
     }
 
@@ -101,7 +101,7 @@ def _words(content: dict[str, Any]) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    kind = str(_of(part, "content_type") or "")
+    kind = str(_get(part, "content_type") or "")
     if kind == "audio_transcription":
         return _text(part, "text")
     if "audio" in kind:
@@ -111,11 +111,11 @@ def _part(part: Any) -> str:
 
 def _files(metadata: dict[str, Any]) -> Iterator[str]:
     """The names of the files that came with a message; pictures are named where they stand."""
-    files = _of(metadata, "attachments")
+    files = _get(metadata, "attachments")
     for file in files if isinstance(files, list) else ():
-        kind = str(_of(file, "mime_type") or _of(file, "mimeType") or "")
-        if not kind.startswith("image/") and _of(file, "name"):
-            yield f"[file {_of(file, 'name')} left out]"
+        kind = str(_get(file, "mime_type") or _get(file, "mimeType") or "")
+        if not kind.startswith("image/") and _get(file, "name"):
+            yield f"[file {_get(file, 'name')} left out]"
 
 
 def _text(content: dict[str, Any], key: str) -> str:

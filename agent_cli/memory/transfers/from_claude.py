@@ -9,36 +9,36 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.memory.transfers import export_files
-from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import without_surrogates
 
 _OTHERS = {"mapping": "chatgpt"}
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-def entries(file: Path) -> Iterator[Entry]:
+def read_sessions(file: Path) -> Iterator[ExternalSession]:
     """Raises UsageError when the file is no export of Claude."""
-    return export_files.entries(file, row, "chat_messages", "Claude", _OTHERS)
+    return export_files.read_sessions(file, session_row, "chat_messages", "Claude", _OTHERS)
 
 
-def row(conversation: dict[str, Any]) -> dict[str, Any] | None:
+def session_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     """The conversation as transfer takes it; None when nothing was said in it. Raises ValueError."""
-    told = conversation.get("chat_messages")
-    if not isinstance(told, list):
+    chat_messages = conversation.get("chat_messages")
+    if not isinstance(chat_messages, list):
         raise ValueError("it has no messages (chat_messages)")
-    begun = at = export_files.moment(conversation.get("created_at"))
+    started = at = export_files.parse_time(conversation.get("created_at"))
     messages = []
-    for said in _shown(conversation, [each for each in told if isinstance(each, dict)]):
-        message = _message(said)
+    for chat_message in _shown(conversation, [each for each in chat_messages if isinstance(each, dict)]):
+        message = _message(chat_message)
         if message:
-            at = export_files.moment(said.get("created_at")) or at
+            at = export_files.parse_time(chat_message.get("created_at")) or at
             messages.append(message | {"at": at.isoformat() if at else ""})
     if not messages:
         return None
     return {
         "id": without_surrogates(str(conversation.get("uuid") or "")),
         "title": without_surrogates(str(conversation.get("name") or "")),
-        "started_at": begun.isoformat() if begun else "",
+        "started_at": started.isoformat() if started else "",
         "messages": messages,
     }
 
@@ -49,27 +49,27 @@ def _shown(conversation: dict[str, Any], messages: list[dict[str, Any]]) -> list
     by_id = {each.get("uuid"): each for each in messages}
     if not isinstance(leaf, str) or leaf not in by_id:
         return messages
-    return [by_id[id] for id in export_files.branch({id: _parent(each) for id, each in by_id.items()}, leaf)]  # type: ignore[misc]
+    return [by_id[id] for id in export_files.path_to({id: _parent(each) for id, each in by_id.items()}, leaf)]  # type: ignore[misc]
 
 
 def _parent(message: dict[str, Any]) -> Any:
     return message.get("parent_message_uuid")
 
 
-def _message(said: dict[str, Any]) -> dict[str, Any] | None:
+def _message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
     """None for what is empty."""
-    sender = said.get("sender")
+    sender = chat_message.get("sender")
     role = _ROLES.get(sender) if isinstance(sender, str) else None
     if role is None:
         raise ValueError(f"a message is from {sender!r}, neither human nor assistant")
-    content, thinking = _blocks(said.get("content"))
-    pieces = [(content or str(said.get("text") or ""), ""), *_files(said)]
+    content, thinking = _blocks(chat_message.get("content"))
+    pieces = [(content or str(chat_message.get("text") or ""), ""), *_files(chat_message)]
     pieces = [(without_surrogates(words), name) for words, name in pieces if words.strip()]
     if not pieces:
         return None
     ends = [*["\n\n"] * (len(pieces) - 1), ""]
     return {
-        "id": without_surrogates(str(said.get("uuid") or "")),
+        "id": without_surrogates(str(chat_message.get("uuid") or "")),
         "role": role,
         "content": "".join(words + end for (words, _), end in zip(pieces, ends, strict=True)),
         "origin": [
@@ -82,23 +82,23 @@ def _message(said: dict[str, Any]) -> dict[str, Any] | None:
 
 def _blocks(content: Any) -> tuple[str, str]:
     """What the blocks of a message say, and what was thought."""
-    said, thought = [], []
+    texts, thoughts = [], []
     for block in content if isinstance(content, list) else ():
         match block:
             case {"type": "text", "text": str(words)}:
-                said.append(words)
+                texts.append(words)
             case {"type": "thinking", "thinking": str(words)}:
-                thought.append(words)
+                thoughts.append(words)
             case {"type": "tool_use", "input": {"content": str(words), **more}}:  # a page that was written beside it
                 title = more.get("title")
-                said.append(f"{title if isinstance(title, str) else 'artifact'}:\n\n```\n{words}\n```")
-    return "\n\n".join(filter(None, said)), "\n\n".join(thought)
+                texts.append(f"{title if isinstance(title, str) else 'artifact'}:\n\n```\n{words}\n```")
+    return "\n\n".join(filter(None, texts)), "\n\n".join(thoughts)
 
 
-def _files(said: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _files(chat_message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The words and the name of each file that came with a message; of one that is not in the export only a mark."""
     for key in ("attachments", "files"):
-        files = said.get(key)
+        files = chat_message.get(key)
         for file in files if isinstance(files, list) else ():
             name = str(file.get("file_name") or "") if isinstance(file, dict) else ""
             words = file.get("extracted_content") if isinstance(file, dict) else None

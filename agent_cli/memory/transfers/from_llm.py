@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
-from agent_cli.memory.transfers.transfer import Entry
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.store.foreign_file import ForeignFile
 from agent_cli.text import one_line, without_surrogates
 
@@ -36,7 +36,7 @@ class _Turn(NamedTuple):
     fault: str = ""  # why it cannot be read
 
 
-def entries(file: Path) -> Iterator[Entry]:
+def read_sessions(file: Path) -> Iterator[ExternalSession]:
     """Raises UsageError when the file is no log of llm, StoreError when it cannot be read."""
     if not file.is_file():
         raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
@@ -48,21 +48,21 @@ def entries(file: Path) -> Iterator[Entry]:
         for turns in (_responses(log), _turns(log)):
             for _, group in groupby(turns, lambda turn: turn.conversation):
                 number += 1
-                told = list(group)
-                yield Entry(
-                    f"conversation {number} (“{one_line(str(told[0].name), 40)}”)", 2 * len(told), partial(row, told)
+                conversation = list(group)
+                yield ExternalSession(
+                    f"conversation {number} (“{one_line(str(conversation[0].name), 40)}”)", 2 * len(conversation), partial(session_row, conversation)
                 )
     finally:
         log.close()
 
 
-def row(turns: list[_Turn]) -> dict[str, Any] | None:
+def session_row(turns: list[_Turn]) -> dict[str, Any] | None:
     """A conversation as transfer takes it; None when nothing was said in it."""
     messages: list[dict[str, Any]] = []
     for turn in turns:
         if turn.fault:
             raise ValueError(turn.fault)
-        at = export_files.moment(turn.at)
+        at = export_files.parse_time(turn.at)
         both = {"at": at.isoformat() if at else ""}
         if turn.prompt.strip():
             messages.append(
@@ -80,14 +80,14 @@ def row(turns: list[_Turn]) -> dict[str, Any] | None:
 
 def _responses(log: ForeignFile) -> Iterator[_Turn]:
     """The older shape; a column that a version did not have is empty."""
-    has = log.tables.get("responses", set())
-    if not has:
+    columns = log.tables.get("responses", set())
+    if not columns:
         return
 
     def column(name: str, instead: str) -> str:
-        return f"coalesce(r.{name}, {instead})" if name in has else instead
+        return f"coalesce(r.{name}, {instead})" if name in columns else instead
 
-    join = "left join conversations c on c.id = r.conversation_id" if _named(log, has) else ""
+    join = "left join conversations c on c.id = r.conversation_id" if _has_names(log, columns) else ""
     texts = (
         column("conversation_id", "r.id"), "coalesce(c.name, '')" if join else "''", "r.id",
         column("datetime_utc", "''"), column("resolved_model", column("model", "''")), column("prompt", "''"),
@@ -97,10 +97,10 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
         f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
             from responses r {join} order by 1, 4, r.rowid"""
     )
-    left_out = _left_out(log)
-    for told in map(_texts, rows):
-        marks = () if told.fault else left_out(told.id)
-        yield told._replace(prompt="\n\n".join(filter(None, (told.prompt, *marks))))
+    left_out = _attachment_marks(log)
+    for turn in map(_decode_turn, rows):
+        marks = () if turn.fault else left_out(turn.id)
+        yield turn._replace(prompt="\n\n".join(filter(None, (turn.prompt, *marks))))
 
 
 def _bytes(sql: str) -> str:
@@ -108,20 +108,20 @@ def _bytes(sql: str) -> str:
     return f"case typeof({sql}) when 'text' then cast({sql} as blob) else {sql} end"
 
 
-def _text(told: Any, errors: str = "strict") -> str:
+def _text(value: Any, errors: str = "strict") -> str:
     """Raises UnicodeDecodeError."""
-    return told.decode(errors=errors) if isinstance(told, bytes) else str(told or "")
+    return value.decode(errors=errors) if isinstance(value, bytes) else str(value or "")
 
 
-def _named(log: ForeignFile, has: set[str]) -> bool:
-    return "conversation_id" in has and {"id", "name"} <= log.tables.get("conversations", set())
+def _has_names(log: ForeignFile, columns: set[str]) -> bool:
+    return "conversation_id" in columns and {"id", "name"} <= log.tables.get("conversations", set())
 
 
-def _texts(told: tuple[Any, ...]) -> _Turn:
-    conversation, name, id, at, *said, tokens_in, tokens_out = told
+def _decode_turn(row: tuple[Any, ...]) -> _Turn:
+    conversation, name, id, at, *texts, tokens_in, tokens_out = row
     conversation, name = _text(conversation, "replace"), _text(name, "replace")
     try:
-        model, prompt, response, thinking = map(_text, said)
+        model, prompt, response, thinking = map(_text, texts)
         at = _text(at) if isinstance(at, bytes) else at
         tokens = _count(tokens_in), _count(tokens_out)
         return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
@@ -131,11 +131,11 @@ def _texts(told: tuple[Any, ...]) -> _Turn:
         )
 
 
-def _count(told: Any) -> int:
-    return told if isinstance(told, int) else 0
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
-def _left_out(log: ForeignFile) -> Any:
+def _attachment_marks(log: ForeignFile) -> Any:
     """Gives the marks of what came with a prompt and is not taken over: fragments and attachments."""
     known = []
     if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
@@ -173,46 +173,46 @@ def _turns(log: ForeignFile) -> Iterator[_Turn]:
            from turns t left join threads h on h.id = t.thread_id order by 1, t.datetime_utc, t.rowid"""
     )
     for conversation, name, id, at, model, parent, tip, tokens_in, tokens_out in rows:
-        said = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
-        asked = _asked(log, parent)
-        yield _texts(
-            (conversation, name, id, at, model, _joined(asked), _joined(words for _, words, _ in said),
-             _joined(thinking for _, _, thinking in said), tokens_in, tokens_out)
+        answers = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
+        prompts = _prompts_before(log, parent)
+        yield _decode_turn(
+            (conversation, name, id, at, model, _join(prompts), _join(words for _, words, _ in answers),
+             _join(thinking for _, _, thinking in answers), tokens_in, tokens_out)
         )  # fmt: skip
 
 
-def _joined(texts: Iterable[bytes]) -> bytes:
+def _join(texts: Iterable[bytes]) -> bytes:
     return b"\n\n".join(filter(None, texts))
 
 
-def _asked(log: ForeignFile, parent: str | None) -> list[bytes]:
+def _prompts_before(log: ForeignFile, parent: str | None) -> list[bytes]:
     """What the person said last, up to the answer before it."""
-    asked: list[bytes] = []
+    prompts: list[bytes] = []
     for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
-        asked = [words, *asked] if role == "user" and words else asked
-    return asked
+        prompts = [words, *prompts] if role == "user" and words else prompts
+    return prompts
 
 
 def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
     """The role, words and thinking of the messages that lead to `tip`, behind `end` or the last of a role, in order."""
-    way: list[tuple[str, str]] = []
+    path: list[tuple[str, str]] = []
     seen = {end}
     while tip and tip not in seen:
         seen.add(tip)
         found = next(log.rows("select role, parent_hash from messages where hash = ?", (tip,)), None)
         if found is None or found[0] == until:
             break
-        way.append((tip, str(found[0])))
+        path.append((tip, str(found[0])))
         tip = found[1]
-    for hash, role in reversed(way):
+    for hash, role in reversed(path):
         words, thinking = _parts(log, hash)
         yield role, words, thinking
 
 
 def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
     """What is said and what is thought in a message, as it stands there."""
-    said: list[bytes] = []
-    thought: list[bytes] = []
+    texts: list[bytes] = []
+    thoughts: list[bytes] = []
     for kind, words, payload in log.rows(
         """select type, cast(text as blob), cast(payload as blob) from parts
            where message_hash = ? order by position""",
@@ -220,15 +220,15 @@ def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
     ):
         match kind:
             case "text":
-                said.append(words if words is not None else without_surrogates(_referred(payload)).encode())
+                texts.append(words if words is not None else without_surrogates(_text_with_marks(payload)).encode())
             case "reasoning" if words:
-                thought.append(words)
+                thoughts.append(words)
             case "attachment":
-                said.append(b"[file left out]")
-    return _joined(said), _joined(thought)
+                texts.append(b"[file left out]")
+    return _join(texts), _join(thoughts)
 
 
-def _referred(payload: Any) -> str:
+def _text_with_marks(payload: Any) -> str:
     """A text that borrows from fragments: its own words, and a mark where a fragment stood."""
     try:
         pieces = json.loads(payload or "{}").get("text_ref") or ()

@@ -15,7 +15,7 @@ from agent_cli.store.db import Database
 _PAGE = 500
 
 
-def exported(db: Database, owner: str, names: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     """An owner's rows of the named kinds, or of all, the oldest of each first: `kind`, `id` (the handle) and whatever
     columns hold something."""
     for kind in kinds.KINDS:

@@ -20,21 +20,21 @@ from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_BATCH = 2500
+_BATCH_MESSAGES = 2500
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 _ROLES = ("user", "assistant", "tool")
-_BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 @frozen
-class Imported:
+class ImportResult:
     sessions: int
     messages: int
     broken: int
 
 
 @frozen
-class Entry:
+class ExternalSession:
     """A session as it stands outside: where, about how many messages it has, and what makes the row `exported` gives.
 
     `row` gives None for one in which nothing was said; it raises ValueError, TypeError, KeyError or AttributeError when
@@ -46,22 +46,22 @@ class Entry:
     row: Callable[[], dict[str, Any] | None]
 
 
-def read(
-    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, complain: Callable[[str], None]
-) -> Imported:
+def import_lines(
+    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, report_error: Callable[[str], None]
+) -> ImportResult:
     """Import JSON lines in batches. A broken line is told to `complain` with its number, and skipped."""
     entries = (
-        Entry(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
+        ExternalSession(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
         for number, line in enumerate(lines, 1)
         if line.strip()
     )
-    return take_in(db, scope, entries, source, time, complain)
+    return import_sessions(db, scope, entries, source, time, report_error)
 
 
-def take_in(
-    db: Database, scope: Scope, entries: Iterable[Entry], source: str, time: clock.Clock,
-    complain: Callable[[str], None], tell: Callable[[int, int], None] = lambda sessions, messages: None,
-) -> Imported:  # fmt: skip
+def import_sessions(
+    db: Database, scope: Scope, entries: Iterable[ExternalSession], source: str, time: clock.Clock,
+    report_error: Callable[[str], None], report_progress: Callable[[int, int], None] = lambda sessions, messages: None,
+) -> ImportResult:  # fmt: skip
     """Import sessions in batches. A broken one is told to `complain` with its place, and skipped.
 
     `tell` is told after each batch how many sessions were looked at and how many messages are new.
@@ -73,27 +73,27 @@ def take_in(
                 try:
                     with db.write():  # a session whole or not at all
                         row, now = entry.row(), time()
-                        line = None if row is None else _parsed(row, now)
-                        begun, said = _read_session(db, scope, line, source, now) if line else (0, 0)
-                except _BROKEN as error:
+                        line = None if row is None else _parse_session(row, now)
+                        added, said = _import_session(db, scope, line, source, now) if line else (0, 0)
+                except _MALFORMED as error:
                     broken += 1
-                    complain(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+                    report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
-                new_sessions, new_messages = new_sessions + begun, new_messages + said
+                new_sessions, new_messages = new_sessions + added, new_messages + said
         seen += len(batch)
-        tell(seen, new_messages)
+        report_progress(seen, new_messages)
         real_time.sleep(_PAUSE)
-    return Imported(new_sessions, new_messages, broken)
+    return ImportResult(new_sessions, new_messages, broken)
 
 
-def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSession]]:
     """Entries in groups of some thousand messages."""
-    batch: list[Entry] = []
+    batch: list[ExternalSession] = []
     size = 0
     for entry in entries:
         batch.append(entry)
         size += entry.size
-        if size >= _BATCH:
+        if size >= _BATCH_MESSAGES:
             yield batch
             batch, size = [], 0
     if batch:
@@ -101,14 +101,14 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 @frozen
-class _Said:
+class _ParsedMessage:
     id: str
     at: datetime
     entry: log.Entry
 
 
 @frozen
-class _Line:
+class _ParsedSession:
     """A session as read, checked whole before a row is written."""
 
     id: str
@@ -116,7 +116,7 @@ class _Line:
     title: str
     started: datetime
     kind: str
-    said: Sequence[_Said]
+    messages: Sequence[_ParsedMessage]
 
 
 def _row(line: str) -> dict[str, Any]:
@@ -128,25 +128,25 @@ def _row(line: str) -> dict[str, Any]:
     return dict(row)
 
 
-def _parsed(row: dict[str, Any], now: datetime) -> _Line:
+def _parse_session(row: dict[str, Any], now: datetime) -> _ParsedSession:
     id = _id(row, "session")
     messages = row.get("messages") or []
     if not isinstance(messages, list):
         raise ValueError("the messages are no list")
-    said = [_said(message, now) for message in messages]
-    started = _moment(row["started_at"], now) if row.get("started_at") else said[0].at if said else now
+    parsed = [_parse_message(message, now) for message in messages]
+    started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
     kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
-    return _Line(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, said)
+    return _ParsedSession(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, parsed)
 
 
 def _id(row: dict[str, Any], what: str) -> str:
-    told = row.get("id")
-    if isinstance(told, bool) or not isinstance(told, str | int) or told == "":
+    id = row.get("id")
+    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
         raise ValueError(f"a {what} has no id")
-    return str(told)
+    return str(id)
 
 
-def _said(row: Any, now: datetime) -> _Said:
+def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
     if not isinstance(row, dict):
         raise ValueError("a message is no JSON object")
     role, content = row.get("role"), row.get("content")
@@ -157,25 +157,25 @@ def _said(row: Any, now: datetime) -> _Said:
     calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
     text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
     message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
-    at = _moment(row["at"], now) if row.get("at") else now
+    at = _parse_time(row["at"], now) if row.get("at") else now
     tokens = row.get("tokens") or {}
     usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
     entry = log.Entry(
         0, "", 0, message, str(row.get("finish") or "stop"), bool(row.get("failed")), text_of["author"],
-        _origins(row.get("origin"), content), usage,
+        _parse_origins(row.get("origin"), content), usage,
     )  # fmt: skip
-    return _Said(_id(row, "message"), at, entry)
+    return _ParsedMessage(_id(row, "message"), at, entry)
 
 
-def _moment(told: str, now: datetime) -> datetime:
+def _parse_time(value: str, now: datetime) -> datetime:
     """Raises ValueError, also for what is no date in some zone: it could be kept, and never be shown."""
-    found = clock.parse(told, now)
+    found = clock.parse(value, now)
     if not clock.EARLIEST <= found <= clock.LATEST:
-        raise ValueError(f"the time {told!r} is out of range")
+        raise ValueError(f"the time {value!r} is out of range")
     return found
 
 
-def _origins(spans: Any, content: str) -> tuple[Part, ...]:
+def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
     """The parts of an exported message; words that were typed elsewhere are imported words here."""
     parts, start = [], 0
     for _, length, *name in spans or ([["import", len(content)]] if content else []):
@@ -186,47 +186,47 @@ def _origins(spans: Any, content: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _read_session(db: Database, scope: Scope, line: _Line, source: str, now: datetime) -> tuple[int, int]:
+def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: str, now: datetime) -> tuple[int, int]:
     """Add what is new of one session; returns how many sessions and messages.
 
     What a wrong clock dated in the future keeps its date, but counts as said now: it would be the latest for ever.
     """
-    source = line.source or source
-    known = sessions.known(db, scope.owner, source, line.id)
-    there = set(log.outer_ids(db, known).values()) if known else set()
-    fresh = list({said.id: said for said in reversed(line.said) if said.id not in there}.values())[::-1]
-    kept = [said for said in fresh if not _was_forgotten(db, said, scope.owner)] if tombstones.anything(db) else fresh
-    if not kept and (known or fresh):  # nothing new, or nothing that was not forgotten
+    source = parsed.source or source
+    known = sessions.find_imported(db, scope.owner, source, parsed.id)
+    known_ids = set(log.external_ids(db, known).values()) if known else set()
+    new = list({said.id: said for said in reversed(parsed.messages) if said.id not in known_ids}.values())[::-1]
+    wanted = [said for said in new if not _was_forgotten(db, said, scope.owner)] if tombstones.anything(db) else new
+    if not wanted and (known or new):  # nothing new, or nothing that was not forgotten
         return 0, 0
-    session = known or sessions.take_in(
-        db, scope, line.started, now, title=line.title, kind=line.kind, source=source, external_id=line.id
+    session = known or sessions.add_imported(
+        db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
     )
-    for said in kept:
-        log.take_in(db, session, scope, said.entry, said.at, said.id)
-    if kept:
-        sessions.touch(db, session, min(now, max(said.at for said in kept)))
-    return int(not known), len(kept)
+    for message in wanted:
+        log.append_imported(db, session, scope, message.entry, message.at, message.id)
+    if wanted:
+        sessions.touch(db, session, min(now, max(said.at for said in wanted)))
+    return int(not known), len(wanted)
 
 
-def _was_forgotten(db: Database, said: _Said, owner: str) -> bool:
-    return tombstones.knows(db, tombstones.said(clock.utc(said.at), said.entry.message.text), owner)
+def _was_forgotten(db: Database, message: _ParsedMessage, owner: str) -> bool:
+    return tombstones.knows(db, tombstones.said(clock.utc(message.at), message.entry.message.text), owner)
 
 
-def exported(db: Database, session: sessions.Session) -> dict[str, Any]:
+def export_session(db: Database, session: sessions.Session) -> dict[str, Any]:
     """A session as one JSON object, as `read` takes it."""
-    names = log.outer_ids(db, session.id)
-    id, source = sessions.outer_id(db, session.id)
+    names = log.external_ids(db, session.id)
+    id, source = sessions.external_id(db, session.id)
     return {
         "id": id,
         **({"source": source} if source else {}),
         "title": session.title,
         "kind": session.kind,
         "started_at": clock.local(session.started_at, session.utc_offset).isoformat(),
-        "messages": [_exported(entry, names[entry.id]) for entry in log.history(db, session.id)],
+        "messages": [_export_message(entry, names[entry.id]) for entry in log.history(db, session.id)],
     }
 
 
-def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
+def _export_message(entry: log.Entry, id: str) -> dict[str, Any]:
     message = entry.message
     row = {
         "id": id,
@@ -248,7 +248,7 @@ def _exported(entry: log.Entry, id: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name in needed}
 
 
-def markdown(db: Database, session: sessions.Session) -> str:
+def to_markdown(db: Database, session: sessions.Session) -> str:
     """A session to read: who said what, and when."""
     started = clock.local(session.started_at, session.utc_offset)
     lines = [

@@ -40,7 +40,7 @@ def search(conversation: Conversation, argument: str) -> Result:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
     embedder = app.ready_to_search(app.db)
-    allowed = Filter(app.scope.owner, here=app.scope.place, within=conversation.id)
+    allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
     lines = [
         f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"

@@ -73,7 +73,7 @@ def export(conversation: Conversation, argument: str) -> Result:
     session = conversation.session
     if session is None:
         return "nothing has been said yet"
-    written = transfer.markdown(conversation.app.db, session)
+    written = transfer.to_markdown(conversation.app.db, session)
     if not argument:
         return Verbatim(written)
     file = Path(argument).expanduser()

@@ -137,7 +137,7 @@ def _taken_in(db: Database, app: App, seen: Sequence[Said]) -> int:
         message = Message(each.role, text)
         entry = Entry(0, clock.utc(now), clock.offset(now), message, "stop", False, "", (Part(text, "http"),), Usage())
         with db.write():
-            log.take_in(db, session, app.scope, entry, now, f"http {number}")
+            log.append_imported(db, session, app.scope, entry, now, f"http {number}")
     return session
 
 

@@ -76,7 +76,7 @@ def router(house: House) -> APIRouter:
         app = house.app_of(caller)
         now = app.time()
         allowed = Filter(
-            caller.owner, asked.kind, here=app.scope.place, since=_ago(now, asked.max_days_ago),
+            caller.owner, asked.kind, current_place=app.scope.place, since=_ago(now, asked.max_days_ago),
             until=_ago(now, asked.min_days_ago),
         )  # fmt: skip
         with house.pool.lent() as db:

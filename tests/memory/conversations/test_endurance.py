@@ -270,7 +270,7 @@ def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out
     here = ToolContext(db, session, HERE, clock)
     found = called(here, "search_memory", query="Mia", grain="working").text
     assert found.splitlines()[0] == f"m1 ({clocks.from_timestamp(end.timestamp()):%d %b %Y}) Mia bit Rex."
-    assert "Mia bit Rex." in transfer.markdown(db, sessions.get(db, session, "person"))
+    assert "Mia bit Rex." in transfer.to_markdown(db, sessions.get(db, session, "person"))
     db.execute("update passage set at = 1e12 where kind = 'm'")  # as earlier versions kept it
     found = called(here, "search_memory", query="Mia", grain="working").text
     assert found.splitlines()[0] == f"m1 ({clocks.from_timestamp(1e12):%d %b %Y}) Mia bit Rex."

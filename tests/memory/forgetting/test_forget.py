@@ -240,14 +240,14 @@ def test_an_import_does_not_bring_it_back(db):
         {"id": "2", "role": "assistant", "content": "ok", "at": "2026-01-01T10:00:01+01:00"},
         {"id": "3", "role": "user", "content": "ok", "at": "2026-01-01T10:00:02+01:00"},
     ]})]  # fmt: skip
-    transfer.read(db, HERE, lines, "x", noon, print)
+    transfer.import_lines(db, HERE, lines, "x", noon, print)
     erase(db, "m1")
 
-    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
-    assert transfer.read(db, HERE, lines, "elsewhere", noon, print).messages == 1
+    assert transfer.import_lines(db, HERE, lines, "x", noon, print) == transfer.ImportResult(0, 0, 0)
+    assert transfer.import_lines(db, HERE, lines, "elsewhere", noon, print).messages == 1
     assert db.rows("select text from message") == [("ok",), ("ok",)]
     erase(db, "s1", "s2")
-    assert transfer.read(db, HERE, lines, "x", noon, print) == transfer.Imported(0, 0, 0)
+    assert transfer.import_lines(db, HERE, lines, "x", noon, print) == transfer.ImportResult(0, 0, 0)
 
 
 def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):

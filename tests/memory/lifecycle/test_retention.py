@@ -289,11 +289,11 @@ def test_hidden_and_imported_conversations_go_like_all_others(season):
 def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
     with season.write():
         started = at(date(2026, 1, 5), 20)
-        session = sessions.take_in(
+        session = sessions.add_imported(
             season, HERE, started, started, title="", kind="ask", source="elsewhere", external_id="1"
         )
         entry = log.Entry(0, "", 0, Message("user", "From afar."), "stop", False, "", (), log.Usage())
-        log.take_in(season, session, HERE, entry, started, "1")
+        log.append_imported(season, session, HERE, entry, started, "1")
 
     run(season, SHORT)
 

@@ -96,8 +96,8 @@ def test_a_session_is_named_after_what_still_counts(db, session):
         ("My router is a Zyxel.", 1)
     ]
     assert sessions.resolve(db, "Zyxel", HERE.owner).id == session
-    assert "Gutenberg" not in transfer.markdown(db, sessions.get(db, session, HERE.owner))
-    assert "Gutenberg" not in str(transfer.exported(db, sessions.get(db, session, HERE.owner)))
+    assert "Gutenberg" not in transfer.to_markdown(db, sessions.get(db, session, HERE.owner))
+    assert "Gutenberg" not in str(transfer.export_session(db, sessions.get(db, session, HERE.owner)))
 
 
 def test_a_session_is_offered_by_what_still_counts(db, session):
@@ -279,9 +279,9 @@ def test_a_crash_leaves_no_answer_open_in_what_was_taken_back(db, session, last)
 
 
 def test_an_older_export_does_not_bring_it_back(db, session, last):
-    rows = [json.dumps(transfer.exported(db, sessions.get(db, session, HERE.owner)))]
+    rows = [json.dumps(transfer.export_session(db, sessions.get(db, session, HERE.owner)))]
     take_back(db, session, last)
-    transfer.read(db, HERE, rows, "agent", noon, print)
+    transfer.import_lines(db, HERE, rows, "agent", noon, print)
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
 
 

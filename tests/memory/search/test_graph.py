@@ -34,7 +34,7 @@ def test_a_name_is_spotted_whatever_its_case_and_accents(db, question):
     fact = learn(db, "Zoë lives in Graz")
     learn(db, "Tom lives in Linz")
 
-    assert graph.spotted(db, "person", question) == [fact.id]
+    assert graph.facts_named_in(db, "person", question) == [fact.id]
 
 
 def test_a_thing_is_known_with_its_article_and_without(db):
@@ -42,15 +42,15 @@ def test_a_thing_is_known_with_its_article_and_without(db):
     second = learn(db, "NAS runs Debian", "NAS", "runs", "Debian")
 
     assert names(db) == ["192.168.1.12", "Debian", "NAS"]
-    assert graph.spotted(db, "person", "is the nas up?") == [second.id, first.id]
-    assert graph.spotted(db, "person", "who is 192.168.1.12?") == [first.id]
+    assert graph.facts_named_in(db, "person", "is the nas up?") == [second.id, first.id]
+    assert graph.facts_named_in(db, "person", "who is 192.168.1.12?") == [first.id]
 
 
 def test_somebody_is_known_by_the_first_name(db):
     first = learn(db, "Anna Huber is my sister")
     second = learn(db, "Anna lives in Graz")
 
-    assert graph.spotted(db, "person", "What does Anna do?") == [second.id, first.id]
+    assert graph.facts_named_in(db, "person", "What does Anna do?") == [second.id, first.id]
     assert names(db) == ["Anna Huber", "Graz", "person"]
 
 
@@ -59,29 +59,29 @@ def test_what_holds_more_of_the_names_comes_first(db):
     learn(db, "Anna likes tea")
     learn(db, "Tom lives in Graz")
 
-    assert graph.spotted(db, "person", "Does Anna live in Graz?")[0] == both.id
+    assert graph.facts_named_in(db, "person", "Does Anna live in Graz?")[0] == both.id
 
 
 def test_no_name_is_no_fact_and_the_person_is_not_a_name(db):
     learn(db, "I live in Graz")
 
-    assert graph.spotted(db, "person", "Which person lives by the sea?") == []
-    assert graph.spotted(db, "person", "") == []
-    assert graph.spotted(db, "person", "the of and a") == []
+    assert graph.facts_named_in(db, "person", "Which person lives by the sea?") == []
+    assert graph.facts_named_in(db, "person", "") == []
+    assert graph.facts_named_in(db, "person", "the of and a") == []
 
 
 def test_at_most_twenty_facts_are_brought(db):
     for number in range(30):
         learn(db, f"Anna has {number} cats", "Anna", "has", f"{number} cats")
 
-    assert len(graph.spotted(db, "person", "Anna?")) == 20
+    assert len(graph.facts_named_in(db, "person", "Anna?")) == 20
 
 
 def test_nothing_of_another_owner_is_spotted(db):
     learn(db, "Anna lives in Graz", scope=STRANGER)
 
-    assert graph.spotted(db, "person", "Anna?") == []
-    assert graph.tree(db, "person", None, 1) == []
+    assert graph.facts_named_in(db, "person", "Anna?") == []
+    assert graph.outline(db, "person", None, 1) == []
 
 
 def test_a_replaced_rejected_or_hidden_fact_is_in_the_graph_no_more(db):
@@ -135,14 +135,14 @@ def test_the_tree_tells_what_somebody_has_to_do_with(db):
     learn(db, "Tom lives in Graz")
     learn(db, "Tom is allergic to walnuts")
 
-    assert graph.tree(db, "person", "anna", 3) == [
+    assert graph.outline(db, "person", "anna", 3) == [
         (0, "Anna"),
         (1, "sister of you (f1)"),
         (1, "lives_in: Graz (f2)"),
         (2, "lives_in of Tom (f3)"),
         (3, "allergic_to: walnuts (f4)"),
     ]
-    assert graph.tree(db, "person", "anna", 1) == [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
-    assert graph.tree(db, "person", "me", 1) == [(0, "you"), (1, "sister: Anna (f1)")]
-    assert graph.tree(db, "person", "nobody", 3) == []
-    assert graph.tree(db, "person", None, 1)[:3] == [(0, "Anna: 2 facts"), (0, "Graz: 2 facts"), (0, "Tom: 2 facts")]
+    assert graph.outline(db, "person", "anna", 1) == [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
+    assert graph.outline(db, "person", "me", 1) == [(0, "you"), (1, "sister: Anna (f1)")]
+    assert graph.outline(db, "person", "nobody", 3) == []
+    assert graph.outline(db, "person", None, 1)[:3] == [(0, "Anna: 2 facts"), (0, "Graz: 2 facts"), (0, "Tom: 2 facts")]

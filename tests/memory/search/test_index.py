@@ -168,7 +168,7 @@ def test_a_fact_that_is_accepted_later_is_merged_then(db, session):
 
 def test_an_imported_conversation_is_found(db):
     line = '{"id": "1", "messages": [{"id": "D1:1", "role": "user", "author": "Ann", "content": "I sail to Bhutan"}]}'
-    transfer.read(db, HERE, [line], "elsewhere", noon, print)
+    transfer.import_lines(db, HERE, [line], "elsewhere", noon, print)
 
     (hit,) = find(db, "Bhutan").hits
     assert (hit.handle, hit.external_id) == ("m1", "D1:1")
@@ -355,10 +355,10 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
     catch_up(db)
     index.merge(db)
 
-    assert set(damaged_indexes.noted(db)) <= {which}
+    assert set(damaged_indexes.damaged(db)) <= {which}
     index.mend(db, which)
 
-    assert damaged_indexes.noted(db) == []
+    assert damaged_indexes.damaged(db) == []
     assert handles(db, "submarine") == [new]
     assert handles(db, "yell") == [new]
     assert handles(db, "optician") == ["n1"]

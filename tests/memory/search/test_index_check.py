@@ -91,11 +91,11 @@ def each(damages):
 @pytest.mark.parametrize(("name", "sql"), each(SILENT) + each(LOUD))
 def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
     db = opened(file, sql)
-    assert damaged_indexes.noted(db) == []
+    assert damaged_indexes.damaged(db) == []
 
     index_job(db)
 
-    assert damaged_indexes.noted(db) == []
+    assert damaged_indexes.damaged(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
     assert index_check.check(db, NOON) == []
     found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED.embed_query)

@@ -27,7 +27,7 @@ def take(db, tmp_path):
             file = tmp_path / "conversations.json"
             file.write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
         said = []
-        done = transfer.take_in(db, HERE, reader.entries(file), source, noon, said.append)
+        done = transfer.import_sessions(db, HERE, reader.entries(file), source, noon, said.append)
         assert done.broken == len(said)
         return (done.sessions, done.messages), said
 
@@ -60,7 +60,7 @@ def test_of_a_chatgpt_conversation_the_branch_that_was_shown_is_taken_with_its_t
     assert {part.origin for each in entries for part in each.parts} == {"import"}
     session = sessions.get(db, 1, "person")
     assert (session.title, session.started_at) == ("Trip", "2024-01-01T00:00:00.500Z")
-    assert sessions.outer_id(db, 1) == ("c1", "chatgpt")
+    assert sessions.external_id(db, 1) == ("c1", "chatgpt")
 
 
 def test_importing_twice_adds_nothing_and_a_newer_export_only_what_is_new(db, take):
@@ -148,7 +148,7 @@ def test_an_export_that_breaks_off_is_imported_as_far_as_it_goes(db, take):
 
 @pytest.mark.parametrize("piece", [1000, 1 << 20])
 def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take, monkeypatch, piece):
-    monkeypatch.setattr(json_array, "_PIECE", piece)
+    monkeypatch.setattr(json_array, "_CHUNK", piece)
     one, two, three = (json.dumps(exports.chatgpt(*ONE, id=f"c{n}", title=f"T {n}")) for n in (1, 2, 3))
     for number, damaged in enumerate((two[:-40], two.replace('"author"', "author", 1), two.replace("}", "", 1))):
         done, told = take(f"[{one}, {damaged}, {three.replace('c3', f'd{number}')}]")
@@ -342,7 +342,7 @@ def test_an_array_is_read_piece_by_piece_whatever_the_pieces(monkeypatch):
     for indent in (None, 2):
         text = json.dumps(told, indent=indent)
         for size in (1, 2, 3, 7, 50):
-            monkeypatch.setattr(json_array, "_PIECE", size)
+            monkeypatch.setattr(json_array, "_CHUNK", size)
             assert list(json_array.elements(io.StringIO(text).read)) == told
 
 
@@ -350,6 +350,6 @@ def test_a_broken_array_is_not_read_to_its_end():
     text = io.StringIO('[{"a": 1}, {"b" 2}, ' + '{"a": "' + "x" * 50_000_000 + '"}]')
     found = json_array.elements(text.read)
     assert next(found) == {"a": 1}
-    with pytest.raises(json_array.Broken, match="it is no JSON"):
+    with pytest.raises(json_array.BrokenElement, match="it is no JSON"):
         next(found)
     assert text.tell() <= 2 << 20

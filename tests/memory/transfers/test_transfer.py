@@ -27,13 +27,13 @@ def read(db, *rows, source="elsewhere", scope=HERE):
     """What an import did: (sessions, messages) and what it complained of."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     said = []
-    done = transfer.read(db, scope, lines, source, noon, said.append)
+    done = transfer.import_lines(db, scope, lines, source, noon, said.append)
     assert done.broken == len(said)
     return (done.sessions, done.messages), said
 
 
 def exported(db):
-    return [transfer.exported(db, session) for session in sessions.all_of(db, "person")]
+    return [transfer.export_session(db, session) for session in sessions.all_of(db, "person")]
 
 
 def chat(id="1", *messages, **more):
@@ -237,13 +237,13 @@ def test_whatever_stands_in_the_file_is_imported_or_told(lines):
 
     assert db.value("select count(*) from message") == messages
     for session in sessions.all_of(db, "person"):
-        transfer.markdown(db, session)
+        transfer.to_markdown(db, session)
     assert read(db, *map(json.dumps, exported(db))) == ((0, 0), [])
     db.close()
 
 
 def test_markdown_is_for_reading(db, talk):
-    assert transfer.markdown(db, sessions.get(db, talk, "person")).split("\n\n") == [
+    assert transfer.to_markdown(db, sessions.get(db, talk, "person")).split("\n\n") == [
         "# Lööking",
         "s1, 02 January 2026, 12:00",
         "## You, 12:00",
