@@ -1,7 +1,8 @@
-"""`agent schedule run`: what is due by the clock is run, each time once, whoever else looks for it too.
+"""`agent schedule run`: run schedules that are due, each time once, even when several processes do it.
 
-A run stays due until its answer has landed. So one that is stopped or killed is made up, and a note is written in the
-transaction that says it is done: never twice. A command may get the answer again, where its process was killed between.
+A run stays due until its answer was delivered, so one that is stopped or killed is made up. A note is written in the
+transaction that marks the run as done, so never twice; a command may get an answer twice, when the process was killed
+in between.
 """
 
 import signal
@@ -30,19 +31,19 @@ from agent_cli.repl.session import reminders
 from agent_cli.store import ids
 from agent_cli.tools import skill_tools
 
-_PAUSE = 20.0  # seconds between two looks: a schedule may have been added, or the clock been set
-_ELSEWHERE = 5.0  # and while another process runs what is due
-_REST = 20.0  # seconds without a schedule that runs, after which queued jobs go on
-_CARRY_OUT = "Carry out the skill {name} now."
-_STEPS = (
+_PAUSE = 20.0  # seconds between checks: a schedule may be added, or the clock be set
+_BUSY_PAUSE = 5.0  # seconds between checks while another process runs what is due
+_IDLE = 20.0  # seconds without a running schedule before queued jobs go on
+_SKILL_REQUEST = "Carry out the skill {name} now."
+_SKILL_INSTRUCTIONS = (
     "The skill {name}; answer with what it gives and nothing else, and ask nothing, since nobody is there:\n\n{steps}"
 )
 
 
 def run(
     context: typer.Context,
-    due: Annotated[bool, typer.Option("--due", help="Run what is due, and end.")] = False,
-    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="Run this one at once, and end.")] = None,
+    due: Annotated[bool, typer.Option("--due", help="Run what is due, and exit.")] = False,
+    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="Run this one at once, and exit.")] = None,
 ) -> None:
     """Run schedules as they fall due, until it is stopped.
 
@@ -53,47 +54,47 @@ def run(
     app_.refuse_child()
     if due and now:
         raise UsageError("--due and --now exclude each other: run what is due, or one at once")
-    with _stopped_in_order() as stop:
+    with _stopping_in_order() as stop:
         if now:
-            _one(app_, run, now, stop)
+            _run_one(app_, run, now, stop)
         elif due:
-            _end(run, look(app_, run, stop))
+            _report(run, run_due(app_, run, stop))
             background.start(app_)
         else:
-            _stay(app_, run, stop)
+            _run_continuously(app_, run, stop)
 
 
-def look(app: App, run: Run, stop: Cancel) -> list[bool]:
-    """Run all that is due; for each whether it went well. Raises Cancelled."""
+def run_due(app: App, run: Run, stop: Cancel) -> list[bool]:
+    """Run all that is due; for each run whether it went well. Raises Cancelled."""
     owner, went_well = app.scope.owner, []
     schedules.look(app.db, app.time())
     schedules.move_to(app.db, owner, schedules.machine_zone(), app.time())
     if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
         reminders.claim_due(app)
     while claimed := schedules.claim(app.db, owner, app.time()):
-        error = _carried_out(app, run, claimed, stop)
+        error = _carry_out(app, run, claimed, stop)
         if error:
             run.note(f"{_short(claimed)} failed: {error}")
         went_well.append(error is None)
     return went_well
 
 
-def _one(app: App, run: Run, handle: str, stop: Cancel) -> None:
-    """Raises AgentError when it does not go well."""
+def _run_one(app: App, run: Run, handle: str, stop: Cancel) -> None:
+    """Run one schedule now. Raises AgentError when it does not go well."""
     wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
     if wanted.hidden_at:
         raise UsageError(f"{wanted.handle} is hidden; `agent schedule restore {wanted.handle}` brings it back")
     claimed = schedules.claim(app.db, app.scope.owner, app.time(), wanted.id)
     if claimed is None:
         raise UsageError(f"{wanted.handle} is running already, in another process")
-    error = _carried_out(app, run, claimed, stop)
+    error = _carry_out(app, run, claimed, stop)
     background.start(app)
     if error:
         raise error
 
 
-def _end(run: Run, went_well: list[bool]) -> None:
-    """Raises AgentError when one did not go well: a timer shows that its command failed."""
+def _report(run: Run, went_well: list[bool]) -> None:
+    """Report the runs. Raises AgentError when one did not go well, so that a timer shows a failed command."""
     failed = went_well.count(False)
     if failed:
         raise AgentError(f"{failed} of {len(went_well)} did not go well; `agent schedule list` says why")
@@ -101,10 +102,10 @@ def _end(run: Run, went_well: list[bool]) -> None:
         run.note("nothing is due")
 
 
-def _stay(app: App, run: Run, stop: Cancel) -> None:
-    """Look again and again until it is stopped."""
+def _run_continuously(app: App, run: Run, stop: Cancel) -> None:
+    """Run what is due, again and again, until it is stopped."""
     run.note("running schedules as they fall due; Ctrl-C ends it")
-    jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _REST)
+    jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:
         while True:
             due = schedules.next_due(app.db, app.scope.owner)
@@ -112,36 +113,36 @@ def _stay(app: App, run: Run, stop: Cancel) -> None:
             if waits:
                 jobs.touch(busy=True)
             try:
-                look(app, run, stop)
-            except StoreBusy as error:  # what was due still is
+                run_due(app, run, stop)
+            except StoreBusy as error:  # what was due still is due
                 run.note(str(error))
             if waits:
                 jobs.touch(busy=False)
             due = schedules.next_due(app.db, app.scope.owner)
             ahead = (due - app.time()).total_seconds() if due else _PAUSE
-            stop.wait(min(_PAUSE, ahead) if ahead > 0 else _ELSEWHERE)
+            stop.wait(min(_PAUSE, ahead) if ahead > 0 else _BUSY_PAUSE)
     finally:
         jobs.end(5.0)
 
 
-def _carried_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentError | None:
-    """Run one that was claimed, tell how it went, and keep that; what went wrong, if anything. Raises Cancelled."""
-    own = replace(app, scope=replace(app.scope, place=schedule.place), learns=False)
-    said, error, where = Outcome(0), None, ""
+def _carry_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentError | None:
+    """Run a claimed schedule, store and print how it went; the error, if any. Raises Cancelled."""
+    placed = replace(app, scope=replace(app.scope, place=schedule.place), learns=False)
+    outcome, error, where = Outcome(0), None, ""
     try:
         try:
-            said = _said(own, schedule, stop)
-            if said.error:
-                raise said.error
-            where = "" if schedule.target == "note" else _sent(own, schedule, said.answer, stop)
+            outcome = _run_turn(placed, schedule, stop)
+            if outcome.error:
+                raise outcome.error
+            where = "" if schedule.target == "note" else _deliver(placed, schedule, outcome.answer, stop)
         except Cancelled:
             raise
         except AgentError as failed:
             error = failed
         with app.db.write():
-            problem = str(error) if error else _problem(said)
-            schedules.finish(app.db, schedule, app.time, session=said.session or None, error=problem)
-            where = where or ("" if error else targets.keep(own, schedule, said.answer, said.session))
+            problem = str(error) if error else _problem(outcome)
+            schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
+            where = where or ("" if error else targets.keep(placed, schedule, outcome.answer, outcome.session))
     except schedules.Lost:
         run.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
@@ -158,8 +159,8 @@ def _short(schedule: Schedule) -> str:
     return f"{schedule.handle} {text.one_line(schedule.name, 40)}"
 
 
-def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
-    """Its turn, within the time that a run may take. Raises AgentError."""
+def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
+    """Run the turn of a schedule within the time that a run may take. Raises AgentError."""
     words, extra = _words(app, schedule)
     if schedule.model:
         models.use(app, schedule.model)
@@ -185,9 +186,9 @@ def _said(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
 
 
 def _words(app: App, schedule: Schedule) -> tuple[str, str]:
-    """What the model is asked, and further instructions. Raises UsageError when the skill is there no more.
+    """The request and the further instructions for the model. Raises UsageError when the skill no longer exists.
 
-    The steps of a skill are instructions and no words of the log: they would be found there again for every day.
+    The steps of a skill are instructions and not part of the request: the log would repeat them for every run.
     """
     if not schedule.skill:
         return schedule.prompt, ""
@@ -197,32 +198,34 @@ def _words(app: App, schedule: Schedule) -> tuple[str, str]:
         skill = None
     if skill is None or not skill.current:
         raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
-    return _CARRY_OUT.format(name=skill.name), _STEPS.format(name=skill.name, steps=skill_tools.format_steps(skill))
+    return _SKILL_REQUEST.format(name=skill.name), _SKILL_INSTRUCTIONS.format(
+        name=skill.name, steps=skill_tools.format_steps(skill)
+    )
 
 
-def _sent(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
-    """Raises AgentError, and Lost when another process has run it meanwhile."""
+def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
+    """Send the answer to its target; where it went. Raises AgentError, and Lost when another process ran it."""
     if not schedules.held(app.db, schedule):
         raise schedules.Lost
     return targets.send(schedule, answer, app.time(), stop)
 
 
-def _problem(said: Outcome) -> str:
-    """What the person should know of a run that gave an answer; empty when it went as it should."""
-    told = []
-    if said.model == "offline" and said.notices:
-        told.append(said.notices[0])
-    if said.refused:
-        allow = "; ".join(f"agent config set rules.{name} allow" for name in said.refused)
-        told.append(f"refused, as nobody can be asked: {', '.join(said.refused)} (to allow it: {allow})")
-    if said.stopped_by:
-        told.append(f"the turn was ended: {said.stopped_by}")
-    return "; ".join(told)
+def _problem(outcome: Outcome) -> str:
+    """What the person should know about a run that gave an answer; empty when nothing."""
+    problems = []
+    if outcome.model == "offline" and outcome.notices:
+        problems.append(outcome.notices[0])
+    if outcome.refused:
+        allow = "; ".join(f"agent config set rules.{name} allow" for name in outcome.refused)
+        problems.append(f"refused, as nobody can be asked: {', '.join(outcome.refused)} (to allow it: {allow})")
+    if outcome.stopped_by:
+        problems.append(f"the turn was ended: {outcome.stopped_by}")
+    return "; ".join(problems)
 
 
 @contextmanager
-def _stopped_in_order() -> Iterator[Cancel]:
-    """Ctrl-C, a hang-up and `kill` end what runs, so that it is put back; a second Ctrl-C does not wait."""
+def _stopping_in_order() -> Iterator[Cancel]:
+    """SIGINT, SIGTERM and SIGHUP cancel the run, so that it stays due; a second Ctrl-C does not wait."""
     stop, by = Cancel(), list[int]()
 
     def end(number: int, _: object) -> None:

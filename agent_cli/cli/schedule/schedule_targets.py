@@ -1,6 +1,6 @@
-"""Where the answer of a schedule goes: a note, a file, or a command's standard input.
+"""Where the answer of a schedule goes: a note, a file, or the standard input of a command.
 
-A command is a list of words and is run without a shell, so that nothing in an answer or a name is ever taken for one.
+A command is a list of words and is run without a shell, so that no part of an answer or a name is ever run.
 """
 
 import json
@@ -19,11 +19,11 @@ from agent_cli.memory.planner.schedules import Schedule, Target
 from agent_cli.text import one_line
 
 SECONDS = 120.0  # that a command may take
-_TOLD = 2000  # bytes of what a command complains of
+_STDERR_BYTES = 2000  # read of the errors of a command
 
 
 def chosen(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:
-    """The target that was asked for, and its place as it is kept. Raises UsageError."""
+    """The target that the options choose, and its path or command as stored. Raises UsageError."""
     if bool(file) + bool(command) + to_note > 1:
         raise UsageError("say one of --to-note, --to-file and --to-command")
     if file:
@@ -31,19 +31,19 @@ def chosen(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, st
     return ("command", _command(command)) if command else ("note", "")
 
 
-def _pattern(told: str) -> str:
-    """A path, absolute or from home, in which dates may stand as in %Y-%m-%d."""
-    if told.startswith("~") or os.path.isabs(told):
-        pattern = told
+def _pattern(typed: str) -> str:
+    """The path to store: absolute or from ~, with date fields as in %Y-%m-%d. Raises UsageError."""
+    if typed.startswith("~") or os.path.isabs(typed):
+        pattern = typed
     else:
-        pattern = os.path.join(os.getcwd().replace("%", "%%"), told)
+        pattern = os.path.join(os.getcwd().replace("%", "%%"), typed)
     if "\0" in pattern or pattern.endswith("/") or os.path.isdir(path(pattern, datetime(2026, 1, 1))):
-        raise UsageError(f"{told!r} is no file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
+        raise UsageError(f"{typed!r} is no file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
     return pattern
 
 
 def _command(words: Sequence[str]) -> str:
-    """Its words as JSON, the first one with the whole path: a timer knows fewer folders than a shell."""
+    """Its words as JSON, the first as an absolute path: a timer searches fewer folders. Raises UsageError."""
     found = shutil.which(os.path.expanduser(words[0]))
     if found is None:
         raise UsageError(f"there is no command {words[0]!r}: name one that your shell finds, or its whole path")
@@ -51,26 +51,26 @@ def _command(words: Sequence[str]) -> str:
 
 
 def path(pattern: str, now: datetime) -> Path:
-    """The file that a pattern names on that day; of a link, where it leads."""
+    """The file that a pattern names on that day, links resolved."""
     return Path(os.path.realpath(os.path.expanduser(now.strftime(pattern))))
 
 
 def keep(app: App, schedule: Schedule, answer: str, session: int) -> str:
-    """Write the answer as a note; its handle. Runs in the caller's transaction."""
+    """Write the answer as a note; its handle. Runs in the transaction of the caller."""
     title = f"{schedule.name}, {app.time():%Y-%m-%d}"
     note = notes.add(app.db, app.scope, answer, app.time, title=title, origin="schedule", session=session)
     return note.handle
 
 
 def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
-    """Write the answer to the file or give it to the command; where it went. Raises AgentError."""
+    """Write the answer to the file or pass it to the command; the path or command. Raises AgentError."""
     if schedule.target == "file":
         return write(path(schedule.target_path, now), answer)
     return give(schedule.command, answer, stop)
 
 
 def write(file: Path, answer: str) -> str:
-    """Replace a file by the answer, all of it or nothing. Raises AgentError."""
+    """Replace a file by the answer, atomically. Raises AgentError."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,13 +87,13 @@ def write(file: Path, answer: str) -> str:
 def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SECONDS) -> str:
     """Run a command with the answer on its standard input. Raises AgentError, and Cancelled with the command ended."""
     import subprocess
-    import tempfile  # what it complains of may be gigabytes, and only their beginning is read
+    import tempfile  # errors may be gigabytes, and only their beginning is read
 
     name = os.path.basename(command[0])
-    with tempfile.TemporaryFile() as complaint:
+    with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaint, start_new_session=True
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
             )
         except OSError as error:
             raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
@@ -108,14 +108,14 @@ def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SEC
                 process.wait()
         if process.returncode:
             stop.check()
-            complaint.seek(0)
-            said = one_line(complaint.read(_TOLD).decode("utf-8", "replace"), 500) or "it said nothing of why"
-            raise AgentError(f"{name} ended with {process.returncode}: {said}")
+            errors.seek(0)
+            reason = one_line(errors.read(_STDERR_BYTES).decode("utf-8", "replace"), 500) or "it said nothing of why"
+            raise AgentError(f"{name} ended with {process.returncode}: {reason}")
     return name
 
 
 def _end(pid: int) -> None:
-    """End a process with all that it started: it leads a group of its own."""
+    """Kill a process and all that it started: it leads a process group of its own."""
     import signal
 
     with suppress(OSError):
