@@ -45,7 +45,7 @@ def _first(app_: App) -> None:
     output.say("> /close\n")
     session = talk.session
     if session:
-        _draw(talk.closing(session)(Cancel(), lambda call: False))
+        _draw(talk.close(session)(Cancel(), lambda call: False))
 
 
 def _second(app_: App) -> None:

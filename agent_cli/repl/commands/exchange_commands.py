@@ -59,12 +59,12 @@ def retry(conversation: Conversation, argument: str) -> Work:
     asked = _asked(conversation)
     model = models.other(conversation.app, name) if name else None
     if not options["plain"]:
-        conversation.held()
+        conversation.reopen()
         return conversation.turn(asked.parts, instead=asked.id, model=model)
-    answer = log.nth(conversation.app.db, conversation.held(), "assistant", 1)
+    answer = log.nth(conversation.app.db, conversation.reopen(), "assistant", 1)
     if answer is None or answer.id < asked.id:
         raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
-    return side_questions.without_memory(conversation, asked, answer, model)
+    return side_questions.compare_without_memory(conversation, asked, answer, model)
 
 
 @command("/edit [N|ID WORDS]")
@@ -80,7 +80,7 @@ def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     handle, words, number = match.groups()
     asked = _named(conversation, handle) if handle else _asked(conversation, int(number or 1))
     if words:
-        conversation.held()
+        conversation.reopen()
         return conversation.turn(_argument(conversation, words), instead=asked.id)
     after = f"sending this takes back {asked.handle} and what came after it; delete it, and all stays as it is"
     return PromptDraft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)

@@ -59,7 +59,7 @@ def remember(conversation: Conversation, argument: str) -> str:
         quote=words if message else "",
         message=message,
         place=app.scope.place if reach == "--here" else "",
-        session=conversation.begun() if reach == "--session" else None,
+        session=conversation.ensure_session() if reach == "--session" else None,
     )
     masked = " (a secret in it was masked)" if claim.statement != words.strip() else ""
     if origin != "typed":

@@ -28,7 +28,7 @@ def close(conversation: Conversation, argument: str) -> Result:
     session = conversation.session
     if session is None:
         return "nothing has been said yet"
-    return conversation.closing(session)
+    return conversation.close(session)
 
 
 @command("/sessions [COUNT]", on_file=True)

@@ -1,7 +1,7 @@
-"""What is asked beside a conversation: its words stand before the question, and neither it nor the answer enters it.
+"""Questions beside a conversation: the model sees the conversation, but neither question nor answer enters it.
 
-Each is a one-shot with a session of its own, so that it is logged like all that is said. The prompt begins as that of
-the conversation does: a server that has read it once need not read it again.
+Each is a one-shot with a session of its own, so that it is logged like every message. The prompt begins like that of
+the conversation, so the server's cache holds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,50 +25,57 @@ _LONGEST = 300  # characters of a sentence that is shown as a difference
 
 
 def ask(conversation: Conversation, parts: Sequence[Part]) -> Work:
-    """Answer a question on the side."""
+    """Work that answers a side question."""
     beside = Thread(conversation.id) if conversation.session and conversation.id else None
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield from _answered(conversation, parts, cancel, approve, beside=beside)
-        yield Noticed("that was beside the conversation, which goes on without it")
+        yield from _answer_apart(conversation, parts, cancel, approve, beside=beside)
+        yield Noticed("that was a side question; the conversation goes on without it")
 
     return work
 
 
-def without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
-    """Show the last answer, and one to the same question for which memory is not read; that one counts for nothing."""
-    beside = Thread(conversation.held(), before=asked.id)
+def compare_without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
+    """Work that shows an answer, one without memory to the same question (then discarded), and their differences."""
+    beside = Thread(conversation.reopen(), before=asked.id)
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         yield Noticed(f"with memory ({answer.handle}):")
         yield TextArrived(answer.message.text)
         yield Noticed("without memory, not kept:")
         other = ""
-        for event in _answered(
+        for event in _answer_apart(
             conversation, asked.parts, cancel, approve, beside=beside, model=model, reads=False, counts=False
         ):
             if isinstance(event, TurnEnded):
                 other = event.reply.text
             yield event
-        for line in differing(answer.message.text, other):
+        for line in differences(answer.message.text, other):
             yield Noticed(line)
 
     return work
 
 
-def differing(one: str, other: str) -> list[str]:
-    """The sentences that only the first, with memory, or only the other has."""
+def differences(one: str, other: str) -> list[str]:
+    """Lines for the sentences that only `one` (with memory) or only `other` has."""
     with_, without = sentences(one), sentences(other)
     lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
     lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
     return lines or ["both say the same"]
 
 
-def _answered(
-    conversation: Conversation, parts: Sequence[Part], cancel: Cancel, approve: Approve, *, beside: Thread | None,
-    model: ChatModel | None = None, reads: bool = True, counts: bool = True,
-) -> Iterator[Event]:  # fmt: skip
-    """A turn in a session of its own. `counts`: else all of it is taken back when it is over, were it by a crash."""
+def _answer_apart(
+    conversation: Conversation,
+    parts: Sequence[Part],
+    cancel: Cancel,
+    approve: Approve,
+    *,
+    beside: Thread | None,
+    model: ChatModel | None = None,
+    reads: bool = True,
+    counts: bool = True,
+) -> Iterator[Event]:
+    """A turn in a session of its own. Unless `counts`, all of it is taken back when it is over."""
     app = conversation.app
     if not reads:
         app = replace(app, reads=False, learns=False)
@@ -77,8 +84,8 @@ def _answered(
         agent_turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
     ):
         try:
-            here = turns.context(app, db, session)
-            yield from conversation.answer(app, here, parts, cancel, approve, model=model, beside=beside)
+            context = turns.context(app, db, session)
+            yield from conversation.answer(app, context, parts, cancel, approve, model=model, beside=beside)
             upkeep.after_turn(app, db)
         finally:
             if not counts:

@@ -65,7 +65,9 @@ class Shell:
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
-        self._jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), app.config.idle_seconds)
+        self._jobs = IdleWorker(
+            lambda cancel: background.job_context(app, app.db.another_connection(), cancel), app.config.idle_seconds
+        )
         self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._notices = Notices(lambda: self._conversation.reviewer)
         self._reminders = Reminders(app)
@@ -112,7 +114,7 @@ class Shell:
         when it was not stored."""
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
         text, conversation = "".join(part.text for part in parts), self._conversation
-        conversation.parts, conversation.without = parts, self._prompt.take_dropped()
+        conversation.parts, conversation.excluded = parts, self._prompt.take_dropped()
         conversation.origin = "pasted" if fast or any(part.origin != "typed" for part in parts) else "typed"
         self._stored = False
         if text.strip() in ("exit", "quit") and conversation.origin == "typed":
@@ -269,7 +271,7 @@ class Shell:
         self._say(approval.question(call, self.display.width()))
         answer = await self._prompt.answer(f"{program_text.formatted(approval.QUESTION, self.display)} ", stop)
         if answer == "a":
-            self._conversation.allowed.add(call.name)
+            self._conversation.allowed_tools.add(call.name)
         return answer in ("y", "a")
 
     def _greet(self) -> None:

@@ -213,7 +213,7 @@ def test_where_no_server_answers_the_answer_there_is_stays(talked):
     settings.change(talked.app, "host", "127.0.0.1:9")
     before = said(talked)
     for line in ("/retry", "/edit m3 something else"):
-        assert failing(talked, line) == (["m3 stands again, with what came after it"], ModelUnavailable)
+        assert failing(talked, line) == (["m3 is restored, with what came after it"], ModelUnavailable)
     assert said(talked) == before
 
 
@@ -231,7 +231,7 @@ def test_where_the_model_fails_what_was_there_stands_again(talked, server, broke
     before = said(talked)
     server.answer = lambda body: BROKEN[broken]
     told, _ = failing(talked, line)
-    assert told[-1] == f"m{1 if 'm1' in line else 3} stands again, with what came after it"
+    assert told[-1] == f"m{1 if 'm1' in line else 3} is restored, with what came after it"
     assert said(talked) == before
     kinds = [row["kind"] for row in events.recent(talked.app.db) if row["kind"] in ("taken back", "given back")]
     assert kinds == ["given back", "taken back", "taken back"], "what was said in vain is taken back in its turn"
@@ -243,7 +243,7 @@ def test_where_the_model_fails_what_was_there_stands_again(talked, server, broke
 def test_retry_stopped_before_a_word_leaves_the_answer_there_was(talked, server):
     before, cancel = said(talked), Cancel()
     cancel()
-    assert failing(talked, "/retry", cancel) == (["m3 stands again, with what came after it"], Cancelled)
+    assert failing(talked, "/retry", cancel) == (["m3 is restored, with what came after it"], Cancelled)
     assert said(talked) == before
     assert run(talked, "/undo").line == "two and two?", "and all goes on from there"
 
@@ -251,7 +251,7 @@ def test_retry_stopped_before_a_word_leaves_the_answer_there_was(talked, server)
 def test_retry_stopped_on_its_way_keeps_the_part_and_says_so(talked, server):
     server.play(script.pieces(script.Piece("It is"), *(script.Piece(f" {n}", delay=0.1) for n in range(50))))
     told, error = failing(talked, "/retry", Cancel())
-    assert told[-1] == "what came of it stands in place of what was there before"
+    assert told[-1] == "the unfinished answer replaces the former one"
     assert error is Cancelled
     assert said(talked)[2] == ("user", "two and two?")
     assert said(talked)[3][1].startswith("It is")
@@ -262,7 +262,7 @@ def test_retry_that_only_memory_could_answer_leaves_the_answer_of_the_model(talk
     before = said(talked)
     settings.change(talked.app, "host", "127.0.0.1:9")
     settings.change(talked.app, "model", "auto")
-    assert run(talked, "/retry")[-1] == "m3 stands again, with what came after it"
+    assert run(talked, "/retry")[-1] == "m3 is restored, with what came after it"
     assert said(talked) == before
 
 
@@ -280,7 +280,7 @@ def test_what_was_killed_while_it_asked_again_stands_as_before_when_the_session_
 def test_btw_sees_the_conversation_and_stands_beside_it(talked, server):
     server.play(script.reply("Doing it twice is doing it once."))
     assert run(talked, "/btw what is idempotent?") == [
-        "Doing it twice is doing it once.", "that was beside the conversation, which goes on without it",
+        "Doing it twice is doing it once.", "that was a side question; the conversation goes on without it",
     ]  # fmt: skip
     before, beside = server.turns[-2]["messages"], server.turns[-1]["messages"]
     assert beside[: len(before)] == before, "what the server has read it need not read again"

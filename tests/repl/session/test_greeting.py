@@ -89,7 +89,7 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     ]  # fmt: skip
     assert "Summaries of earlier sessions:" in look.run(conversation, "--full")
     assert (conversation.id, app.db.rows("select id from session")) == (None, [(1,)])
-    assert conversation.begun() == 2
+    assert conversation.ensure_session() == 2
 
 
 def test_the_parts_and_what_is_free_add_up_to_the_room(app):
