@@ -229,7 +229,7 @@ def _indexes(app: App) -> Iterator[Finding]:
     summary = (
         f"damaged: {', '.join(damaged)}"
         if damaged
-        else f"sound, {counted(index.waiting(app.db), 'row waits', 'rows wait')} to be indexed"
+        else f"sound, {counted(index.count_stale(app.db), 'row waits', 'rows wait')} to be indexed"
     )
     yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged else "")
 

@@ -45,7 +45,7 @@ def summarize_today(context: ToolContext) -> str:
 def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     """Keep a draft as a note; it is never sent."""
     if not text.strip():
-        raise ToolFailed("a message without words is no draft")
+        raise ToolFailed("the message is empty")
     title = one_line(f"draft to {to.strip() or 'somebody'}", 120)
     note = notes.add(
         context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
@@ -70,7 +70,7 @@ def _evaluate(expression: str) -> float:
     )
     result = reader.eval(expression)
     if isinstance(result, bool) or not isinstance(result, int | float):
-        raise ValueError("the result is no number")
+        raise ValueError("the result is not a number")
     return result
 
 
@@ -95,7 +95,7 @@ def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:
 
     def bounded(*operands: Any) -> Any:
         if not all(isinstance(each, int | float) for each in operands):
-            raise ValueError("it holds something that is no number")
+            raise ValueError("it contains something that is not a number")
         if any(isinstance(each, int) and abs(each) > _LIMIT for each in operands):
             raise ToolFailed(f"a number in it has more than {2 * _MAX_DIGITS} digits")
         return does(*operands)
@@ -127,5 +127,5 @@ def _format(result: float) -> str:
             raise ToolFailed(f"the result has more than {_MAX_DIGITS} digits")
         return str(result)
     if not math.isfinite(result):
-        raise ToolFailed("the result is too large to say")
+        raise ToolFailed("the result is too large")
     return f"{result:.12g}"

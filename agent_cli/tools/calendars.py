@@ -13,7 +13,7 @@ from agent_cli.text import one_line
 _DAYS = 7
 _MAX_EVENTS = 20
 _MAX_MEMORY, _MAX_SECONDS = 1_000_000_000, 20  # bytes, and seconds of processor time
-_MISSING = "what reads calendars is not installed: pip install 'agent-cli[feeds]'; tell the person"
+_MISSING = "the libraries for calendars are not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
 def upcoming_events(data: bytes, now: datetime, zone: str) -> str:

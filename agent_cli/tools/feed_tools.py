@@ -23,7 +23,7 @@ _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*)[^<>]*>")
 _SKIPPED_TAGS = ("script", "style")
 _MAX_HTML = 500_000  # characters of HTML that are read
-_MISSING = "what reads feeds is not installed: pip install 'agent-cli[feeds]'; tell the person"
+_MISSING = "the libraries for feeds are not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
 @tool(

@@ -38,7 +38,7 @@ def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetch
     with httpcore.ConnectionPool(network_backend=_backend(allow_private), max_connections=1) as pool:
         for _ in range(_MAX_REDIRECTS):
             if urlsplit(address).scheme not in ("http", "https"):
-                raise ToolFailed(f"{_origin(address)} is no address of the web")
+                raise ToolFailed(f"{_origin(address)} is not an http or https address")
             try:
                 found = _get(pool, address, deadline)
             except (httpcore.TimeoutException, TimeoutError):
@@ -54,7 +54,7 @@ def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetch
             if isinstance(found, Fetched):
                 return found
             address = urljoin(address, found)
-    raise ToolFailed(f"{_origin(address)} leads on and on: more than {_MAX_REDIRECTS} redirects")
+    raise ToolFailed(f"{_origin(address)} has more than {_MAX_REDIRECTS} redirects")
 
 
 def _get(pool: "httpcore.ConnectionPool", address: str, deadline: float) -> Fetched | str:

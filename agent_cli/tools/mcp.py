@@ -58,7 +58,7 @@ def store_changes(db: Database, servers: Servers, notice: Callable[[str], None])
         if stored != current:
             store_descriptions(db, servers, name, current)
             if stored is not None:
-                notice(f"the server {name} offers other tools than before: agent mcp list {name}")
+                notice(f"the server {name} has changed its tools: agent mcp list {name}")
 
 
 def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:
@@ -145,7 +145,7 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
         result = servers.call(name, tool, arguments, seconds)
     except ServerFailed as error:
         raise ToolFailed(str(error)) from error
-    words = "\n".join(map(_part_text, result.content)) or "it gave no words"
+    words = "\n".join(map(_part_text, result.content)) or "the tool returned no text"
     if result.is_error:
         raise ToolFailed(words[:2000])
     return ToolResult(words)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
     from mcp.types import Tool as McpTool
 
-MISSING = "servers of tools need a library that is not installed: pip install 'agent-cli[mcp]'"
+MISSING = "MCP servers need a library that is not installed: pip install 'agent-cli[mcp]'"
 _START_TIMEOUT = 10.0  # seconds to start and list its tools
 _CLOSE_TIMEOUT = 3.0  # seconds for all servers together
 _MAX_PAGES = 20  # of a list of tools
@@ -239,7 +239,7 @@ def redacted_address(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return "an address that is none"
+        return "an invalid address"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -144,7 +144,7 @@ class _NoDatabase:
     """Replaces the database for a tool that runs on a thread of its own."""
 
     def __getattr__(self, name: str) -> Any:
-        raise ToolFailed("a tool that is timed has no database")
+        raise ToolFailed("a tool with a time limit has no database")
 
 
 def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
@@ -188,8 +188,8 @@ def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: fl
         try:
             result = answers.get(timeout=seconds)
         except Empty:
-            return _failure(f"{tool.name} did not answer within {seconds:g} s; it was left behind")
-    return result or _failure(f"{tool.name} was stopped by the person, and left behind")
+            return _failure(f"{tool.name} did not answer within {seconds:g} s; it was abandoned")
+    return result or _failure(f"{tool.name} was stopped by the person")
 
 
 def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
@@ -201,7 +201,7 @@ def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
         return _failure(_reason(tool, error))
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
-        return _failure(f"{tool.name} failed: it gave no text")
+        return _failure(f"{tool.name} failed: it returned no text")
     return replace(result, text=text.without_surrogates(_cut(result.text)))
 
 

@@ -52,9 +52,9 @@ class Unspeakable(Exception):
         (Unspeakable(), "hostile failed: Unspeakable"),
         (OSError("\x1b[2J" + "x" * 10_000_000), f"hostile failed: OSError: [2J{'x' * 487}…"),
         (RecursionError(), "hostile failed: RecursionError"),
-        (None, "hostile failed: it gave no text"),
-        (b"bytes", "hostile failed: it gave no text"),
-        (ToolResult(["a list"]), "hostile failed: it gave no text"),
+        (None, "hostile failed: it returned no text"),
+        (b"bytes", "hostile failed: it returned no text"),
+        (ToolResult(["a list"]), "hostile failed: it returned no text"),
     ],
 )
 def test_whatever_a_tool_raises_is_told_in_words(context, value, said, seconds):
@@ -80,18 +80,18 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
         return "late"
 
     result, _ = answered(context, hostile, limits=Limits(seconds=0.05))
-    assert result == ToolResult("hostile did not answer within 0.05 s; it was left behind", failed=True)
+    assert result == ToolResult("hostile did not answer within 0.05 s; it was abandoned", failed=True)
     before = logged(context)
     (behind,) = [each for each in threading.enumerate() if each.name == "hostile"]
     go_on.set()
     behind.join(5)
-    assert (ended, logged(context)) == (["a tool that is timed has no database"], before)
+    assert (ended, logged(context)) == (["a tool with a time limit has no database"], before)
 
 
 def test_a_tool_may_take_less_than_all_may(context):
     wait = threading.Event()
     result, _ = answered(context, gives(lambda: str(wait.wait(5)), 0.05))
-    assert result.text == "hostile did not answer within 0.05 s; it was left behind"
+    assert result.text == "hostile did not answer within 0.05 s; it was abandoned"
     wait.set()
 
 
@@ -106,7 +106,7 @@ def test_stopping_the_turn_leaves_the_tool_behind_and_the_log_whole(context):
     with pytest.raises(Cancelled):
         list(turn(agent(calls("hostile"), "Never.", tools={"hostile": hostile}), context, cancel=cancel))
     wait.set()
-    assert logged(context)[-1] == ("tool", "hostile was stopped by the person, and left behind", "stop")
+    assert logged(context)[-1] == ("tool", "hostile was stopped by the person", "stop")
 
 
 def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):

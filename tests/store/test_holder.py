@@ -43,8 +43,10 @@ def test_a_process_of_another_machine_is_taken_to_live():
 
 
 def test_a_child_is_not_taken_for_its_parent():
-    script = "import os; from agent_cli.store.holder import this_process; this_process(); os.fork(); os.write(1, f'{this_process()}\\n'.encode())"
-
+    script = (
+        "import os; from agent_cli.store.holder import this_process; this_process(); "
+        "os.fork(); os.write(1, f'{this_process()}\\n'.encode())"
+    )
     names = subprocess.check_output([sys.executable, "-c", script], text=True).split()
 
     assert len(set(names)) == 2

@@ -86,9 +86,7 @@ def test_a_draft_is_a_note_and_never_sent(context):
         "kept as the draft n1; it was not sent, the person does that",
         receipt="saved n1 “draft to Anna”, not sent",
     )
-    assert called(context, "draft_message", to="Anna", text=" ") == ToolResult(
-        "a message without words is no draft", failed=True
-    )
+    assert called(context, "draft_message", to="Anna", text=" ") == ToolResult("the message is empty", failed=True)
 
 
 def test_today_tells_what_was_said_noted_and_learned(context):

@@ -174,7 +174,7 @@ def test_no_redirect_leads_into_the_private_network(web, monkeypatch):
     with pytest.raises(ToolFailed, match="private network"):
         fetching.fetch(f"{web.address}/", 2)
     web.pages["/"] = (302, {"location": "file:///etc/passwd"}, b"")
-    with pytest.raises(ToolFailed, match="is no address of the web"):
+    with pytest.raises(ToolFailed, match="is not an http or https address"):
         fetching.fetch(f"{web.address}/", 2)
 
 

@@ -125,7 +125,7 @@ def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     with db.write():
         db.execute("update meta set value = replace(value, 'Add two numbers', 'Delete all files')")
     mcp.store_changes(db, servers, notices.append)
-    assert notices[1:] == ["the server engram offers other tools than before: agent mcp list engram"]
+    assert notices[1:] == ["the server engram has changed its tools: agent mcp list engram"]
 
 
 def test_one_that_says_nothing_is_given_up(db):

@@ -149,7 +149,7 @@ class OllamaEmbedder:
         answer = wire.fetch(self._address, "/api/embed", body, cancel=cancel)
         vectors = answer.get("embeddings") if isinstance(answer, dict) else None
         if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
-            raise ModelFailed(f"the model server sent no {len(texts)} vectors for {len(texts)} texts")
+            raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
         return vectors
 
 

@@ -136,7 +136,7 @@ def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
 @pytest.mark.parametrize("body", [{"embeddings": []}, {"embeddings": [["a"]]}, {"embeddings": [[]]}, {}, []])
 def test_answer_without_vectors_is_a_failure(server, body):
     server.play_embed(script.Failure(200, body))
-    with pytest.raises(ModelFailed, match="sent no 1 vectors for 1 texts"):
+    with pytest.raises(ModelFailed, match="did not send 1 vectors for 1 texts"):
         OllamaEmbedder(server.host, "nomic-embed-text").embed(["a"])
 
 
