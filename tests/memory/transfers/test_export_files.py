@@ -27,7 +27,7 @@ def take(db, tmp_path):
             file = tmp_path / "conversations.json"
             file.write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
         said = []
-        done = transfer.import_sessions(db, HERE, reader.entries(file), source, noon, said.append)
+        done = transfer.import_sessions(db, HERE, reader.read_sessions(file), source, noon, said.append)
         assert done.broken == len(said)
         return (done.sessions, done.messages), said
 
