@@ -1,7 +1,7 @@
-"""The answer of one question on its way out: as words, as one object of JSON, or as a line of JSON for each event.
+"""Prints the answer to one question: as text, as one JSON object, or as a JSON line for each event.
 
-The answer is all that was said in the turn, before a tool was called and after it, and nothing that was thinking.
-Standard output has it alone; receipts, notices and what was used go to standard error, or are events too.
+The answer is all text of the turn, before and after tool calls, without thinking. It goes to standard output alone;
+receipts, notices and the recall go to standard error, or are events too.
 """
 
 import sys
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.cli import output
-from agent_cli.cli.question import Question
-from agent_cli.cli.run import Run
+from agent_cli.cli.question import AskOptions
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import AgentError
 from agent_cli.memory.search import recall_log
 from agent_cli.render.plain_writer import PlainWriter
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from agent_cli.render.answer_writer import AnswerWriter
 
 
-def tell(events: Iterable[Event], run: Run, question: Question, context: ToolContext) -> Transcript:
-    """Print a turn in the form that was asked for; code alone is printed by `put_code`, afterwards."""
+def print_turn(
+    events: Iterable[Event], invocation: Invocation, question: AskOptions, context: ToolContext
+) -> Transcript:
+    """Print a turn in the chosen form; with -x `print_code` prints the code afterwards."""
     transcript = Transcript(context)
     if question.form == "events":
         for event in events:
             for each in transcript.take(event):
-                output.put_line(_without_notices(each))
+                output.put_json_line(_without_notices(each))
     else:
-        words = _Words(run, question, transcript)
+        words = _TextOutput(invocation, question, transcript)
         try:
             for event in events:
                 transcript.take(event)
@@ -40,14 +42,14 @@ def tell(events: Iterable[Event], run: Run, question: Question, context: ToolCon
         finally:
             words.end()
     if question.why:
-        _tell_why(context, transcript)
+        _print_why(context, transcript)
     return transcript
 
 
-def put_code(transcript: Transcript) -> None:
+def print_code(transcript: Transcript) -> None:
     """Print the last block of code. Raises AgentError when there is none, or when it was cut off.
 
-    It may be run unread: half of a command is another command.
+    The code may be run unread, and half of a command is another command.
     """
     from agent_cli.render import code_blocks  # rarely asked for
 
@@ -59,12 +61,12 @@ def put_code(transcript: Transcript) -> None:
     output.write(blocks[-1].code)
 
 
-class _Words:
-    """For a person: the answer as it comes or when it is whole, everything else beside it."""
+class _TextOutput:
+    """Prints the answer as it arrives or when it is whole, and everything else on standard error."""
 
-    def __init__(self, run: Run, question: Question, transcript: Transcript):
-        self._run, self._form, self._transcript = run, question.form, transcript
-        self._writer = _writer(run, question)
+    def __init__(self, invocation: Invocation, question: AskOptions, transcript: Transcript):
+        self._invocation, self._form, self._transcript = invocation, question.form, transcript
+        self._writer = _writer(invocation, question)
 
     def draw(self, event: Event) -> None:
         match event:
@@ -72,17 +74,17 @@ class _Words:
                 self._writer.write(text)
             case TextWasThinking() if self._form == "stream":
                 self._writer.new_section()
-                self._run.note("what was printed so far is the model's thinking, not its answer")
+                self._invocation.note("what was printed so far is the model's thinking, not its answer")
             case ToolFinished(call, result):
                 self._writer.new_section()
                 if result.receipt:
-                    self._run.note(result.receipt)
+                    self._invocation.note(result.receipt)
                 elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
-                    self._run.note(one_line(result.text, 200))
-                elif self._run.verbose:
-                    self._run.note(f"{call.name}: {result.text[:200]}")
+                    self._invocation.note(one_line(result.text, 200))
+                elif self._invocation.verbose:
+                    self._invocation.note(f"{call.name}: {result.text[:200]}")
             case Noticed(text):
-                self._run.note(text)
+                self._invocation.note(text)
             case TurnEnded():
                 self._print(event)
 
@@ -92,31 +94,31 @@ class _Words:
     def _print(self, ended: TurnEnded) -> None:
         if ended.stopped_by:
             self._writer.end()
-            self._run.note(f"the turn was ended: {ended.stopped_by}")
+            self._invocation.note(f"the turn was ended: {ended.stopped_by}")
         match self._form:
             case "json":
-                output.put_line(_without_notices(self._transcript.whole(ended.finish)))
+                output.put_json_line(_without_notices(self._transcript.whole(ended.finish)))
             case "whole":
                 self._writer.write(self._transcript.answer)
 
 
-def _writer(run: Run, question: Question) -> "AnswerWriter":
-    """Words as they come in a pipe; at a terminal, or where it was asked for, Markdown as the terminal allows."""
+def _writer(invocation: Invocation, question: AskOptions) -> "AnswerWriter":
+    """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
     if not (question.render or sys.stdout.isatty()) or question.form == "json":
         return PlainWriter(sys.stdout)
-    from agent_cli.render import answer_writer  # a pipe needs none of it
+    from agent_cli.render import answer_writer  # not needed for a pipe
 
-    return answer_writer.create(sys.stdout, run.display(render=question.render))
-
-
-def _without_notices(told: JsonObject) -> JsonObject:
-    """The end of a turn: notices were printed, or are events of their own."""
-    return {key: value for key, value in told.items() if key != "notices"}
+    return answer_writer.create(sys.stdout, invocation.display(render=question.render))
 
 
-def _tell_why(context: ToolContext, transcript: Transcript) -> None:
+def _without_notices(whole: JsonObject) -> JsonObject:
+    """The JSON of a turn without its notices: these were printed, or are events of their own."""
+    return {key: value for key, value in whole.items() if key != "notices"}
+
+
+def _print_why(context: ToolContext, transcript: Transcript) -> None:
     message = ids.number("message", transcript.question)
-    if recall_log.of(context.db, message):
-        output.aside(recall_log.explained(context.db, message))
+    if recall_log.recalled_for(context.db, message):
+        output.write_stderr(recall_log.explain(context.db, message))
     else:
         output.note("nothing was recalled for this question")

@@ -23,8 +23,8 @@ from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import answer as answers
 from agent_cli.cli import output, question
-from agent_cli.cli.question import Form, Question
-from agent_cli.cli.run import Run
+from agent_cli.cli.question import AnswerForm, AskOptions
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
@@ -48,7 +48,7 @@ def ask(
     continue_: Annotated[bool, typer.Option("-c", "--continue", help="Continue the latest session.")] = False,
     session: Annotated[str | None, typer.Option("--session", help="Continue this session.")] = None,
     interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Go on as a conversation, at the keyboard.")
+        bool, typer.Option("-i", "--interactive", help="Go on as a conversation at the keyboard.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
     stream_json: Annotated[
@@ -58,13 +58,15 @@ def ask(
     extract: Annotated[
         bool, typer.Option("-x", "--extract", help="Print the last block of code alone; none: exit 1.")
     ] = False,
-    why: Annotated[bool, typer.Option("--why", help="Then say on standard error what memory added.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Then print on standard error what memory added.")] = False,
     render: Annotated[bool, typer.Option("--render", help="Style Markdown even where the output is a pipe.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="The text as the model wrote it.")] = False,
     color: Annotated[
         Literal["auto", "always", "never"] | None, typer.Option("--color", help="Whether to use colours.")
     ] = None,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Read nothing of memory; it is still kept.")] = False,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Read nothing of memory; the run is still kept.")
+    ] = False,
     no_save: Annotated[bool, typer.Option("--no-save", help="Answer with memory, and write nothing.")] = False,
     incognito: Annotated[
         bool, typer.Option("--incognito", help="Write nothing, and read nothing of memory unless --memory.")
@@ -76,53 +78,57 @@ def ask(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
 ) -> None:
     """Ask one question."""
-    run: Run = context.obj
+    invocation: Invocation = context.obj
     if continue_ and session:
         raise UsageError("-c and --session exclude each other: continue the latest session, or a named one")
-    if render and (plain or run.plain):
+    if render and (plain or invocation.plain):
         raise UsageError("--render and --plain exclude each other")
-    run.latest, run.resume = run.latest or continue_, session or run.resume
-    run.interactive, run.plain, run.color = run.interactive or interactive, run.plain or plain, color or run.color
-    run.set_memory(memory, no_memory)
-    run.incognito = run.incognito or incognito or no_save
-    if no_save and not incognito and run.memory is None:
-        run.memory = True
-    run.check()
+    invocation.latest, invocation.resume = invocation.latest or continue_, session or invocation.resume
+    invocation.interactive, invocation.plain, invocation.color = (
+        invocation.interactive or interactive,
+        invocation.plain or plain,
+        color or invocation.color,
+    )
+    invocation.set_memory(memory, no_memory)
+    invocation.incognito = invocation.incognito or incognito or no_save
+    if no_save and not incognito and invocation.memory is None:
+        invocation.memory = True
+    invocation.check()
     form = _form({"json": as_json, "events": stream_json, "whole": no_stream, "code": extract})
-    answer(run, Question(words or [], file or [], system, form, timeout, dry_run, why, render))
+    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render))
 
 
-def _form(told: dict[Form, bool]) -> Form:
-    """The one form that was asked for; --no-stream goes with every other. Raises UsageError."""
-    wanted = [form for form, given in told.items() if given and form != "whole"]
-    if len(wanted) > 1:
+def _form(given: dict[AnswerForm, bool]) -> AnswerForm:
+    """The form that the options choose; --no-stream may be combined with each. Raises UsageError."""
+    chosen = [form for form, wanted in given.items() if wanted and form != "whole"]
+    if len(chosen) > 1:
         raise UsageError("--json, --stream-json and -x exclude each other")
-    return wanted[0] if wanted else "whole" if told["whole"] else "stream"
+    return chosen[0] if chosen else "whole" if given["whole"] else "stream"
 
 
-def answer(run: Run, asked: Question) -> None:
-    """Ask, print, and leave the file in order. Raises AgentError."""
-    if run.interactive:
-        _converse(run, asked)
+def answer(invocation: Invocation, asked: AskOptions) -> None:
+    """Ask, print the answer, and queue what follows a turn. Raises AgentError."""
+    if invocation.interactive:
+        _converse(invocation, asked)
         return
     parts = question.parts(asked)
-    app = run.app()
+    app = invocation.app()
     if asked.dry_run:
-        _show_request(app, run, asked, parts)
+        _show_request(app, invocation, asked, parts)
         return
-    chosen = run.chosen()
+    chosen = invocation.chosen()
     with _resumed(app, chosen) if chosen else agent_turns.one_shot(app.db, app.scope, app.time, "ask") as session:
-        transcript = _turn(app, run, asked, parts, session)
+        transcript = _turn(app, invocation, asked, parts, session)
     upkeep.after_turn(app, app.db)
     background.start(app)
-    _remind(app, run, asked)
+    _remind(app, invocation, asked)
     if asked.form == "code":
-        answers.put_code(transcript)
+        answers.print_code(transcript)
 
 
 @contextmanager
 def _resumed(app: App, chosen: Session) -> Iterator[int]:
-    """The number of a session that is taken up for one question, and then left as it was."""
+    """The number of a session that is reopened for one question, and then left as it was."""
     session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id
     try:
         yield session
@@ -132,32 +138,34 @@ def _resumed(app: App, chosen: Session) -> Iterator[int]:
         sessions.release(app.db, session)
 
 
-def _remind(app: App, run: Run, asked: Question) -> None:
-    """One line of what has come up, where a person reads it."""
-    if not app.keeps or run.quiet or run.child or asked.form in ("json", "events"):
+def _remind(app: App, invocation: Invocation, asked: AskOptions) -> None:
+    """Print a line of the reminders that are due, where a person reads it."""
+    if not app.keeps or invocation.quiet or invocation.child or asked.form in ("json", "events"):
         return
-    from agent_cli.repl.session import reminders  # after the answer: its request waits for nothing
+    from agent_cli.repl.session import reminders  # loaded after the answer, which it must not delay
 
-    with suppress(StoreError):  # it comes up at the next run
-        if told := reminders.due_line(app):
-            run.note(told)
+    with suppress(StoreError):  # the next run prints it
+        if line := reminders.due_line(app):
+            invocation.note(line)
 
 
-def _converse(run: Run, asked: Question) -> None:
-    """Begin a conversation with what is asked, which may be nothing, and go on at the keyboard."""
+def _converse(invocation: Invocation, asked: AskOptions) -> None:
+    """Start a conversation with the question, if there is one, and go on at the keyboard."""
     if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
         raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
     if not sys.stdout.isatty():
         raise UsageError("-i goes on as a conversation, and the output is no terminal; ask without -i")
-    parts = question.given(asked)
+    parts = question.optional_parts(asked)
     question.take_keyboard()
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-    # What was given to a command may have been put together by a program: no word of it is the person's own.
-    shell.run(run.app(), run.chosen(), [replace(part, origin="piped") for part in parts], run.display())
+    # A program may have composed these words, so none of them count as typed by the person.
+    shell.run(
+        invocation.app(), invocation.chosen(), [replace(part, origin="piped") for part in parts], invocation.display()
+    )
 
 
-def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: int) -> Transcript:
+def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
     cancel, late = Cancel(), threading.Event()
 
     def give_up() -> None:
@@ -170,13 +178,18 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
     if asked.timeout:
         timer.start()
     try:
-        here = turns.context(app, app.db, session)
+        tool_context = turns.context(app, app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
         turn = turns.run(
-            app, here, parts, choose=lambda: (_model(app, run), ""), instructions=asked.system, cancel=cancel
+            app,
+            tool_context,
+            parts,
+            choose=lambda: (_model(app, invocation), ""),
+            instructions=asked.system,
+            cancel=cancel,
         )
         with closed_after(turn) as events:
-            return answers.tell(events, run, asked, here)
+            return answers.print_turn(events, invocation, asked, tool_context)
     except Cancelled:
         if late.is_set():
             raise TimedOut(f"no whole answer within {asked.timeout:g} s; what arrived is kept (--timeout)") from None
@@ -185,11 +198,11 @@ def _turn(app: App, run: Run, asked: Question, parts: Sequence[Part], session: i
         timer.cancel()
 
 
-def _model(app: App, run: Run) -> ChatModel:
-    """The model that answers, named where a person wants to know it."""
+def _model(app: App, invocation: Invocation) -> ChatModel:
+    """The model that answers; a notice about it is printed where the person should know."""
     model, notice = models.chat(app, app.db)
-    if notice and (model.name == "offline" or run.verbose):
-        run.note(notice)
+    if notice and (model.name == "offline" or invocation.verbose):
+        invocation.note(notice)
     return model
 
 
@@ -205,25 +218,25 @@ def _stop_on_interrupt(cancel: Cancel) -> None:
 
 
 class _Undo(Exception):
-    """Takes a dry run back."""
+    """Rolls a dry run back."""
 
 
-def _show_request(app: App, run: Run, asked: Question, parts: Sequence[Part]) -> None:
-    """Build the request in a transaction that is taken back."""
-    chosen = run.chosen()
-    agent = turns.agent(app, _model(app, run), policy.nobody, instructions=asked.system)
+def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part]) -> None:
+    """Print the request, built in a transaction that is rolled back."""
+    chosen = invocation.chosen()
+    agent = turns.agent(app, _model(app, invocation), policy.nobody, instructions=asked.system)
     try:
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")
-            here = turns.context(app, app.db, session)
-            loop.begin(here)
+            tool_context = turns.context(app, app.db, session)
+            loop.begin(tool_context)
             log.say(app.db, session, app.scope, parts, app.time())
-            shown, tools = loop.request(agent, here), loop.offered(agent, here)
+            shown, tools = loop.request(agent, tool_context), loop.offered(agent, tool_context)
             raise _Undo
     except _Undo:
         pass
     messages = [{"role": message.role, **_sent(message)} for message in shown.messages]
-    output.put({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": tools})
+    output.put_json({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": tools})
 
 
 def _sent(message: Message) -> dict[str, Any]:

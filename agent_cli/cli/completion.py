@@ -1,8 +1,8 @@
 """`agent completion`: a script for your shell that completes commands, options and their choices.
 
-The script holds the whole table of commands. So nothing is started when Tab is pressed, which would take a tenth of a
-second each time, except for what only the file knows: the handles of sessions, notes, facts and other kinds.
-Print it again after an update.
+The script holds the whole table of commands. So no program is started when Tab is pressed, which would take a tenth of
+a second each time, except to list handles of sessions, notes, facts and other kinds, which only the database has.
+Print the script again after an update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,21 +27,21 @@ _INSTALL = {
 }
 
 
-_LISTED = tuple(kind.list_command for kind in kinds.KINDS if kind.list_command)
-_HANDLES = ("handle", "handles", "told", "resume")  # how the commands name what takes one
-_OPTIONS = {name.split()[0]: told for names, told in usage.OPTIONS.items() for name in names.split(", ")}
+_HANDLE_COMMANDS = tuple(kind.list_command for kind in kinds.KINDS if kind.list_command)
+_HANDLE_PARAMETERS = ("handle", "handles", "resume")  # parameters of the commands that take a handle
+_OPTIONS = {name.split()[0]: text for names, text in usage.OPTIONS.items() for name in names.split(", ")}
 
 
 @frozen
-class Place:
-    """What may follow a command such as "/facts/list": words and what they mean, and the choices after an option."""
+class CompletionEntry:
+    """What may follow a command such as "/facts/list"."""
 
-    words: Mapping[str, str]
-    choices: Mapping[str, tuple[str, ...]]  # of an option that takes one of some words; "" for an argument
-    listed: Mapping[str, str]  # what an option or the argument takes stands in `agent … list` of these
+    words: Mapping[str, str]  # subcommands and options, with their descriptions
+    choices: Mapping[str, tuple[str, ...]]  # the values of an option that has choices; "" for the argument
+    handle_commands: Mapping[str, str]  # the `agent … list` that has the handles for an option; "" for the argument
 
     @property
-    def plain(self) -> list[str]:
+    def arguments(self) -> list[str]:
         return [word for word in self.words if not word.startswith("-")] or list(self.choices.get("", ()))
 
     @property
@@ -58,93 +58,103 @@ def completion(
     shell.obj.note(f"to install it: {_INSTALL[name]}")
 
 
-def table() -> dict[str, Place]:
-    """Every command by its path, as in "/facts/list"; the program itself is the empty one."""
+def table() -> dict[str, CompletionEntry]:
+    """Every command by its path, as in "/facts/list"; the program itself has the empty path."""
     from agent_cli.cli import main  # which imports this module as one of its commands
 
-    found: dict[str, Place] = {}
+    found: dict[str, CompletionEntry] = {}
     _walk("", typer.main.get_command(main.app), found)
     return found
 
 
-def script(shell: str, places: Mapping[str, Place]) -> str:
+def script(shell: str, entries: Mapping[str, CompletionEntry]) -> str:
     """The script for a shell, with its first line saying how to install it."""
-    return "\n".join([*_HEADS.get(shell, ()), f"# To install: {_INSTALL[shell]}", *_WRITERS[shell](places)])
+    return "\n".join([*_HEADS.get(shell, ()), f"# To install: {_INSTALL[shell]}", *_WRITERS[shell](entries)])
 
 
-def _walk(path: str, command: Any, found: dict[str, Place]) -> None:
+def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
     children = {} if path else {name: import_module(usage.module(name)).app for name in usage.COMMANDS}
-    inner = {name: typer.main.get_command(each) for name, each in children.items()} or getattr(command, "commands", {})
-    told = usage.COMMANDS if not path else {name: each.help for name, each in inner.items()}
-    words = {name: _first(told[name]) for name in inner}
+    subcommands = {name: typer.main.get_command(each) for name, each in children.items()} or getattr(
+        command, "commands", {}
+    )
+    help_texts = usage.COMMANDS if not path else {name: each.help for name, each in subcommands.items()}
+    words = {name: _first(help_texts[name]) for name in subcommands}
     choices: dict[str, tuple[str, ...]] = {}
-    listed: dict[str, str] = {}
+    handle_commands: dict[str, str] = {}
     for param in command.params:
         names = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("-")]
         words |= {name: _first(getattr(param, "help", "") or _OPTIONS.get(name)) for name in names}
-        some = tuple(map(str, getattr(param.type, "choices", ())))
-        if some:
-            choices |= dict.fromkeys(names or [""], some)
+        values = tuple(map(str, getattr(param.type, "choices", ())))
+        if values:
+            choices |= dict.fromkeys(names or [""], values)
         group = "sessions" if names else "/".join(path.split("/")[1:-1])
-        if param.name in _HANDLES and group in _LISTED:
-            listed |= dict.fromkeys(names or [""], group)
-    found[path] = Place({**words, "--help": "Show what it does"}, choices, listed)
-    for name, each in inner.items():
+        if param.name in _HANDLE_PARAMETERS and group in _HANDLE_COMMANDS:
+            handle_commands |= dict.fromkeys(names or [""], group)
+    found[path] = CompletionEntry({**words, "--help": "Show what it does"}, choices, handle_commands)
+    for name, each in subcommands.items():
         _walk(f"{path}/{name}", each, found)
 
 
 def _first(help: str | None) -> str:
-    """The first sentence, without what a shell could take for its own."""
+    """The first sentence, without characters that are special in a shell."""
     line = (help or "").strip().split("\n")[0].split(". ")[0].removesuffix(".").replace("'", "’")
     return "".join(letter for letter in line if letter not in '"`\\$[]')
 
 
-def _bash(places: Mapping[str, Place]) -> Iterator[str]:
+def _bash(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     yield from (
-        *_LISTED_BY_SH,
+        *_LIST_HANDLES_SH,
         "_agent() {",
         '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i',
         '    [[ "$cur" == "=" ]] && cur="" && prev="=$prev"',
         '    [[ "$prev" == "=" ]] && prev="${COMP_WORDS[COMP_CWORD-2]}"; prev="${prev#=}"',
         "    for ((i = 1; i < COMP_CWORD; i++)); do",
-        f'        case "$path/${{COMP_WORDS[i]}}" in {_paths(places)}) path="$path/${{COMP_WORDS[i]}}" ;; esac',
+        f'        case "$path/${{COMP_WORDS[i]}}" in {_paths(entries)}) path="$path/${{COMP_WORDS[i]}}" ;; esac',
         "    done",
     )
-    yield from _cases(places, '    case "$path $prev" in', "words='{}'", 'words="$(_agent_listed {})"')
+    yield from _cases(entries, '    case "$path $prev" in', "words='{}'", 'words="$(_agent_listed {})"')
     yield '    if [[ -n "$words" ]]; then'
     yield '        COMPREPLY=($(compgen -W "$words" -- "$cur")); return'
     yield "    fi"
     yield '    case "$path" in'
-    for path, place in places.items():
-        plain = f'"$(_agent_listed {place.listed[""]})"' if "" in place.listed else f"'{' '.join(place.plain)}'"
-        yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(place.options)}' || words={plain} ;;"
+    for path, entry in entries.items():
+        plain = (
+            f'"$(_agent_listed {entry.handle_commands[""]})"'
+            if "" in entry.handle_commands
+            else f"'{' '.join(entry.arguments)}'"
+        )
+        yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(entry.options)}' || words={plain} ;;"
     yield "    esac"
     yield '    COMPREPLY=($(compgen -W "$words" -- "$cur"))'
     yield "}"
     yield "complete -o default -F _agent agent agent-cli"
 
 
-def _zsh(places: Mapping[str, Place]) -> Iterator[str]:
+def _zsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     yield from (
-        *_LISTED_BY_SH,
+        *_LIST_HANDLES_SH,
         "_agent() {",
         '    local where="" i before="${words[CURRENT-1]}"',
-        "    local -a told",
+        "    local -a candidates",
         "    for ((i = 2; i < CURRENT; i++)); do",
-        f'        case "$where/${{words[i]}}" in {_paths(places)}) where="$where/${{words[i]}}" ;; esac',
+        f'        case "$where/${{words[i]}}" in {_paths(entries)}) where="$where/${{words[i]}}" ;; esac',
         "    done",
     )
     yield "    if compset -P '--*='; then before=\"${IPREFIX%=}\"; fi"
     listed = 'compadd -- ${{(f)"$(_agent_listed {})"}}; return'
-    yield from _cases(places, '    case "$where $before" in', "compadd -- {}; return", listed)
+    yield from _cases(entries, '    case "$where $before" in', "compadd -- {}; return", listed)
     yield '    case "$where" in'
-    for path, place in places.items():
-        options = " ".join(_quoted(word, place.words[word]) for word in place.options)
-        plain = " ".join(_quoted(word, place.words.get(word, "")) for word in place.plain)
-        told = f'told=(${{(f)"$(_agent_listed {place.listed[""]})"}})' if "" in place.listed else f"told=({plain})"
-        yield f"        '{path}') [[ \"$PREFIX\" == -* ]] && told=({options}) || {told} ;;"
+    for path, entry in entries.items():
+        options = " ".join(_quoted(word, entry.words[word]) for word in entry.options)
+        plain = " ".join(_quoted(word, entry.words.get(word, "")) for word in entry.arguments)
+        words = (
+            f'candidates=(${{(f)"$(_agent_listed {entry.handle_commands[""]})"}})'
+            if "" in entry.handle_commands
+            else f"candidates=({plain})"
+        )
+        yield f"        '{path}') [[ \"$PREFIX\" == -* ]] && candidates=({options}) || {words} ;;"
     yield "    esac"
-    yield "    if (( $#told )); then _describe 'agent' told; elif [[ \"$PREFIX\" != -* ]]; then _files; fi"
+    yield "    if (( $#candidates )); then _describe 'agent' candidates; elif [[ \"$PREFIX\" != -* ]]; then _files; fi"
     yield "}"
     yield 'if [[ "$funcstack[1]" = _agent ]]; then _agent "$@"; else'
     yield "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }"
@@ -156,8 +166,8 @@ def _quoted(word: str, help: str) -> str:
     return f"'{word}:{help}'" if help else f"'{word}'"
 
 
-def _fish(places: Mapping[str, Place]) -> Iterator[str]:
-    inner = " ".join(f"'{path}'" for path in places if path)
+def _fish(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
+    inner = " ".join(f"'{path}'" for path in entries if path)
     yield from (
         "function __agent_at",
         "    set -l at ''",
@@ -170,20 +180,20 @@ def _fish(places: Mapping[str, Place]) -> Iterator[str]:
         "    command agent $argv[1] list 2>/dev/null | string replace -r '^(\\S+)\\s+' '$1\\t'",
         "end",
     )
-    for path, place in places.items():
+    for path, entry in entries.items():
         for command in ("agent", "agent-cli"):
             begin = f"complete -c {command} -n '__agent_at \"{path}\"'"
-            for word, help in place.words.items():
-                yield f"{begin} {_fish_word(word, _fish_values(place, word))} -d '{help}'"
-            if values := _fish_values(place, ""):
+            for word, help in entry.words.items():
+                yield f"{begin} {_fish_word(word, _fish_values(entry, word))} -d '{help}'"
+            if values := _fish_values(entry, ""):
                 yield f"{begin} -f -a '{values}'"
 
 
-def _fish_values(place: Place, option: str) -> str:
+def _fish_values(entry: CompletionEntry, option: str) -> str:
     return (
-        f"(__agent_listed {place.listed[option]})"
-        if option in place.listed
-        else " ".join(place.choices.get(option, ()))
+        f"(__agent_listed {entry.handle_commands[option]})"
+        if option in entry.handle_commands
+        else " ".join(entry.choices.get(option, ()))
     )
 
 
@@ -194,14 +204,14 @@ def _fish_word(word: str, values: str) -> str:
     return f"-s {word[1:]}{more}" if word.startswith("-") else f"-f -a {word}"
 
 
-def _pwsh(places: Mapping[str, Place]) -> Iterator[str]:
+def _pwsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     yield "Register-ArgumentCompleter -Native -CommandName agent, agent-cli -ScriptBlock {"
     yield "    param($word, $ast, $cursor)"
     yield "    $places = @{"
-    for path, place in places.items():
-        words = [*place.words, *place.choices.get("", ())]
+    for path, entry in entries.items():
+        words = [*entry.words, *entry.choices.get("", ())]
         yield f"        '{path}' = @({', '.join(_pwsh_word(word) for word in words)})"
-        for option, choices in place.choices.items():
+        for option, choices in entry.choices.items():
             if option:
                 yield f"        '{path} {option}' = @({', '.join(map(_pwsh_word, choices))})"
     yield from (
@@ -225,23 +235,23 @@ def _pwsh_word(word: str) -> str:
     return f"'{word}'"
 
 
-def _paths(places: Mapping[str, Place]) -> str:
-    return "|".join(path for path in places if path)
+def _paths(entries: Mapping[str, CompletionEntry]) -> str:
+    return "|".join(path for path in entries if path)
 
 
-def _cases(places: Mapping[str, Place], head: str, then: str, listed: str) -> Iterator[str]:
-    """What follows an option that takes one of some words, or a handle."""
+def _cases(entries: Mapping[str, CompletionEntry], head: str, then: str, listed: str) -> Iterator[str]:
+    """Cases for the options that take one of some choices, or a handle."""
     yield head
-    for path, place in places.items():
-        for name, some in place.choices.items():
+    for path, entry in entries.items():
+        for name, some in entry.choices.items():
             if name:
                 yield f"        '{path} {name}') {then.format(' '.join(some))} ;;"
-        for name, group in place.listed.items():
+        for name, group in entry.handle_commands.items():
             if name:
                 yield f"        '{path} {name}') {listed.format(group)} ;;"
     yield "    esac"
 
 
-_LISTED_BY_SH = ("_agent_listed() {", "    command agent \"$1\" list 2>/dev/null | cut -d' ' -f1", "}")
+_LIST_HANDLES_SH = ("_agent_listed() {", "    command agent \"$1\" list 2>/dev/null | cut -d' ' -f1", "}")
 _HEADS = {"zsh": ("#compdef agent agent-cli",)}
 _WRITERS = {"bash": _bash, "zsh": _zsh, "fish": _fish, "pwsh": _pwsh}

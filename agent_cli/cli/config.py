@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.config import reading, toml, writing
 from agent_cli.config.values import Config
 from agent_cli.editor import open_editor
@@ -21,9 +21,9 @@ app = typer.Typer(
 @app.command()
 def path(context: typer.Context) -> None:
     """Print where the settings and the database are."""
-    run: Run = context.obj
+    invocation: Invocation = context.obj
     output.say(f"config    {reading.default_file()}")
-    output.say(f"database  {reading.database(run.settings().config)}")
+    output.say(f"database  {reading.database(invocation.settings().config)}")
 
 
 @app.command()
@@ -72,7 +72,7 @@ def set_(
     output.say(f"{writing.write(file, key, value)} (in {file})")
 
 
-def _refuse_child(run: Run) -> None:
+def _refuse_child(invocation: Invocation) -> None:
     """One setting would be enough: the host receives every prompt, and the editor is a command. Raises UsageError."""
-    if run.child:
+    if invocation.child:
         raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")

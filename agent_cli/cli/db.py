@@ -11,7 +11,7 @@ from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.config import reading
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.transfers import row_export
@@ -41,7 +41,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how large the database is and what it holds."""
     found = file_check.status(context.obj.app().db)
     if as_json:
-        output.put(found)
+        output.put_json(found)
         return
     for name, value in _status_rows(found):
         output.say(f"{name:<12} {value}")
@@ -66,7 +66,7 @@ def export(
     """Print everything that is remembered as JSON lines."""
     app_: App = context.obj.app()
     for row in row_export.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
-        output.put_line(row)
+        output.put_json_line(row)
 
 
 @app.command()
@@ -74,10 +74,10 @@ def restore(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
     """Replace the database by a copy; the former file is kept."""
-    run: Run = context.obj
-    _refuse_child(run)
-    place = _path(run)
-    restored = backups.restore(place, file, clock.now(), run.note)  # unopened: it may be damaged
+    invocation: Invocation = context.obj
+    _refuse_child(invocation)
+    place = _path(invocation)
+    restored = backups.restore(place, file, clock.now(), invocation.note)  # unopened: it may be damaged
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
     if restored.former:
         output.say(f"the former database is kept in {restored.former}")
@@ -91,7 +91,9 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     app_: App = context.obj.app()
     found = file_check.check(app_.db)
     if as_json:
-        output.put({"ok": not (found.canonical or found.derived), "damaged": found.canonical, "indexes": found.derived})
+        output.put_json(
+            {"ok": not (found.canonical or found.derived), "damaged": found.canonical, "indexes": found.derived}
+        )
     for each in (*found.canonical, *found.derived) if not as_json else ():
         output.say(each)
     if (found.canonical or found.derived) and as_json:
@@ -109,18 +111,18 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
-    run: Run = context.obj
-    _refuse_child(run)
-    before, after = file_check.compact(run.app().db)
+    invocation: Invocation = context.obj
+    _refuse_child(invocation)
+    before, after = file_check.compact(invocation.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 
-def _path(run: Run) -> Path:
-    return reading.database(run.settings().config, os.environ)
+def _path(invocation: Invocation) -> Path:
+    return reading.database(invocation.settings().config, os.environ)
 
 
-def _refuse_child(run: Run) -> None:
-    if run.child:
+def _refuse_child(invocation: Invocation) -> None:
+    if invocation.child:
         raise UsageError("the assistant started this process, and this is for you alone: run it at your own prompt")
 
 

@@ -13,7 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.documents.documents import Section
@@ -81,7 +81,7 @@ def list_(
         shown = [_collection_row(row) for row in rows]
         columns = ("pattern", "details")
     if as_json:
-        output.put(rows)
+        output.put_json(rows)
         return
     output.listing(shown, columns, as_json=False)
     if not rows:
@@ -97,7 +97,9 @@ def show(
     section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
     around = documents.around(app_.db, section)
     if as_json:
-        output.put({**section.described(), "around": [each.described() for each in around if each.id != section.id]})
+        output.put_json(
+            {**section.described(), "around": [each.described() for each in around if each.id != section.id]}
+        )
         return
     output.say(f"{section.handle}  {section.where}{f'  {section.heading}' if section.heading else ''}")
     for each in around:
@@ -109,8 +111,8 @@ def rm(context: typer.Context, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
     app_ = context.obj.app()
     app_.refuse_child()
-    for told in paths:
-        pattern = document_files.absolute(told, os.getcwd())
+    for path in paths:
+        pattern = document_files.absolute(path, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
         if condense:
             for _ in index.condense(app_.db):
@@ -127,10 +129,10 @@ def _existing_pattern(path: str) -> str:
     return pattern
 
 
-def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
+def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bool) -> None:
     tally = document_sync.Tally()
     try:
-        with ProgressLine(run.quiet) as line:
+        with ProgressLine(invocation.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
             for done, total in upkeep.catching_up(app_, app_.db) if tally.anything else ():
@@ -142,7 +144,7 @@ def _sync(run: Run, app_: App, only: list[str] | None, as_json: bool) -> None:
     if tally.anything:
         jobs.add(app_.db, INDEX, "all", app_.time())  # merges what was added into the index
     if as_json:
-        output.put(tally.described())
+        output.put_json(tally.described())
     else:
         output.say(tally.sentence())
 

@@ -7,7 +7,7 @@ import typer
 from agent_cli import checks
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -15,14 +15,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """Check the server, the model, the database and the terminal. Exit 1 when something is wrong."""
-    run: Run = context.obj
+    invocation: Invocation = context.obj
     found = []
-    for finding in checks.findings(run.settings, run.app):
+    for finding in checks.findings(invocation.settings, invocation.app):
         found.append(finding)
         if not as_json:
             for line in checks.format_lines([finding]):
                 output.say(line)
     if as_json:
-        output.put([asdict(finding) for finding in found])
+        output.put_json([asdict(finding) for finding in found])
     if not all(finding.ok for finding in found):
         raise typer.Exit(1)

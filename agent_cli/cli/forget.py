@@ -77,7 +77,7 @@ def _session_handles(app_: App, names: list[str] | None) -> list[str]:
 
 def _show(plan: Plan, as_json: bool) -> None:
     if as_json:
-        output.put(plan.described())
+        output.put_json(plan.described())
     else:
         for line in plan.told():
             output.say(line)
@@ -107,7 +107,7 @@ def _report(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
     """Print the receipt. Raises TracesLeft, or ends with its exit code."""
     if as_json:
         files = list(plan.files) if plan else []
-        output.put({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
+        output.put_json({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
         raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
     if plan:
         output.say(f"erased: {plan.counted}")

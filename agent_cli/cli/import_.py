@@ -12,7 +12,7 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.cli import output
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import AgentError
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
 from agent_cli.memory.transfers.transfer import ExternalSession
@@ -49,9 +49,11 @@ def llm(
     _import(context.obj, from_llm.read_sessions, file, "llm")
 
 
-def _import(run: Run, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str) -> None:
-    app_ = run.app()
-    with ProgressLine(run.quiet) as line:
+def _import(
+    invocation: Invocation, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str
+) -> None:
+    app_ = invocation.app()
+    with ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(
             app_.db,
             app_.scope,

@@ -19,17 +19,17 @@ app = typer.Typer(
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed."""
     app_ = context.obj.app()
-    current, next_set = vectors.current(app_.db), vectors.filling(app_.db)
+    current, next_set = vectors.current(app_.db), vectors.being_filled(app_.db)
     row = {
         "passages": app_.db.value("select count(*) from passage"),
-        "waiting": index.waiting(app_.db),
+        "waiting": index.count_stale(app_.db),
         "embedder": current.identity if current else None,
         "vectors": _count(app_.db, current),
         "next embedder": next_set.identity if next_set else None,
         "next vectors": _count(app_.db, next_set),
     }
     if as_json:
-        output.put(row)
+        output.put_json(row)
         return
     for name, value in row.items():
         output.say(f"{name:<14} {value if value is not None else '-'}")
@@ -54,7 +54,7 @@ def rebuild(
     output.say("the indexes are made anew")
 
 
-def _count(db: Database, vector_set: vectors.Set | None) -> int | None:
+def _count(db: Database, vector_set: vectors.VectorSet | None) -> int | None:
     """How many vectors a set has; 0 without a set, None when the index is damaged."""
     try:
         with db.index_access():

@@ -10,8 +10,8 @@ from agent_cli import clock
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.run import Run
+from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.run import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.store import ids, jobs
 from agent_cli.text import counted
@@ -22,7 +22,7 @@ _SURVEY = 60.0  # seconds between surveys for work that is not queued yet: an id
 
 
 @app.command("list")
-def list_(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) -> None:
+def list_(context: typer.Context, limit: LimitOption = 50, as_json: AsJson = False) -> None:
     """List jobs, those not done first."""
     app_ = context.obj.app()
     now = app_.time()
@@ -45,8 +45,8 @@ def run(
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Exit when nothing is due.")] = False,
 ) -> None:
     """Run what is due, then wait for more."""
-    run: Run = context.obj
-    app_ = run.app()
+    invocation: Invocation = context.obj
+    app_ = invocation.app()
     cancel = Cancel()
     job_context = background.job_context(app_, app_.db, cancel)
     done, surveyed = 0, float("-inf")
@@ -59,7 +59,7 @@ def run(
         if until_idle:
             break
         time.sleep(_PAUSE)
-    run.note(f"{counted(done, 'job was', 'jobs were')} run")
+    invocation.note(f"{counted(done, 'job was', 'jobs were')} run")
 
 
 @app.command()

@@ -18,7 +18,7 @@ from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import parse_moment
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import tool_calls
 from agent_cli.store import events, ids
@@ -35,16 +35,16 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _ARGUMENTS_WIDTH = 100  # characters shown
 _STOPPED, _OUTPUT_CLOSED = 130, 141  # exit codes
 
-Row = dict[str, Any]
+LogRow = dict[str, Any]
 
 
 @frozen
 class _Log:
     """One of the two logs. `read(after, limit)`: the first rows after a number; without a number the newest ones."""
 
-    read: Callable[[int | None, int], list[Row]]
-    number: Callable[[Row], int]  # by which rows are ordered
-    format: Callable[[Row], str]
+    read: Callable[[int | None, int], list[LogRow]]
+    number: Callable[[LogRow], int]  # by which rows are ordered
+    format: Callable[[LogRow], str]
     after: int | None  # show the first rows after this number; None: the newest ones
     start: int | None  # the number before the first row that may be shown
     latest: Callable[[], int]
@@ -85,12 +85,12 @@ def log(
         _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
 
 
-def _note_unknown_kinds(run: Run, app_: App, wanted: list[str]) -> None:
+def _note_unknown_kinds(invocation: Invocation, app_: App, wanted: list[str]) -> None:
     """For a kind that no event has, list the kinds there are."""
     known = events.kinds(app_.db)
     for each in wanted:
         if known and not any(kind.startswith(each) for kind in known):
-            run.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
+            invocation.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
 
 
 def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
@@ -119,7 +119,7 @@ def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     )
 
 
-def _selected(source: _Log, limit: int | None) -> Iterator[Row]:
+def _selected(source: _Log, limit: int | None) -> Iterator[LogRow]:
     """The newest rows, or all from a time or number on, read page by page so that a long log fits in memory."""
     if limit or source.start is None:
         yield from source.read(source.after, limit or source.default_limit)
@@ -151,30 +151,30 @@ def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
         sys.exit(_STOPPED)
 
 
-def _print(source: _Log, row: Row, *, as_json: bool) -> None:
+def _print(source: _Log, row: LogRow, *, as_json: bool) -> None:
     if not as_json:
         output.say(source.format(row))
         return
     shown = {name: value for name, value in row.items() if name != "utc_offset"}
-    output.put_line({**shown, "session": _session(row) or None})
+    output.put_json_line({**shown, "session": _session(row) or None})
 
 
-def _event_line(row: Row) -> str:
+def _event_line(row: LogRow) -> str:
     line = f"{row['id']:>7}  {_when(row)}  {row['kind']:<21} {row['subject']:<14} {_session(row):<6} {row['actor']}"
     return line.rstrip()
 
 
-def _call_line(row: Row) -> str:
+def _call_line(row: LogRow) -> str:
     arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS_WIDTH)
     head = f"{row['result'] or '-':>7}  {_when(row)}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
     return f"{head}{arguments}".rstrip()
 
 
-def _when(row: Row) -> str:
+def _when(row: LogRow) -> str:
     return f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
 
 
-def _session(row: Row) -> str:
+def _session(row: LogRow) -> str:
     return ids.handle("session", row["session"]) if row["session"] else ""
 
 

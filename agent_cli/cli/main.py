@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from agent_cli import CHILD
 from agent_cli.cli import output, usage
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import without_surrogates
@@ -138,56 +138,64 @@ def start(
     version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
-    run = Run(flags={"model": model, "db": str(db) if db else None}, quiet=quiet, verbose=verbose)
-    run.resume, run.latest, run.interactive, run.caller = resume, continue_, interactive, caller
-    run.color, run.plain = color, plain
-    run.screen_reader = screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
+    invocation = Invocation(
+        flags={"model": model, "db": str(db) if db else None},
+        quiet=quiet,
+        verbose=verbose,
+        latest=continue_,
+        resume=resume,
+        caller=caller,
+        child=CHILD in os.environ,
+        color=color,
+        plain=plain,
+        screen_reader=screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no"),
+        incognito=incognito,
+        interactive=interactive,
+    )
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
-    run.set_memory(memory, no_memory)
-    run.incognito = incognito
-    run.child = CHILD in os.environ
+    invocation.set_memory(memory, no_memory)
     os.environ[CHILD] = "1"  # seen by every process that this one starts
-    run.check()
-    if context.invoked_subcommand not in _MODEL_COMMANDS and (option := run.model_only_option):
+    invocation.check()
+    if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
     if resume is not None and not resume.strip() and not at_terminal:
-        raise _missing_session(run)
-    context.obj = run
+        raise _missing_session(invocation)
+    context.obj = invocation
     if context.invoked_subcommand is None:
-        _converse_or_ask(run)
+        _converse_or_ask(invocation)
 
 
-def _missing_session(run: Run) -> UsageError:
+def _missing_session(invocation: Invocation) -> UsageError:
     """The error for -r without a session; it lists the latest ones."""
     from agent_cli.memory.conversations import sessions  # opens the file, which is rarely needed here
 
-    rows = sessions.listing(run.app().db, run.app().scope.owner, 5)
+    rows = sessions.listing(invocation.app().db, invocation.app().scope.owner, 5)
     if not rows:
         return UsageError("there is no session to resume yet; start one without -r")
     lines = "\n".join(f"  {row['id']}  {row['title']}" for row in rows)
     return UsageError(f"-r needs a session; name one by its handle:\n{lines}")
 
 
-def _converse_or_ask(run: Run) -> None:
+def _converse_or_ask(invocation: Invocation) -> None:
     """Start a conversation at a terminal, or ask one question when input is piped in."""
-    if run.interactive or not sys.stdin.isatty():
+    if invocation.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
-        from agent_cli.cli.question import Question
+        from agent_cli.cli.question import AskOptions
 
-        ask.answer(run, Question(words=[]))
+        ask.answer(invocation, AskOptions(words=[]))
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
-    elif run.resume is not None and not run.resume.strip():
+    elif invocation.resume is not None and not invocation.resume.strip():
         from agent_cli.repl.shell import picker, shell  # prompt-toolkit, as below
 
-        if session := picker.pick(run.app()):
-            shell.run(run.app(), session, display=run.display())
+        if session := picker.pick(invocation.app()):
+            shell.run(invocation.app(), session, display=invocation.display())
     else:
         from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-        shell.run(run.app(), run.chosen(), display=run.display())
+        shell.run(invocation.app(), invocation.chosen(), display=invocation.display())
 
 
 def main() -> None:

@@ -68,7 +68,7 @@ def list_(
             }
         )
     if as_json:
-        output.put(rows)
+        output.put_json(rows)
         return
     for row in rows:
         output.say(f"{row['id']}  {row['reached']}{'' if row['started'] else '  (not started yet: agent mcp test)'}")
@@ -92,7 +92,7 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     seconds = time.monotonic() - started
     tools = mcp.make_tools(tool_set.servers(app_), name, known, 0)
     if as_json:
-        output.put({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
+        output.put_json({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return
     omitted = f"; of {len(known)} no more are offered" if len(known) > len(tools) else ""
     output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{omitted}")

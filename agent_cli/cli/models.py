@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.llm.ollama import catalog, download, faults
 
 app = typer.Typer(
@@ -19,14 +19,14 @@ app = typer.Typer(
 
 
 @app.callback()
-def models(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
+def models(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
     """List the models of the server."""
     if context.invoked_subcommand is None:
         list_(context, limit, as_json)
 
 
 @app.command("list")
-def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
+def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
     """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
     found = catalog.listing(context.obj.settings().config.host)[:limit]
     rows = [
@@ -59,18 +59,18 @@ def use(
 @app.command()
 def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in qwen3:4b.")]) -> None:
     """Fetch a model. An interrupted download continues where it stopped."""
-    run: Run = context.obj
+    invocation: Invocation = context.obj
     last, percent = "", 0
-    with ProgressLine(run.quiet) as line:
+    with ProgressLine(invocation.quiet) as line:
         try:
-            for state in download.fetch(run.settings().config.host, name):
+            for state in download.fetch(invocation.settings().config.host, name):
                 percent = state.percent or percent
                 if state.notice:
                     line.note(state.notice)
                 line.show(state.line)
                 if not line.live and state.coarse_line not in ("", last):
                     last = state.coarse_line
-                    run.note(last)
+                    invocation.note(last)
         except KeyboardInterrupt:
             raise download.cancelled(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")

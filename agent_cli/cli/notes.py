@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.clock import local
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
@@ -50,7 +50,7 @@ def _add(app_: App, text: str, title: str, origin: Origin) -> None:
 @app.command("list")
 def list_(
     context: typer.Context,
-    limit: Limit = 50,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
 ) -> None:
@@ -64,7 +64,7 @@ def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) ->
     """Show a note whole."""
     note = _note(context, handle)
     if as_json:
-        output.put(note.described())
+        output.put_json(note.described())
     else:
         output.say(f"{note.title}\n\n{note.text}" if note.title else note.text)
 
@@ -83,7 +83,7 @@ def edit(context: typer.Context, handle: NoteHandle) -> None:
 
 
 @app.command()
-def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
+def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as_json: AsJson = False) -> None:
     """Find notes by their words, the best first."""
     app_ = context.obj.app()
     _list(notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time()), as_json)
@@ -117,6 +117,6 @@ def _list(found: list[Note], as_json: bool) -> None:
         {**note.described(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
     ]
     if as_json:
-        output.put([note.described() for note in found])
+        output.put_json([note.described() for note in found])
     else:
         output.listing(rows, ("id", "day", "name"), as_json=False)

@@ -10,7 +10,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")]
 
 
 def parse_moment(

@@ -16,10 +16,10 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """Print a line on standard error, after the name of the program."""
-    aside(f"agent: {text}")
+    write_stderr(f"agent: {text}")
 
 
-def aside(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Print lines on standard error, without the name of the program."""
     sys.stdout.flush()
     sys.stderr.write(clean(text) + "\n")
@@ -31,12 +31,12 @@ def write(text: str) -> None:
     sys.stdout.write(clean(text))
 
 
-def put(value: Any) -> None:
+def put_json(value: Any) -> None:
     """Print a value as indented JSON, its texts cleaned."""
     sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False, indent=2) + "\n")
 
 
-def put_line(value: Any) -> None:
+def put_json_line(value: Any) -> None:
     """Print a value as one line of JSON, its texts cleaned, and flush it."""
     sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False) + "\n")
     sys.stdout.flush()
@@ -46,7 +46,7 @@ def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: 
     """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects."""
     rows = list(rows)
     if as_json:
-        put(rows)
+        put_json(rows)
         return
     columns = list(columns)
     table = [
@@ -66,7 +66,7 @@ def fail(error: AgentError) -> NoReturn:
     """
     if as_json():
         kind = {"type": "error"} if "--stream-json" in sys.argv else {}
-        put_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
+        put_json_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
     else:
         note(str(error))
     sys.exit(error.exit_code)

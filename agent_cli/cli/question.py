@@ -1,4 +1,4 @@
-"""What is asked with `agent ask`: its options, and its words in the order standard input, files, words."""
+"""The options of `agent ask`, and the parts of its question: standard input, then files, then words."""
 
 import os
 import sys
@@ -11,34 +11,34 @@ from typing import Literal
 from agent_cli.errors import UsageError
 from agent_cli.messages import Part, join_parts
 
-Form = Literal["stream", "whole", "json", "events", "code"]
-"""How the answer is printed: as it comes, when it is whole, as one object, as a line for each event, its code alone."""
+AnswerForm = Literal["stream", "whole", "json", "events", "code"]
+"""How the answer is printed: as it arrives, when whole, as one JSON object, a JSON line per event, its last code alone."""
 
 _LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
 
 
 @dataclass
-class Question:
+class AskOptions:
     words: list[str]
     files: list[Path] = field(default_factory=list)
     system: str = ""
-    form: Form = "stream"
+    form: AnswerForm = "stream"
     timeout: float | None = None
     dry_run: bool = False
-    why: bool = False  # afterwards what was used is told
+    why: bool = False  # afterwards print what was recalled
     render: bool = False  # styled even where the output is no terminal
 
 
-def parts(question: Question) -> Sequence[Part]:
-    """All that is asked. Raises UsageError when nothing is."""
-    read = given(question)
+def parts(question: AskOptions) -> Sequence[Part]:
+    """The parts of the question. Raises UsageError when there are none."""
+    read = optional_parts(question)
     if not read:
         raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
     return read
 
 
-def given(question: Question) -> Sequence[Part]:
-    """All that is asked, which may be nothing. Raises UsageError for what cannot be read or is no text."""
+def optional_parts(question: AskOptions) -> Sequence[Part]:
+    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is no text."""
     parts = []
     if not sys.stdin.isatty() and Path("-") not in question.files:
         parts.append(_piped())
@@ -56,7 +56,7 @@ def given(question: Question) -> Sequence[Part]:
 
 
 def take_keyboard() -> None:
-    """Let standard input be the keyboard again, behind what was piped in. Raises UsageError where there is none."""
+    """Make the keyboard standard input again, after piped input was read. Raises UsageError where there is none."""
     if sys.stdin.isatty():
         return
     sys.stdin.close()

@@ -63,7 +63,7 @@ def overview(
     limits = retention.policy(app_.config.retention)
     items = retention.plan(app_.db, limits, app_.time())
     if as_json:
-        output.put(_described(app_, limits, items))
+        output.put_json(_described(app_, limits, items))
     elif not limits:
         output.say(_OFF)
     else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Run:
+class Invocation:
     flags: dict[str, Any]
     quiet: bool = False
     verbose: bool = False

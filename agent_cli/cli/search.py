@@ -13,11 +13,11 @@ from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit, PeriodUnit, parse_moment
+from agent_cli.cli.options import AsJson, LimitOption, PeriodUnit, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.search.recall import Found, Hit
+from agent_cli.memory.search.recall import Hit, RecallResult
 from agent_cli.text import one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -47,7 +47,7 @@ def search(
         Path | None, typer.Option("--batch", help="A file of questions, one a line; prints a JSON object for each.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
-    limit: Limit = 10,
+    limit: LimitOption = 10,
     as_json: AsJson = False,
 ) -> None:
     """Find what was said, noted, summarised, learned or stands in your documents.
@@ -75,13 +75,13 @@ def search(
         for question in _questions(batch):
             found = recall.find(app_.db, question, allowed, now, limit, embedder)
             upkeep.report_damage(app_, app_.db, found.damaged)
-            output.put_line({"query": question, **_as_json(found, explain)})
+            output.put_json_line({"query": question, **_as_json(found, explain)})
         return
     query = " ".join(words or ())
     found = recall.find(app_.db, query, allowed, now, limit, embedder)
     upkeep.report_damage(app_, app_.db, found.damaged)
     if as_json:
-        output.put({"query": query, **_as_json(found, explain)})
+        output.put_json({"query": query, **_as_json(found, explain)})
         return
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
@@ -95,7 +95,7 @@ def search(
         output.note("perhaps: no line holds most of the question")
 
 
-def _as_json(found: Found, explain: bool) -> dict[str, Any]:
+def _as_json(found: RecallResult, explain: bool) -> dict[str, Any]:
     return {"verdict": found.verdict, "hits": [_hit(hit, explain) for hit in found.hits]}
 
 
@@ -119,12 +119,12 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
 def _questions(file: Path) -> Iterator[str]:
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            yield from (line.rstrip("\n") for line in _whole(lines))
+            yield from (line.rstrip("\n") for line in _non_empty(lines))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _whole(lines: Iterable[str]) -> Iterator[str]:
+def _non_empty(lines: Iterable[str]) -> Iterator[str]:
     return (line for line in lines if line.strip())
 
 

@@ -8,6 +8,7 @@ import typer
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 
@@ -41,19 +42,21 @@ def serve(
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
     if context.invoked_subcommand:
         return
-    run = context.obj
+    invocation: Invocation = context.obj
     try:
         from agent_cli.serve import http  # 0.6 s, and an extra
     except ImportError as error:
         raise UsageError(_MISSING) from error
-    from agent_cli.serve.core.limits import Limits  # as above
+    from agent_cli.serve.core.limits import ServerLimits  # as above
 
-    app_: App = run.app()
+    app_: App = invocation.app()
     if not any(each.revoked_at is None for each in callers.listing(app_.db)):
-        run.note("nobody may come in yet: `agent serve callers add NAME` lets a program in")
+        invocation.note("nobody may come in yet: `agent serve callers add NAME` lets a program in")
     if insecure_bind:
-        run.note("other machines may reach this server, and what is said goes over the network unencrypted")
-    limits = Limits(turns=turns, seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace=grace)
+        invocation.note("other machines may reach this server, and what is said goes over the network unencrypted")
+    limits = ServerLimits(
+        turns=turns, turn_seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace_seconds=grace
+    )
     code = http.serve(
         app_,
         host,
@@ -61,7 +64,7 @@ def serve(
         limits,
         name or [],
         beyond=insecure_bind,
-        ready=lambda address: run.note(f"serving at {address} (Ctrl-C ends)"),
+        ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
     )
     raise typer.Exit(code)
 

@@ -11,8 +11,8 @@ from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
-from agent_cli.cli.run import Run
+from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -40,7 +40,7 @@ SessionHandle = Annotated[
 @app.command("list")
 def list_(
     context: typer.Context,
-    limit: Limit = 20,
+    limit: LimitOption = 20,
     as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
 ) -> None:
@@ -63,7 +63,7 @@ def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False)
             "id": session.handle,
             "summary": summary.text if summary else None,
         }
-        output.put(row)
+        output.put_json(row)
         return
     output.say(transfer.to_markdown(app_.db, session))
     if summary:
@@ -141,7 +141,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 @app.command()
 def export(
     context: typer.Context,
-    told: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
+    handle: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All sessions.")] = False,
     format: Annotated[
         Literal["md", "json", "jsonl"], typer.Option("--format", help="jsonl can be imported again.")
@@ -149,17 +149,17 @@ def export(
 ) -> None:
     """Write sessions to standard output."""
     app_ = context.obj.app()
-    if told and every:
+    if handle and every:
         raise UsageError("name one session, or say --all")
     if every:
         found = sessions.all_of(app_.db, app_.scope.owner)
-    elif told:
-        found = [_session(context, told)[1]]
+    elif handle:
+        found = [_session(context, handle)[1]]
     else:
         latest = sessions.latest(app_.db, app_.scope.owner)
         found = [latest] if latest else []
     if format == "json":
-        output.put([transfer.export_session(app_.db, session) for session in found])
+        output.put_json([transfer.export_session(app_.db, session) for session in found])
     for session in found:
         if format == "jsonl":
             sys.stdout.write(json.dumps(transfer.export_session(app_.db, session)) + "\n")
@@ -174,8 +174,8 @@ def import_(
     source: Annotated[str, typer.Option("--source", help="A name for where it comes from.")] = "import",
 ) -> None:
     """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
-    run: Run = context.obj
-    app_ = run.app()
+    invocation: Invocation = context.obj
+    app_ = invocation.app()
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
             done = transfer.import_lines(app_.db, app_.scope, lines, source, app_.time, output.note)
@@ -184,8 +184,8 @@ def import_(
     upkeep.catch_up(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
-        told = counted(done.broken, "broken line was", "broken lines were")
-        raise AgentError(f"{told} skipped; the others are imported")
+        skipped = counted(done.broken, "broken line was", "broken lines were")
+        raise AgentError(f"{skipped} skipped; the others are imported")
 
 
 def _session(context: typer.Context, handle: str) -> tuple[App, Session]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.memory.reports import signals, token_usage
 from agent_cli.memory.reports.signals import Calls, Signals
 from agent_cli.store import ids
@@ -34,7 +34,7 @@ def stats(
     days: Annotated[
         bool, typer.Option("--signals", help="Only what is due, days in a row, and what the tools did.")
     ] = False,
-    limit: Limit = 30,
+    limit: LimitOption = 30,
     as_json: AsJson = False,
 ) -> None:
     """Count tokens, time and cost of the answers, by day, model, session or turn; say what is due."""
@@ -50,7 +50,7 @@ def stats(
     found = signals.read(app_.db, owner, now, now - timedelta(days=_DAYS))
     if as_json:
         due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
-        output.put({**asdict(found), "due": {**due, "open": found.due.open}})
+        output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
         lines = _signal_lines(found)
         output.write("".join(f"{line}\n" for line in (["", *lines] if lines and not days else lines)))

@@ -11,8 +11,8 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit, PeriodUnit
-from agent_cli.cli.run import Run
+from agent_cli.cli.options import AsJson, LimitOption, PeriodUnit
+from agent_cli.cli.run import Invocation
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods
@@ -44,14 +44,14 @@ _SESSION_REFUSED = "the summary of a session is written when it is closed: `agen
 def list_(
     context: typer.Context,
     unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only those of this length.")] = None,
-    limit: Limit = 20,
+    limit: LimitOption = 20,
     as_json: AsJson = False,
 ) -> None:
     """List summaries, the latest first."""
     app_: App = context.obj.app()
     found = summaries.listing(app_.db, app_.scope.owner, limit, unit)
     if as_json:
-        output.put([_described(each) for each in found])
+        output.put_json([_described(each) for each in found])
         return
     rows = [
         {
@@ -77,7 +77,7 @@ def show(
     app_: App = context.obj.app()
     summary = _found(app_, name)
     if as_json:
-        output.put(
+        output.put_json(
             {**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)}
         )
         return
@@ -105,8 +105,8 @@ def rebuild(
 
     Missing summaries that they are made from come first; those made from them follow.
     """
-    run: Run = context.obj
-    app_ = run.app()
+    invocation: Invocation = context.obj
+    app_ = invocation.app()
     if bool(names) == every or (unit and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
     if unit is PeriodUnit.session:
@@ -120,7 +120,7 @@ def rebuild(
         for period in _with_related(app_, requested):
             if "".join(summariser.write_period(job_context, app_.scope.owner, period, anew=period in requested)):
                 count += 1
-                run.note(f"{period.key} is made")
+                invocation.note(f"{period.key} is made")
             elif period in requested and not every:
                 output.note(f"nothing is left to make {period.key} from")
     finally:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.cli import output, remind
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.remind import AtOption
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
@@ -30,7 +30,7 @@ def overview(
     all_: ShowAll = False,
     done: OnlyDone = False,
     hidden: OnlyHidden = False,
-    limit: Limit = 50,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
 ) -> None:
     """List and change what is to be done. Alone it lists."""
@@ -46,7 +46,7 @@ def list_(
     all_: ShowAll = False,
     done: OnlyDone = False,
     hidden: OnlyHidden = False,
-    limit: Limit = 50,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
 ) -> None:
     """List what is to be done, by its time."""
@@ -62,7 +62,7 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
     )
     found = tasks.listing(app_.db, app_.scope.owner, which, limit)
     if as_json:
-        output.put([each.described() for each in found])
+        output.put_json([each.described() for each in found])
         return
     for each in found:
         output.say(tasks.line(each, app_.time()))
@@ -73,7 +73,7 @@ def show(context: typer.Context, handle: TaskHandle, as_json: AsJson = False) ->
     """Show a task whole."""
     task, app_ = _task(context, handle), context.obj.app()
     if as_json:
-        output.put(task.described())
+        output.put_json(task.described())
         return
     output.say(task.text)
     output.say(tasks.when(task, app_.time()) or "at no certain time")

@@ -19,14 +19,14 @@ def why(
 ) -> None:
     """Show what was recalled for a question, and why."""
     app_ = context.obj.app()
-    message = recall_log.asked(app_.db, app_.scope.owner, turn)
-    used = recall_log.of(app_.db, message)
+    message = recall_log.message_id(app_.db, app_.scope.owner, turn)
+    used = recall_log.recalled_for(app_.db, message)
     if as_json:
-        output.put(
+        output.put_json(
             [
                 {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
                 for each in used
             ]
         )
         return
-    output.say(recall_log.explained(app_.db, message))
+    output.say(recall_log.explain(app_.db, message))

@@ -7,11 +7,11 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.memory.facts import fact_tests
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.search.recall import Found
+from agent_cli.memory.search.recall import RecallResult
 from agent_cli.store import ids
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ def add(
 
 
 @app.command("list")
-def list_(context: typer.Context, limit: Limit = 100, as_json: AsJson = False) -> None:
+def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
     """List the questions."""
     app_: App = context.obj.app()
     found = fact_tests.listing(app_.db, app_.scope.owner, limit)
@@ -72,7 +72,7 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 def _run(app_: App, as_json: bool) -> None:
     embedder, allowed = upkeep.ready_to_search(app_, app_.db), Filter(app_.scope.owner)
 
-    def find(question: str) -> Found:
+    def find(question: str) -> RecallResult:
         found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, embedder)
         upkeep.report_damage(app_, app_.db, found.damaged)
         return found
@@ -80,7 +80,7 @@ def _run(app_: App, as_json: bool) -> None:
     tests = fact_tests.listing(app_.db, app_.scope.owner)
     missing = {each.handle: fact_tests.missing(each, find) for each in tests}
     if as_json:
-        output.put([{**each.described(), "missing": missing[each.handle]} for each in tests])
+        output.put_json([{**each.described(), "missing": missing[each.handle]} for each in tests])
     for each in tests if not as_json else ():
         lacks = missing[each.handle]
         output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{_format_missing(lacks)}")

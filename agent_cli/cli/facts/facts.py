@@ -12,7 +12,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
 from agent_cli.cli.facts.fact_format import day, found, note_masked, place, receipt, short, table, undo_result
-from agent_cli.cli.options import AsJson, Limit, parse_moment
+from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
@@ -51,7 +51,7 @@ def group() -> None:
 @app.command("list")
 def list_(
     context: typer.Context,
-    limit: Limit = 50,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
     state: Annotated[StateOption | None, typer.Option("--state", help="Those in this state.")] = None,
@@ -83,7 +83,7 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
     former, latter = replacements.replaced(app_.db, fact), replacements.replaced_by(app_.db, fact)
     if as_json:
-        output.put(
+        output.put_json(
             fact.described()
             | {
                 "sources": [{"message": message, "quote": quote} for message, quote in sources],
@@ -244,7 +244,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 
 
 @app.command()
-def history(context: typer.Context, handle: FactHandle, limit: Limit = 50, as_json: AsJson = False) -> None:
+def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
     app_, fact = found(context, handle)
     changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
@@ -259,7 +259,7 @@ def history(context: typer.Context, handle: FactHandle, limit: Limit = 50, as_js
         for each in changes
     ]
     if as_json:
-        output.put(
+        output.put_json(
             [
                 {
                     "change": each.change,
@@ -290,15 +290,13 @@ def undo(
         for line in descriptions:
             output.say(f"taken back: {line}")
         return
-    undone = {
-        each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)
-    }  # its last state
+    undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # its last state
     for each in undone.values():
         output.say(f"taken back: {short(each)} {undo_result(each)}")
 
 
 @app.command()
-def search(context: typer.Context, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
+def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as_json: AsJson = False) -> None:
     """Find facts by their words and meaning, the best first."""
     app_: App = context.obj.app()
     embedder = upkeep.ready_to_search(app_, app_.db)
@@ -320,7 +318,7 @@ def graph_(
     name = " ".join(entity) if entity else None
     lines = graph.outline(app_.db, app_.scope.owner, name, depth)
     if as_json:
-        output.put([{"depth": level, "line": line} for level, line in lines])
+        output.put_json([{"depth": level, "line": line} for level, line in lines])
         return
     for level, line in lines:
         output.say("  " * level + line)

@@ -97,7 +97,7 @@ def list_(
     app_: App = context.obj.app()
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
     if as_json:
-        output.put([each.described() for each in found])
+        output.put_json([each.described() for each in found])
         return
     rows = [
         {
@@ -118,7 +118,7 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
     """Show a schedule whole."""
     each = _found(context.obj.app(), handle)
     if as_json:
-        output.put(each.described())
+        output.put_json(each.described())
         return
     rows = {
         "schedule": each.handle,

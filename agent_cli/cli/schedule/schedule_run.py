@@ -19,7 +19,7 @@ from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
-from agent_cli.cli.run import Run
+from agent_cli.cli.run import Invocation
 from agent_cli.cli.schedule import schedule_targets as targets
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
@@ -49,22 +49,22 @@ def run(
 
     Queued jobs run between them.
     """
-    run: Run = context.obj
-    app_ = run.app()
+    invocation: Invocation = context.obj
+    app_ = invocation.app()
     app_.refuse_child()
     if due and now:
         raise UsageError("--due and --now exclude each other: run what is due, or one at once")
     with _stopping_in_order() as stop:
         if now:
-            _run_one(app_, run, now, stop)
+            _run_one(app_, invocation, now, stop)
         elif due:
-            _report(run, run_due(app_, run, stop))
+            _report(invocation, run_due(app_, invocation, stop))
             background.start(app_)
         else:
-            _run_continuously(app_, run, stop)
+            _run_continuously(app_, invocation, stop)
 
 
-def run_due(app: App, run: Run, stop: Cancel) -> list[bool]:
+def run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     """Run all that is due; for each run whether it went well. Raises Cancelled."""
     owner, went_well = app.scope.owner, []
     schedules.look(app.db, app.time())
@@ -72,14 +72,14 @@ def run_due(app: App, run: Run, stop: Cancel) -> list[bool]:
     if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
         reminders.claim_due(app)
     while claimed := schedules.claim(app.db, owner, app.time()):
-        error = _carry_out(app, run, claimed, stop)
+        error = _carry_out(app, invocation, claimed, stop)
         if error:
-            run.note(f"{_short(claimed)} failed: {error}")
+            invocation.note(f"{_short(claimed)} failed: {error}")
         went_well.append(error is None)
     return went_well
 
 
-def _run_one(app: App, run: Run, handle: str, stop: Cancel) -> None:
+def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:
     """Run one schedule now. Raises AgentError when it does not go well."""
     wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
     if wanted.hidden_at:
@@ -87,24 +87,24 @@ def _run_one(app: App, run: Run, handle: str, stop: Cancel) -> None:
     claimed = schedules.claim(app.db, app.scope.owner, app.time(), wanted.id)
     if claimed is None:
         raise UsageError(f"{wanted.handle} is running already, in another process")
-    error = _carry_out(app, run, claimed, stop)
+    error = _carry_out(app, invocation, claimed, stop)
     background.start(app)
     if error:
         raise error
 
 
-def _report(run: Run, went_well: list[bool]) -> None:
+def _report(invocation: Invocation, went_well: list[bool]) -> None:
     """Report the runs. Raises AgentError when one did not go well, so that a timer shows a failed command."""
     failed = went_well.count(False)
     if failed:
         raise AgentError(f"{failed} of {len(went_well)} did not go well; `agent schedule list` says why")
     if not went_well:
-        run.note("nothing is due")
+        invocation.note("nothing is due")
 
 
-def _run_continuously(app: App, run: Run, stop: Cancel) -> None:
+def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
     """Run what is due, again and again, until it is stopped."""
-    run.note("running schedules as they fall due; Ctrl-C ends it")
+    invocation.note("running schedules as they fall due; Ctrl-C ends it")
     jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:
         while True:
@@ -113,9 +113,9 @@ def _run_continuously(app: App, run: Run, stop: Cancel) -> None:
             if waits:
                 jobs.touch(busy=True)
             try:
-                run_due(app, run, stop)
+                run_due(app, invocation, stop)
             except StoreBusy as error:  # what was due still is due
-                run.note(str(error))
+                invocation.note(str(error))
             if waits:
                 jobs.touch(busy=False)
             due = schedules.next_due(app.db, app.scope.owner)
@@ -125,7 +125,7 @@ def _run_continuously(app: App, run: Run, stop: Cancel) -> None:
         jobs.end(5.0)
 
 
-def _carry_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentError | None:
+def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cancel) -> AgentError | None:
     """Run a claimed schedule, store and print how it went; the error, if any. Raises Cancelled."""
     placed = replace(app, scope=replace(app.scope, place=schedule.place), learns=False)
     outcome, error, where = Outcome(0), None, ""
@@ -144,14 +144,14 @@ def _carry_out(app: App, run: Run, schedule: Schedule, stop: Cancel) -> AgentErr
             schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
             where = where or ("" if error else targets.keep(placed, schedule, outcome.answer, outcome.session))
     except schedules.Lost:
-        run.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
+        invocation.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
     except BaseException:  # stopped: it stays due
         schedules.put_back(app.db, schedule, app.time)
-        run.note(f"{_short(schedule)} was stopped; it is made up at the next run")
+        invocation.note(f"{_short(schedule)} was stopped; it is made up at the next run")
         raise
     if not error:
-        run.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
+        invocation.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
     return error
 
 

@@ -9,7 +9,7 @@ from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.facts import review
-from agent_cli.cli.options import AsJson, Limit
+from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.skills import skill_files
 from agent_cli.cli.skills.skill_format import day, difference, found, note_altered, short, table
 from agent_cli.editor import edited
@@ -35,7 +35,7 @@ def group() -> None:
 @app.command("list")
 def list_(
     context: typer.Context,
-    limit: Limit = 100,
+    limit: LimitOption = 100,
     as_json: AsJson = False,
     pending: Annotated[bool, typer.Option("--pending", help="Those that wait for your yes.")] = False,
     every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
@@ -67,7 +67,7 @@ def show(
     words = skill.text if version in (None, skill.version) else _version_text(skill, older, version)
     if as_json:
         row = skill.described() | {"text": words, "version": version or skill.version}
-        output.put(row | {"versions": [each.was["version"] for each in older] + [skill.version]})
+        output.put_json(row | {"versions": [each.was["version"] for each in older] + [skill.version]})
         return
     for what, value in _detail_rows(skill, version or skill.version):
         output.say(f"{what:<8} {value}")
@@ -111,7 +111,7 @@ def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
             }
             for each in older
         ]
-        output.put([*former, now])
+        output.put_json([*former, now])
         return
     rows: list[dict[str, Any]] = [
         {
@@ -134,9 +134,7 @@ def add(
     description: Annotated[str, typer.Option("-d", "--description", help="What it does and when to use it.")] = "",
     example: Annotated[
         bool,
-        typer.Option(
-            "--example", help="Add the example skill of this name, as morning-briefing."
-        ),
+        typer.Option("--example", help="Add the example skill of this name, as morning-briefing."),
     ] = False,
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
@@ -252,8 +250,8 @@ def restore(
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
     if skill.hidden_at is None and version in (None, skill.version):
-        told = f"has version {version} now" if version else "is not hidden"
-        raise UsageError(f"{skill.name} {told}; `agent skills show {skill.name} --versions` lists what it was before")
+        state = f"has version {version} now" if version else "is not hidden"
+        raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
     back = skill_adoption.restore(app_.db, skill, app_.time, version)
     output.say(f"restored {short(back)}, version {back.version}")
     for line in difference(skill.text, back.text):
