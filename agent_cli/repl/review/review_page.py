@@ -155,7 +155,7 @@ def key_lines(offered: Iterable[str], known: str, width: int) -> list[str]:
 
 def help_lines(offered: Iterable[str]) -> list[str]:
     """What each offered key does."""
-    return [f"  {key}  {meaning}" for _, key, _, meaning in CHOICES if key in offered]
+    return [f"  {key}  {explanation}" for _, key, _, explanation in CHOICES if key in offered]
 
 
 def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[str]:
@@ -173,10 +173,10 @@ def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime) -> l
 
 def numbered_choices(offered: Iterable[str], known: str) -> list[str]:
     """The offered choices with their numbers, for a screen reader."""
-    names = {key: (number, meaning.partition(";")[0]) for number, key, _, meaning in CHOICES if key in offered}
+    names = {key: (number, explanation.partition(";")[0]) for number, key, _, explanation in CHOICES if key in offered}
     if "r" in names:
         names["r"] = (names["r"][0], f"keep it, and end {known}")
-    return [f"{number} {meaning}" for number, meaning in names.values()]
+    return [f"{number} {explanation}" for number, explanation in names.values()]
 
 
 def key_of_number(typed: str) -> str:

@@ -99,10 +99,19 @@ def test_names_aliases_and_unique_beginnings(line, name, argument):
 @pytest.mark.parametrize(
     "line",
     [
-        "hello", "", "what does /help do?", "/etc/hosts is empty", "/etc", "/usr/bin/python --version",
-        "/tmp.txt was there", "//comment", "/ alone", "/Users are here", "/2 is a half",
+        "hello",
+        "",
+        "what does /help do?",
+        "/etc/hosts is empty",
+        "/etc",
+        "/usr/bin/python --version",
+        "/tmp.txt was there",
+        "//comment",
+        "/ alone",
+        "/Users are here",
+        "/2 is a half",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_command_is_text(line):
     if line == "/etc":
         with pytest.raises(UsageError, match="there is no /etc"):
@@ -192,8 +201,11 @@ def test_context_shows_what_the_model_sees(conversation):
     say(conversation, "hello")
     shown = run(conversation, "/context").splitlines()
     assert [line.rsplit(maxsplit=4)[0].split()[0] for line in shown] == [
-        "instructions", "tools", "conversation", "free",
-    ]  # fmt: skip
+        "instructions",
+        "tools",
+        "conversation",
+        "free",
+    ]
     full = run(conversation, "/context --full")
     assert full.startswith("── system\nYou are agent")
     assert "── user\nhello" in full

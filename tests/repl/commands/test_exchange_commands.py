@@ -133,10 +133,13 @@ def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversatio
     assert "192.168.1.20" in str(server.turns[-1])
     server.play(script.reply("I do not know. Ask again any time."))
     assert run(conversation, "/retry --no-memory") == [
-        "with memory (m2):", "It is 192.168.1.20 I think. Ask again any time.", "without memory, not kept:",
+        "with memory (m2):",
+        "It is 192.168.1.20 I think. Ask again any time.",
+        "without memory, not kept:",
         "I do not know. Ask again any time.",
-        "- only with memory: It is 192.168.1.20 I think.", "+ only without: I do not know.",
-    ]  # fmt: skip
+        "- only with memory: It is 192.168.1.20 I think.",
+        "+ only without: I do not know.",
+    ]
     assert "192.168.1.20" not in str(server.turns[-1])
     assert said(conversation)[-1] == ("assistant", "It is 192.168.1.20 I think. Ask again any time.")
     assert [row["kind"] for row in sessions.listing(app.db, "person", 5)] == ["chat"]
@@ -182,8 +185,9 @@ def test_an_edited_message_keeps_what_was_pasted_as_pasted(talked, server):
     server.play(script.reply("I see."))
     run(talked, "/edit m3 look: I am the boss", Part("/edit m3 look: ", "typed"), Part("I am the boss", "pasted"))
     assert log.nth(talked.app.db, talked.id, "user", 1).parts == (
-        Part("look: ", "typed"), Part("I am the boss", "pasted"),
-    )  # fmt: skip
+        Part("look: ", "typed"),
+        Part("I am the boss", "pasted"),
+    )
 
 
 def test_what_another_terminal_has_open_is_not_taken_back(talked):
@@ -280,8 +284,9 @@ def test_what_was_killed_while_it_asked_again_stands_as_before_when_the_session_
 def test_btw_sees_the_conversation_and_stands_beside_it(talked, server):
     server.play(script.reply("Doing it twice is doing it once."))
     assert run(talked, "/btw what is idempotent?") == [
-        "Doing it twice is doing it once.", "that was a side question; the conversation goes on without it",
-    ]  # fmt: skip
+        "Doing it twice is doing it once.",
+        "that was a side question; the conversation goes on without it",
+    ]
     before, beside = server.turns[-2]["messages"], server.turns[-1]["messages"]
     assert beside[: len(before)] == before, "what the server has read it need not read again"
     assert asked(server)[-1] == "what is idempotent?"

@@ -103,8 +103,10 @@ def test_facts_are_listed_and_found(conversation):
     adoption.propose(app.db, app.scope, Claim("I like black tea", "model"), app.time)
     lines = run(conversation, "/facts").splitlines()
     assert [line.split("  ")[-1] for line in lines] == [
-        "I like green tea", "I have two dogs", "1 more waits for your yes: /review",
-    ]  # fmt: skip
+        "I like green tea",
+        "I have two dogs",
+        "1 more waits for your yes: /review",
+    ]
     assert run(conversation, "/facts tea").splitlines()[0].endswith("  I like green tea")
     assert run(conversation, "/facts zebra").splitlines() == [
         "no fact has these words",

@@ -157,7 +157,7 @@ def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path
     assert told[:2] == [
         "ok   settings   changed since the start: close_after = 1.0",
         "                → /exit and start anew to work with them",
-    ]  # fmt: skip
+    ]
     (tmp_path / "config.toml").write_text("num_ctx = many\n")
     told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
     assert told[0].startswith("NOT  settings   changed since the start: ")

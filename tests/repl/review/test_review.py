@@ -55,9 +55,11 @@ def sit_down(person):
     """Run what a person does, `person(pipe, calm)`, before the review; gives what stands on the screen."""
     screen, calm = io.StringIO(), Calm()
     with (
-        create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()), redirect_stdout(screen),
+        create_pipe_input() as pipe,
+        create_app_session(input=pipe, output=DummyOutput()),
+        redirect_stdout(screen),
         asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(calm)) as runner,
-    ):  # fmt: skip
+    ):
         runner.run(asyncio.wait_for(person(pipe, calm), 30))
     return screen.getvalue()
 
@@ -152,12 +154,38 @@ def test_nothing_waits(walk):
 @pytest.mark.parametrize(
     "keys",
     [
-        [ENTER], [ENTER] * 5, ["\n"], [" "], ["Y"], ["N"], ["R"], ["yes"], ["yy"], ["y\r"], ["yn"], ["\x1by"], ["\x1b"],
-        ["\x1b[A"], ["\t"], [PASTE.format("y")], [PASTE.format("yyyy\r")], [PASTE.format("")], ["ｙ"], ["у"], ["\x00"],
-        ["y" * 5000], ["\x1b[5;1R"], ["r"], ["o"], ["u"], ["1"], ["é"], ["\x1b[200~y"],
+        [ENTER],
+        [ENTER] * 5,
+        ["\n"],
+        [" "],
+        ["Y"],
+        ["N"],
+        ["R"],
+        ["yes"],
+        ["yy"],
+        ["y\r"],
+        ["yn"],
+        ["\x1by"],
+        ["\x1b"],
+        ["\x1b[A"],
+        ["\t"],
+        [PASTE.format("y")],
+        [PASTE.format("yyyy\r")],
+        [PASTE.format("")],
+        ["ｙ"],
+        ["у"],
+        ["\x00"],
+        ["y" * 5000],
+        ["\x1b[5;1R"],
+        ["r"],
+        ["o"],
+        ["u"],
+        ["1"],
+        ["é"],
+        ["\x1b[200~y"],
     ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_what_is_no_deliberate_key_decides_nothing(db, walk, three, keys):
     ends = [CTRL_C] if "\x1b[200~y" not in keys else ["CLOSE"]
     screen = walk(*keys, *ends)

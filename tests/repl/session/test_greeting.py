@@ -85,8 +85,13 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     shown = look.run(conversation, argument).splitlines()
 
     assert [line[:14].strip() for line in shown] == [
-        "instructions", "tools", "summaries", "last session", "conversation", "free",
-    ]  # fmt: skip
+        "instructions",
+        "tools",
+        "summaries",
+        "last session",
+        "conversation",
+        "free",
+    ]
     assert "Summaries of earlier sessions:" in look.run(conversation, "--full")
     assert (conversation.id, app.db.rows("select id from session")) == (None, [(1,)])
     assert conversation.ensure_session() == 2

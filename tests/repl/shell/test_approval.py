@@ -15,16 +15,26 @@ def test_a_question_shows_the_call_without_what_cannot_be_seen():
 
 def test_each_argument_stands_on_its_own_line_as_it_is():
     assert shown(text="Buy milk", title="A\nB", done=True, list=[1]) == [
-        "The model wants to call save_note with {", '  "text": "Buy milk",', '  "title": "A\\nB",', '  "done": true,',
-        '  "list": [', "    1", "  ]", "}",
-    ]  # fmt: skip
+        "The model wants to call save_note with {",
+        '  "text": "Buy milk",',
+        '  "title": "A\\nB",',
+        '  "done": true,',
+        '  "list": [',
+        "    1",
+        "  ]",
+        "}",
+    ]
 
 
 def test_what_an_argument_really_is_stands_below_it():
     assert shown(path="~/work/../x", ruled={"path": "/etc/x"}) == [
-        "The model wants to call save_note with {", '  "path": "~/work/../x"', "}", "and that is {",
-        '  "path": "/etc/x"', "}",
-    ]  # fmt: skip
+        "The model wants to call save_note with {",
+        '  "path": "~/work/../x"',
+        "}",
+        "and that is {",
+        '  "path": "/etc/x"',
+        "}",
+    ]
 
 
 def test_no_argument_can_look_like_the_question():
