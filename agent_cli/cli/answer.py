@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.cli import output
-from agent_cli.cli.question import AskOptions
-from agent_cli.cli.run import Invocation
+from agent_cli.cli.ask_options import AskOptions
+from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import AgentError
 from agent_cli.memory.search import recall_log
 from agent_cli.render.plain_writer import PlainWriter

@@ -22,9 +22,9 @@ from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import answer as answers
-from agent_cli.cli import output, question
-from agent_cli.cli.question import AnswerForm, AskOptions
-from agent_cli.cli.run import Invocation
+from agent_cli.cli import ask_options, output
+from agent_cli.cli.ask_options import AnswerForm, AskOptions
+from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
@@ -111,7 +111,7 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
     if invocation.interactive:
         _converse(invocation, asked)
         return
-    parts = question.parts(asked)
+    parts = ask_options.parts(asked)
     app = invocation.app()
     if asked.dry_run:
         _show_request(app, invocation, asked, parts)
@@ -155,8 +155,8 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
         raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
     if not sys.stdout.isatty():
         raise UsageError("-i goes on as a conversation, and the output is no terminal; ask without -i")
-    parts = question.optional_parts(asked)
-    question.take_keyboard()
+    parts = ask_options.optional_parts(asked)
+    ask_options.take_keyboard()
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
     # A program may have composed these words, so none of them count as typed by the person.

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Invocation
 from agent_cli.config import reading, toml, writing
 from agent_cli.config.values import Config
 from agent_cli.editor import open_editor

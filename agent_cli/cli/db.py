@@ -10,8 +10,8 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Invocation
 from agent_cli.config import reading
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.transfers import row_export

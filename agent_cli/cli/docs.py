@@ -11,9 +11,9 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Invocation
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.documents.documents import Section

@@ -6,8 +6,8 @@ import typer
 
 from agent_cli import checks
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Invocation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -11,8 +11,8 @@ import typer
 
 from agent_cli.app import upkeep
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Invocation
 from agent_cli.errors import AgentError
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
 from agent_cli.memory.transfers.transfer import ExternalSession

@@ -10,8 +10,8 @@ from agent_cli import clock
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.run import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.store import ids, jobs
 from agent_cli.text import counted

@@ -17,8 +17,8 @@ import typer
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import parse_moment
-from agent_cli.cli.run import Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import tool_calls
 from agent_cli.store import events, ids

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from agent_cli import CHILD
 from agent_cli.cli import output, usage
-from agent_cli.cli.run import Invocation
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.text import without_surrogates
@@ -182,7 +182,7 @@ def _converse_or_ask(invocation: Invocation) -> None:
     """Start a conversation at a terminal, or ask one question when input is piped in."""
     if invocation.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
-        from agent_cli.cli.question import AskOptions
+        from agent_cli.cli.ask_options import AskOptions
 
         ask.answer(invocation, AskOptions(words=[]))
     elif not sys.stdout.isatty():

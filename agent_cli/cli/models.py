@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.cli.run import Invocation
 from agent_cli.llm.ollama import catalog, download, faults
 
 app = typer.Typer(

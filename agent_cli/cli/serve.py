@@ -7,8 +7,8 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
-from agent_cli.cli.run import Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 

@@ -11,8 +11,8 @@ from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.run import Invocation
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones

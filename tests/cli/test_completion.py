@@ -124,7 +124,7 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
 
 
 def test_handles_are_listed_wherever_a_group_lists_them(places):
-    taken = {path: place.listed.get("") for path, place in places.items() if path.endswith("/restore")}
+    taken = {path: place.handle_commands.get("") for path, place in places.items() if path.endswith("/restore")}
     assert taken == {
         "/notes/restore": "notes", "/tasks/restore": "tasks", "/facts/restore": "facts", "/skills/restore": None,
         "/schedule/restore": "schedule", "/sessions/restore": "sessions", "/db/restore": None,

@@ -19,7 +19,7 @@ from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
-from agent_cli.cli.run import Invocation
+from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.schedule import schedule_targets as targets
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, TimedOut, UsageError
 from agent_cli.llm.model import Cancel

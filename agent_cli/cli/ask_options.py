@@ -12,7 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.messages import Part, join_parts
 
 AnswerForm = Literal["stream", "whole", "json", "events", "code"]
-"""How the answer is printed: as it arrives, when whole, as one JSON object, a JSON line per event, its last code alone."""
+"""How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
 
 _LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
 
