@@ -236,7 +236,7 @@ def _indexes(app: App) -> Iterator[Finding]:
 
 def _vectors(app: App) -> Iterator[Finding]:
     """Whether all passages have vectors."""
-    current, filling = vectors.current(app.db), vectors.filling(app.db)
+    current, filling = vectors.current(app.db), vectors.being_filled(app.db)
     if current is None:
         yield Finding("vectors", True, "none yet: search by words alone")
         return

@@ -2,28 +2,28 @@
 -- Every row: `id` is the handle a person types after a letter (m903), `uid` is sortable and unique across machines.
 -- Times are UTC text with the local offset in minutes beside them. `owner` is "person" or, later, a caller.
 
--- Canonical: what was said, written and decided. Never dropped by the program.
+-- Canonical data: messages, notes and decisions. Never dropped by the program.
 
 create table session (
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
     place text not null,                        -- git remote or folder it was started in
-    kind text not null default 'chat',          -- chat; ask: a one-shot, not carried over; trial: one taken back when it ends
+    kind text not null default 'chat',          -- chat; ask: a single question, not carried over; trial: undone when it ends
     title text not null default '',
     started_at text not null,
     utc_offset integer not null,
-    last_at text not null,                      -- when something was last said
-    opened_at text,                             -- when it was last taken up again
+    last_at text not null,                      -- when its last message was written
+    opened_at text,                             -- when it was last resumed
     closed_at text,
     hidden_at text,
     holder text,                                -- the process that has it open
     opening text,                               -- what was carried over at its start, as the model sees it
-    read_to integer not null default 0,         -- the last message that was read for facts
-    reflected_to integer not null default 0,    -- and for skills
+    read_to integer not null default 0,         -- the last message that was searched for facts
+    reflected_to integer not null default 0,    -- the last message that was searched for skills
     source text,                                -- where it was imported from, and its id there
     external_id text,
-    pinned integer not null default 0           -- retention leaves its messages alone
+    pinned integer not null default 0           -- retention keeps its messages
 ) strict;
 create unique index session_external on session (owner, source, external_id) where external_id is not null;
 create index session_recent on session (owner, last_at);
@@ -34,7 +34,7 @@ create table message (
     uid text not null unique,
     session_id integer not null references session (id),
     owner text not null,
-    place text not null,                        -- where it was said; empty: where its session began
+    place text not null,                        -- where it was written; empty: the place of its session
     role text not null,                         -- user, assistant, tool
     author text not null default '',
     text text not null,
@@ -52,8 +52,8 @@ create table message (
     at text not null,
     utc_offset integer not null,
     external_id text,
-    undone_at text,                             -- when it was taken back: it stays and counts no more
-    undone_by integer                           -- the message that was said in its place
+    undone_at text,                             -- when it was undone: the row stays and is ignored
+    undone_by integer                           -- the message that replaces it
 ) strict;
 create view said as select * from message where undone_at is null;
 create index message_session on message (session_id, id);
@@ -100,36 +100,36 @@ create table summary (                          -- of a session, or of a day, we
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
-    place text not null,                        -- of a period empty: it tells of all places
+    place text not null,                        -- empty for a period: it covers all places
     session_id integer unique references session (id),
     grain text not null default 'session',      -- session, day, week, month, quarter, year
-    period text not null default '',            -- 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026; of a session empty
+    period text not null default '',            -- 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026; empty for a session
     text text not null,
-    details text not null default '',           -- numbers, paths, addresses, commands, dates, as they were said
-    method text not null,                       -- model, or extract: done without one, to be done again
+    details text not null default '',           -- numbers, paths, addresses, commands, dates, verbatim
+    method text not null,                       -- model, or extract: without a model, to be redone with one
     model text not null default '',
-    last_at text,                               -- the last moment it tells of; null: when it was made
+    last_at text,                               -- the last moment it covers; null: when it was made
     at text not null,
     utc_offset integer not null,
-    pinned integer not null default 0,          -- retention leaves it alone
+    pinned integer not null default 0,          -- retention keeps it
     hidden_at text
 ) strict;
 create unique index summary_period on summary (owner, period) where period <> '';
 
-create table summary_source (                   -- what each sentence of a summary comes from
+create table summary_source (                   -- the sources of each sentence of a summary
     summary_id integer not null references summary (id),
-    sentence integer not null,                  -- from 1; 0: the whole was made from it
+    sentence integer not null,                  -- from 1; 0: a source of the whole
     kind text not null,                         -- message, session, summary, fact
-    row integer not null,                       -- there no more when retention took it: the sentence stays
+    row integer not null,                       -- may be missing after retention: the sentence stays
     primary key (summary_id, sentence, kind, row)
 ) strict, without rowid;
 create index summary_source_row on summary_source (kind, row);
 
-create table rolling (                          -- what the model is told of the part of a session it no longer sees
+create table rolling (                          -- summarizes the part of a session that the model no longer sees
     session_id integer primary key references session (id),
-    up_to integer not null,                     -- the last message that was folded away
+    up_to integer not null,                     -- the last message that it covers
     text text not null,                         -- under 150 words
-    details text not null default '',           -- numbers, paths, addresses, commands, dates, as they were said
+    details text not null default '',           -- numbers, paths, addresses, commands, dates, verbatim
     method text not null,                       -- model, or extract
     at text not null
 ) strict;
@@ -138,7 +138,7 @@ create table job (
     id integer primary key autoincrement,
     uid text not null unique,
     kind text not null,
-    subject text not null,                      -- the handle it is about; one waiting job for each kind and subject
+    subject text not null,                      -- a handle; one waiting job for each kind and subject
     state text not null default 'ready',        -- ready, running, parked, done
     attempts integer not null default 0,
     due_at text not null,
@@ -171,27 +171,27 @@ create trigger event_is_append_only before update on event begin select raise(ab
 create table meta (key text primary key, value text not null) strict, without rowid;
 create table migration (name text primary key, at text not null) strict, without rowid;
 
--- Facts: what is known about the person. (How they come to be accepted is the business of memory/adoption.py.)
+-- Facts: what is known about the person. They are accepted by memory/facts/adoption.py.
 
 create table fact (
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
     place text not null default '',             -- empty: true everywhere
-    session_id integer references session (id), -- true in this session alone
+    session_id integer references session (id), -- true only in this session
     statement text not null,
-    subject text not null default '',           -- "person", or a name; empty: not taken apart
+    subject text not null default '',           -- "person", or a name; empty: not parsed into a triple
     predicate text not null default '',
     object text not null default '',
     state text not null,                        -- pending, accepted, rejected, superseded, expired
-    operation text not null default 'insert',   -- what a yes does: insert, update (replaces the target), delete (ends it)
+    operation text not null default 'insert',   -- on acceptance: insert, update (replaces the target), delete (ends it)
     target_id integer references fact (id),
     origin text not null,                       -- how it came in: typed, pasted, piped, file, tool, import, http, model
-    trust text not null default '',             -- the origin least trusted of all it was made from
-    inferred integer not null default 0,        -- its quote is not literally in a message of the person
+    trust text not null default '',             -- the least trusted origin of its sources
+    inferred integer not null default 0,        -- its quote is not verbatim in a message of the person
     message_id integer references message (id), -- where it was said
     quote text not null default '',
-    valid_from text,                            -- since when it is true; null: since it was learned
+    valid_from text,                            -- true from this time; null: from when it was learned
     valid_to text,
     learned_at text not null,
     decided_at text,
@@ -208,7 +208,7 @@ create index fact_target on fact (target_id) where target_id is not null;
 create index fact_told on fact (owner, subject, predicate) where predicate <> '';
 create unique index fact_imported on fact (owner, source, message_id, statement) where source is not null;
 
-create table fact_source (                      -- further messages that say the same
+create table fact_source (                      -- further messages that state it
     fact_id integer not null references fact (id),
     message_id integer not null references message (id),
     quote text not null,
@@ -221,8 +221,8 @@ create table fact_version (                     -- a fact as it was before each 
     id integer primary key autoincrement,
     fact_id integer not null references fact (id),
     change text not null,                       -- added, proposed, accepted, rejected, replaced, ended, edited, hidden, …
-    was text,                                   -- its columns as a JSON object; null: it was not there
-    batch text not null,                        -- what was changed at once is undone at once
+    was text,                                   -- its columns as a JSON object; null: it did not exist
+    batch text not null,                        -- changes of one batch are undone together
     actor text not null,
     undone integer not null default 0,
     at text not null,
@@ -231,26 +231,26 @@ create table fact_version (                     -- a fact as it was before each 
 create index fact_version_fact on fact_version (fact_id, id);
 create index fact_version_batch on fact_version (batch);
 
-create table forgotten (                        -- keyed hashes of what was erased, so that no import brings it back
+create table forgotten (                        -- keyed hashes of erased texts, so that no import restores them
     hash text primary key,
     at text not null
 ) strict, without rowid;
 
--- Skills: how something is done. (How they come to be accepted is the business of memory/skills.py.)
+-- Skills: how something is done. They are accepted by memory/skills/skills.py.
 
 create table skill (
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
-    name text not null,                         -- small letters, digits and hyphens
+    name text not null,                         -- lower case letters, digits and hyphens
     description text not null,                  -- what it does and when to use it
-    text text not null,                         -- the whole SKILL.md, character by character
+    text text not null,                         -- the whole SKILL.md, verbatim
     version integer not null default 1,
     state text not null,                        -- pending, accepted, rejected, expired
     target_id integer references skill (id),    -- of a proposal: the skill it changes
-    base integer,                               -- and the version of it that was used
+    base integer,                               -- the version of that skill
     origin text not null,                       -- how it came in: typed, file, import, model
-    trust text not null default '',             -- the origin least trusted of all it was made from
+    trust text not null default '',             -- the least trusted origin of its sources
     session_id integer references session (id), -- the session it was learned in
     at text not null,
     utc_offset integer not null,
@@ -267,8 +267,8 @@ create table skill_version (                    -- a skill as it was before each
     id integer primary key autoincrement,
     skill_id integer not null references skill (id),
     change text not null,                       -- added, proposed, accepted, rejected, edited, hidden, …
-    was text,                                   -- its columns as a JSON object; null: it was not there
-    batch text not null,                        -- what was changed at once is undone at once
+    was text,                                   -- its columns as a JSON object; null: it did not exist
+    batch text not null,                        -- changes of one batch are undone together
     actor text not null,
     undone integer not null default 0,
     at text not null,
@@ -277,27 +277,27 @@ create table skill_version (                    -- a skill as it was before each
 create index skill_version_skill on skill_version (skill_id, id);
 create index skill_version_batch on skill_version (batch);
 
--- Tasks: what is to be done, and when the person wants to be reminded of it.
+-- Tasks: what is to be done, and when the person is reminded of it.
 
 create table task (
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
     place text not null,
-    session_id integer references session (id), -- in which it was made
-    message_id integer references message (id), -- of the person, by which the model was asked for it; null: made by hand
+    session_id integer references session (id), -- in which it was created
+    message_id integer references message (id), -- of the person, that asked for it; null: created by hand
     origin text not null,                       -- how it came in: typed, piped, model, schedule, http, mcp
     text text not null,
-    told text not null default '',              -- when, in the words that said it: every Monday 9:00
-    due_at text,                                -- null: at no certain time
-    zone text not null default '',              -- in which it is reckoned, as in Europe/Vienna
+    told text not null default '',              -- when, in the person's words: every Monday 9:00
+    due_at text,                                -- null: no due time
+    zone text not null default '',              -- time zone, as in Europe/Vienna
     repeats text not null default '',           -- an RRULE (RFC 5545) without its start: FREQ=WEEKLY;BYDAY=MO
-    starts text not null default '',            -- where it repeats: its first time by the clocks of the zone, 2026-11-23T09:00
+    starts text not null default '',            -- if it repeats: its first time in the zone, 2026-11-23T09:00
     state text not null default 'open',         -- open, done
-    snoozed_to text,                            -- not reminded of before this
-    reminded_at text,                           -- when it last came up
-    reminded integer not null default 0,        -- how often it has come up since it fell due
-    done_at text,                               -- of a repeated one: when it was last done
+    snoozed_to text,                            -- no reminder before this
+    reminded_at text,                           -- the last reminder
+    reminded integer not null default 0,        -- reminders since it was due
+    done_at text,                               -- if it repeats: when it was last done
     at text not null,
     utc_offset integer not null,
     changed_at text not null,
@@ -308,9 +308,9 @@ create index task_recent on task (owner, state, id);
 create index task_message on task (message_id) where message_id is not null;
 create index task_session on task (session_id) where session_id is not null;
 
--- Documents: files of the person, read so that they can be found. The files stay theirs; these rows follow them.
+-- Documents: files of the person, indexed for search. The files are never changed; these rows follow them.
 
-create table collection (                       -- what was added: a file, a folder with all in it, or a glob
+create table collection (                       -- what was added: a file, a folder with its contents, or a glob
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
@@ -318,7 +318,7 @@ create table collection (                       -- what was added: a file, a fol
     pattern text not null,                      -- absolute
     at text not null,
     utc_offset integer not null,
-    synced_at text,                             -- when all of it was last looked at
+    synced_at text,                             -- when all of it was last read
     unique (owner, pattern)
 ) strict;
 
@@ -330,9 +330,9 @@ create table document (
     path text not null,                         -- absolute, symbolic links resolved
     size integer not null,                      -- bytes
     changed_ns integer not null,                -- the file's own time, in nanoseconds
-    hash text not null default '',              -- SHA-256 of its bytes; empty: it was not read to its end
+    hash text not null default '',              -- SHA-256 of its bytes; empty: not read to its end
     title text not null default '',
-    error text not null default '',             -- why nothing of it can be found
+    error text not null default '',             -- why it could not be read
     at text not null,
     utc_offset integer not null,
     read_at text not null,
@@ -348,14 +348,14 @@ create table section (                          -- a piece of a document along i
     position integer not null,                  -- from 0, in the order of the file
     line integer not null,                      -- where it begins, from 1
     page integer,                               -- of a PDF
-    heading text not null default '',           -- those above it, as in Router › Passwords
+    heading text not null default '',           -- headings above it, as in Router › Passwords
     text text not null,
     at text not null,                           -- the time of the file
     utc_offset integer not null
 ) strict;
 create index section_document on section (document_id, position);
 
--- Schedules: prompts that are run by the clock.
+-- Schedules: prompts that run at set times.
 
 create table schedule (
     id integer primary key autoincrement,
@@ -363,18 +363,18 @@ create table schedule (
     owner text not null,
     place text not null,                        -- where it runs
     cron text not null,                         -- five fields: minute, hour, day, month, weekday
-    zone text not null,                         -- in which they are reckoned
+    zone text not null,                         -- time zone of the fields
     prompt text not null default '',
-    skill text not null default '',             -- or the name of a skill that is carried out
+    skill text not null default '',             -- or the name of a skill to run
     model text not null default '',             -- empty: the model of the settings
     target text not null default 'note',        -- where the answer goes: note, file, command
     target_path text not null default '',       -- the file, or the command as a JSON array
-    next_at text not null,                      -- when it is due; in the past: missed, and made up once
+    next_at text not null,                      -- when it is due; in the past: missed, to be run once
     running_since text,
     holder text,                                -- the process that runs it
-    last_at text,                               -- when it last began
+    last_at text,                               -- when the last run began
     last_session integer references session (id),
-    error text not null default '',             -- of the last run; empty: it went well
+    error text not null default '',             -- of the last run; empty: it succeeded
     paused_at text,
     at text not null,
     utc_offset integer not null,
@@ -382,28 +382,28 @@ create table schedule (
 ) strict;
 create index schedule_next on schedule (owner, next_at) where hidden_at is null;
 
--- Callers: other programs that reach this memory over HTTP. Each is an owner of its own.
+-- Callers: other programs that use this memory over HTTP. Each is an owner.
 
 create table caller (
     id integer primary key autoincrement,
     uid text not null unique,
     name text not null unique,
-    hash text not null unique,                  -- SHA-256 of its token; the token itself is shown once and kept nowhere
-    owner text not null,                        -- whose memory it reaches: its own, caller:NAME, or by grant the person's
-    may text not null default 'read write',     -- what it may do with it
+    hash text not null unique,                  -- SHA-256 of its token, which is shown once and not stored
+    owner text not null,                        -- whose memory it uses: its own, caller:NAME, or by grant the person's
+    may text not null default 'read write',     -- permissions
     at text not null,
     utc_offset integer not null,
-    seen_at text,                               -- when it last came
+    seen_at text,                               -- its last request
     revoked_at text
 ) strict;
 
-create table answered (                         -- requests of callers that are not carried out twice
+create table answered (                         -- requests of callers that must not run twice
     id integer primary key autoincrement,
     owner text not null,
-    key text not null,                          -- as the caller made it up
-    hash text not null,                         -- of the request: the same key with another one is a mistake
+    key text not null,                          -- chosen by the caller
+    hash text not null,                         -- of the request: the same key with another request is an error
     session_id integer not null references session (id),
-    message_id integer references message (id), -- the reply; null while it is being made
+    message_id integer references message (id), -- the reply; null while it is generated
     at text not null,
     unique (owner, key)
 ) strict;
@@ -419,35 +419,35 @@ create table fact_test (                        -- questions whose answer must m
     at text not null
 ) strict;
 
-create table prompt (                           -- what was typed at the prompt, for the arrow keys
+create table prompt (                           -- prompt history, for the arrow keys
     id integer primary key autoincrement,
     uid text not null unique,
     owner text not null,
     place text not null,
     session_id integer,
     text text not null,
-    pasted text not null default '[]',          -- [[start, length], …] of what was not typed
+    pasted text not null default '[]',          -- [[start, length], …] of pasted text
     at text not null
 ) strict;
 create index prompt_recent on prompt (owner, id);
 
--- Derived: dropped and rebuilt at will. The word, trigram and vector tables are made by memory/index.py and
--- memory/vectors.py, under names that stand in meta, so that a damaged one can be left behind.
+-- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/index.py
+-- and memory/search/vectors.py, under names that are stored in meta, so that a damaged one can be abandoned.
 
 create table passage (                          -- a piece of text that can be found
     id integer primary key autoincrement,
     kind text not null,                         -- m message, n note, f fact, y summary, k skill, d section of a document
     row integer not null,                       -- the id there
-    start integer not null default 0,           -- of a long text: which piece of it
+    start integer not null default 0,           -- of a long text: the number of its piece
     length integer not null,
     area integer not null references area (id),
     session_id integer,
     author text not null default '',
     at integer not null,                        -- seconds since 1970
     day integer not null references day (id),
-    facts text,                                 -- what was accepted as fact from this message
-    grams text,                                 -- pairs of characters, of scripts without spaces
-    masked text                                 -- its text where that holds a secret: without it
+    facts text,                                 -- facts accepted from this message
+    grams text,                                 -- pairs of characters, for scripts without spaces
+    masked text                                 -- its text without secrets, when it holds any
 ) strict;
 create unique index passage_row on passage (kind, row, start);
 create index passage_said on passage (session_id, row, start) where kind = 'm';
@@ -475,7 +475,7 @@ create view passage_text as
         p.grams
     from passage p;
 
--- An index forgets a text by being told it once more: so it must be told before the text changes (index.erase).
+-- A text is removed from an index by passing the indexed text again, so before the text changes (index.erase).
 create trigger note_indexed before update of text, title on note
     when exists (select 1 from passage where kind = 'n' and row = old.id)
     begin select raise(abort, 'erase the note from the index before it changes'); end;
@@ -523,7 +523,7 @@ create trigger fact_source_stale after insert on fact_source begin
     insert into stale values ('m', new.message_id) on conflict do nothing;
 end;
 
-create table fact_mark (                        -- by which facts that say nearly the same are found
+create table fact_mark (                        -- marks by which nearly identical facts are found
     hash integer not null,
     fact_id integer not null,
     primary key (hash, fact_id)
@@ -537,7 +537,7 @@ create table alias (                            -- the names of entities, case a
     entity_id integer not null references entity (id),
     primary key (owner, folded, entity_id)
 ) strict, without rowid;
-create table relation (                         -- of an accepted fact: who, what, whom
+create table relation (                         -- of an accepted fact: subject, predicate, object
     fact_id integer primary key,
     subject_id integer not null references entity (id),
     predicate text not null,
@@ -546,14 +546,14 @@ create table relation (                         -- of an accepted fact: who, wha
 create index relation_subject on relation (subject_id);
 create index relation_object on relation (object_id);
 
-create table recollection (                     -- what was recalled for a message of the person, and why
+create table recollection (                     -- what was recalled for a message, and why
     id integer primary key autoincrement,
     message_id integer not null references message (id),
     kind text not null,
     row integer not null,
     score real not null,
     legs text not null,                         -- {leg: share of the score}
-    text text not null,                         -- as the model was shown it
+    text text not null,                         -- as the model saw it
     at text not null
 ) strict;
 create index recollection_message on recollection (message_id, id);

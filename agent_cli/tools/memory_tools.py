@@ -104,7 +104,7 @@ def search_memory(
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
     """Read a message whole, with those around it."""
     try:
-        entries = log.around(
+        entries = log.context_of(
             context.remembered, context.scope.owner, ids.number("message", around), _CONTEXT_MESSAGES, _CONTEXT_MESSAGES
         )
     except UsageError as error:

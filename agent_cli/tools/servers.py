@@ -52,7 +52,7 @@ class Servers:
         self.settings, self._marker = settings, marker
         self.failed: set[str] = set()  # could not list their tools: not tried again in this run
         self._lock = threading.Lock()
-        self._connections: dict[str, _Connection] = {}
+        self._connections: dict[str, _ServerConnection] = {}
 
     def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
         """All the tools of a server. Raises ServerFailed."""
@@ -96,15 +96,15 @@ class Servers:
             connection.end()
             raise _as_failure(name, error, seconds, connection.error_output) from error
 
-    def _connection(self, name: str) -> "_Connection":
+    def _connection(self, name: str) -> "_ServerConnection":
         with self._lock:
             connection = self._connections.get(name)
             if connection is None or not connection.running:
-                connection = self._connections[name] = _Connection(self.settings[name], self._marker)
+                connection = self._connections[name] = _ServerConnection(self.settings[name], self._marker)
             return connection
 
 
-class _Connection:
+class _ServerConnection:
     """A connection on its own thread. A thread cannot be killed: it is asked to stop, and abandoned."""
 
     def __init__(self, settings: Mapping[str, Any], marker: Mapping[str, str]):

@@ -27,7 +27,7 @@ def create_reminder(
     now = context.time()
     try:
         due = due_times.parse(when, now, context.access.zone or zones.local_name())
-        request = log.nth(context.db, context.session, "user", 1)
+        request = log.nth_last(context.db, context.session, "user", 1)
         task = tasks.add(
             context.db,
             context.scope,

@@ -23,7 +23,7 @@ from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search.recall import Meaning
+from agent_cli.memory.search.recall import EmbedQuery
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -72,7 +72,7 @@ class ToolContext:
     session: int
     scope: Scope
     time: Clock
-    embed: Meaning | None = None  # vector of a query; None: search by words only
+    embed: EmbedQuery | None = None  # vector of a query; None: search by words only
     memory: Database | None = None  # memory to read, when it is another database than this conversation's
     reads: bool = True  # whether memory may be read
     excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn

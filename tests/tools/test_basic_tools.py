@@ -108,8 +108,8 @@ def test_today_tells_nothing_of_yesterday_or_of_others(context, db):
     from agent_cli.memory.scope import Scope
 
     old = sessions.start(db, HERE, noon() - timedelta(days=1))
-    log.say(db, old, HERE, [Part("yesterday", "typed")], noon() - timedelta(days=1))
+    log.add_user_message(db, old, HERE, [Part("yesterday", "typed")], noon() - timedelta(days=1))
     other = Scope("caller", HERE.place)
-    log.say(db, sessions.start(db, other, noon()), other, [Part("theirs", "typed")], noon())
+    log.add_user_message(db, sessions.start(db, other, noon()), other, [Part("theirs", "typed")], noon())
     notes.add(db, other, "theirs too", noon)
     assert called(context, "summarize_today") == ToolResult("nothing has happened today yet")

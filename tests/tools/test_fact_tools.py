@@ -37,7 +37,9 @@ def test_a_quote_that_the_person_did_not_say_is_marked_inferred(context, quote):
 
 
 def test_a_quote_from_a_file_is_trusted_like_a_file(context):
-    log.say(context.db, context.session, HERE, [Part("I live in Graz\n\n", "file"), Part("why?", "typed")], NOON)
+    log.add_user_message(
+        context.db, context.session, HERE, [Part("I live in Graz\n\n", "file"), Part("why?", "typed")], NOON
+    )
     called(context, "propose_fact", statement="I live in Graz", quote="I live in Graz")
     assert facts.pending(context.db, "person")[0].trust == "file"
 
@@ -87,6 +89,6 @@ def test_an_argument_that_is_not_its_own_is_refused(context, extra):
 
 def test_words_for_time_are_dated_by_when_they_were_said(context):
     long_ago = NOON - timedelta(days=10)
-    log.say(context.db, context.session, HERE, [Part("I moved to Linz yesterday.", "typed")], long_ago)
+    log.add_user_message(context.db, context.session, HERE, [Part("I moved to Linz yesterday.", "typed")], long_ago)
     called(context, "propose_fact", statement="I moved to Linz yesterday", quote="I moved to Linz yesterday")
     assert facts.pending(context.db, "person")[0].statement == "I moved to Linz on 22 December 2025"

@@ -105,7 +105,7 @@ def test_the_model_finds_what_was_written_a_moment_ago(context):
 
 def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context):
     note(context.db, "The boat is called Anna")
-    log.say(context.db, context.session, HERE, [Part("My boat is Anna.", "typed")], noon())
+    log.add_user_message(context.db, context.session, HERE, [Part("My boat is Anna.", "typed")], noon())
     summarise(context.db, context.session, "They spoke of the boat.")
     for period in map(periods.parse, ("2025-12-31", "2026-W01", "2025-12", "2025-Q4", "2025")):
         made = summaries.Made(f"The boat in the {period.unit}.", "", "model", "m")
@@ -135,7 +135,7 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     for words in ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna"):
         note(context.db, words)
     catch_up(context.db)
-    among = vectors.begin(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
+    among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
     knowing = replace(context, embed=EMBEDDED.embed_query)
 

@@ -29,7 +29,7 @@ def offered(here):
 
 
 def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_asked_for_it(here):
-    asked = log.say(
+    asked = log.add_user_message(
         here.db, here.session, HERE, [Part("Remind me to call the dentist on Friday at 3pm", "typed")], noon()
     )
     kept = called(here, "create_reminder", text="call the dentist", when="Friday at 3pm")

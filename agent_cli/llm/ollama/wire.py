@@ -55,7 +55,7 @@ def stream_lines(
     """GET, or POST a body; yields the response's lines. Raises ServerFault, ModelUnavailable, Cancelled."""
     cancel = Cancel() if cancel is None else cancel
     sock = _connect(address, min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT), cancel)
-    connection = _Connection(address, sock, timeout, cancel)
+    connection = _HttpConnection(address, sock, timeout, cancel)
     try:
         with cancel.on_cancel(connection.shutdown):
             status = connection.request(path, body)
@@ -92,7 +92,7 @@ def _import_http_client(scheme: str) -> ModuleType:
     return http
 
 
-class _Connection:
+class _HttpConnection:
     """A connection for one request."""
 
     def __init__(self, address: Address, sock: socket.socket, timeout: float | None, cancel: Cancel):
