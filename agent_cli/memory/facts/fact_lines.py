@@ -92,6 +92,8 @@ def _claim(db: Database, scope: Scope, line: str, source: str, now: datetime) ->
     statement = _words(row, "statement")
     if not statement:
         raise ValueError("it has no statement")
+    if isinstance(row.get("source"), list | dict):
+        raise ValueError("the source is no text")
     message = db.value(
         """select m.id from message m join session s on s.id = m.session_id
            where m.owner = ? and s.source = ? and m.external_id = ?""",
