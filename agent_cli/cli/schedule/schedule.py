@@ -168,7 +168,7 @@ def pause(context: typer.Context, handles: ScheduleHandles) -> None:
 
 @app.command()
 def resume(context: typer.Context, handles: ScheduleHandles) -> None:
-    """Let paused schedules run again; runs that were missed are not made up."""
+    """Let schedules run again; missed runs are not made up."""
     context.obj.app().refuse_child()
     for each in _found_all(context, handles):
         if not each.paused_at:
