@@ -47,7 +47,7 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
     try:
         loaded = settings()
     except AgentError as error:
-        yield Finding("server", False, f"not looked for: {error}")
+        yield Finding("server", False, f"not checked: {error}")
     else:
         yield from _server(loaded.config)
         yield from _missing_paths(loaded.config)
@@ -199,7 +199,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
     try:
         app = open_app()
         if app.db.path == ":memory:":
-            yield Finding("database", True, "in memory alone: nothing of this is kept")
+            yield Finding("database", True, "in memory only: nothing is saved")
             return
         path = Path(app.db.path)
         check = app.db.value("pragma quick_check")
@@ -292,7 +292,7 @@ def _terminal() -> Iterator[Finding]:
     }
     fix = ""
     if variables["ssh"] and not variables["PROMPT_TOOLKIT_NO_CPR"]:
-        fix = "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
+        fix = "if ^[[12;1R appears at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
     yield Finding("terminal", True, ", ".join(f"{name} {value}" for name, value in variables.items() if value), fix)
     encoding = locale.getencoding()
     is_utf8 = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)

@@ -265,7 +265,7 @@ def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):
     assert ("tmux", "extended-keys on", "") in found
     (terminal,) = [row for row in found if row[0] == "terminal"]
     assert "ssh yes" in terminal[1]
-    assert terminal[2] == "should ^[[12;1R ever stand at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
+    assert terminal[2] == "if ^[[12;1R appears at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
 
 
 STRANGE = [
