@@ -38,13 +38,13 @@ def jot(context: ToolContext, text: str) -> str:
 
 
 def _has_session_notes(context: ToolContext) -> bool:
-    return bool(session_notes.of(context.db, context.session))
+    return bool(session_notes.listed(context.db, context.session))
 
 
 @tool(risk="read", offered=_has_session_notes)
 def read_jottings(context: ToolContext) -> str:
     """Read what you jotted down."""
-    return "\n".join(session_notes.of(context.db, context.session)) or "nothing is jotted down"
+    return "\n".join(session_notes.listed(context.db, context.session)) or "nothing is jotted down"
 
 
 @tool(risk="write")

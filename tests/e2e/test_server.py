@@ -183,7 +183,7 @@ def test_a_server_that_stays_busy_is_given_up(ask, program, server):
     server.queue_full = True
     said = (
         "agent: the model server is busy; waiting for it\n"
-        "agent: the model server is busy and stayed so: server busy, please try again. maximum pending requests "
+        "agent: the model server is still busy: server busy, please try again. maximum pending requests "
         "exceeded; try again in a while\n"
     )
     assert ask(env={"AGENT_PATIENCE": "0.3"}) == Ran(1, "", said)

@@ -47,7 +47,7 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
         approve=lambda call: 1 / 0,
     )
     run(hired, context, "Keep something in mind.")
-    assert session_notes.of(context.db, context.session) == ["the secret plan"]
+    assert session_notes.listed(context.db, context.session) == ["the secret plan"]
 
     closing.close(context.db, context.session, noon)
 
@@ -110,7 +110,7 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
     for period in map(periods.parse, ("2025-12-31", "2026-W01", "2025-12", "2025-Q4", "2025")):
         made = summaries.Made(f"The boat in the {period.unit}.", "", "model", "m")
         with context.db.write():
-            summaries.keep_period(context.db, "person", period, made, "2025-12-31T12:00:00.000Z", noon)
+            summaries.save_period(context.db, "person", period, made, "2025-12-31T12:00:00.000Z", noon)
 
     def found(grain):
         lines = called(context, "search_memory", query="boat", grain=grain, max_results=20).text.splitlines()

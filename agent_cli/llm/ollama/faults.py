@@ -119,7 +119,7 @@ def not_ollama(url: str, message: str = "") -> ModelUnavailable:
 
 def as_error(fault: ServerFault, model: str, url: str, num_ctx: int = 0) -> AgentError:
     """The fault as an error with a sentence for the person."""
-    message = text.one_line(fault.message, 300) or f"status {fault.status}, without a word"
+    message = text.one_line(fault.message, 300) or f"status {fault.status}, without a message"
     match fault.kind:
         case "context":
             return _context_exceeded(fault, num_ctx)
@@ -152,7 +152,7 @@ def _failure_message(fault: ServerFault, model: str, message: str) -> str:
         case "call":
             return f"the model {model!r} wrote a tool call that cannot be read: {message}"
         case "busy":
-            return f"the model server is busy and stayed so: {message}; try again in a while"
+            return f"the model server is still busy: {message}; try again in a while"
         case "memory":
             return f"the model {model!r} does not fit into memory: {message}; choose a smaller one or a smaller num_ctx"
         case "setting":

@@ -284,7 +284,7 @@ def test_server_that_hangs_up_without_a_word_is_asked_again_once(server):
 def test_crash_without_a_word_has_a_sentence(server):
     server.play(script.error_text(500, ""), script.error_text(500, ""))
 
-    assert until_it_fails(ask(server), ModelFailed)[1] == "the model server failed: status 500, without a word"
+    assert until_it_fails(ask(server), ModelFailed)[1] == "the model server failed: status 500, without a message"
 
 
 def test_unreadable_tool_call_is_asked_for_again_once(server):
@@ -325,7 +325,7 @@ def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
     kept, sentence = until_it_fails(ask(server, busy_timeout=0.3), ModelFailed)
 
     assert len(kept) == 1
-    assert sentence.startswith("the model server is busy and stayed so: server busy, please try again.")
+    assert sentence.startswith("the model server is still busy: server busy, please try again.")
 
 
 def test_model_without_tools_is_asked_without_them_and_remembered(server):
