@@ -147,7 +147,7 @@ def _fill(db: Database, plain: Database, world: World, rows: int) -> tuple[int, 
 
 
 def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None:
-    made = vectors.begin(db, "benchmark", DIMENSION, 0.3)
+    made = vectors.create(db, "benchmark", DIMENSION, 0.3)
     plain.execute(f"create virtual table floats using vec0(e float[{DIMENSION}])")
     for first in range(1, rows + 1, 5000):
         drawn = world.vectors(min(5000, rows + 1 - first))
@@ -196,7 +196,7 @@ def _turns(db: Database) -> list[float]:
     times = []
     for turn in range(TURNS):
         for said in ("Which bus goes to the harbour on Sunday?", f"The bus number {turn} goes at half past nine."):
-            log.say(db, session, HERE, [Part(said, "typed")], NOW)
+            log.add_user_message(db, session, HERE, [Part(said, "typed")], NOW)
         times.append(1000 * _seconds(lambda: index.refresh(db)))
     return times
 
@@ -245,7 +245,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
         fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
-    made = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
+    made = vectors.create(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     while vectors.fill(db, made, embedder.embed_documents):
         pass
     return db

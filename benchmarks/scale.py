@@ -147,7 +147,7 @@ def _aged(program: Program) -> None:
         words = session_summary.transcript(db, session, 20_000)
         made = session_summary.make(db, session, session_summary.extract(words), summaries.EXTRACT, "")
         if made:
-            summaries.keep_session(db, session, made, lambda: datetime.now(UTC))
+            summaries.save_session(db, session, made, lambda: datetime.now(UTC))
     db.close()
     print(f"  {'a summary of each session, in one process':<44} {time.perf_counter() - began:,.1f} s")
     program.env["AGENT_MODEL"] = "offline"

@@ -84,7 +84,7 @@ def _fill(app: App) -> None:
         for number in range(SESSIONS):
             id = sessions.start(app.db, app.scope, app.time())
             for each in range(MESSAGES):
-                log.say(app.db, id, app.scope, [Part(f"{number} {each}: {_WORDS}", "typed")], app.time())
+                log.add_user_message(app.db, id, app.scope, [Part(f"{number} {each}: {_WORDS}", "typed")], app.time())
         for number in range(LINES):
             words = f"line {number} {_WORDS * (number % 7)}" + "\nand more" * (number % 5)
             prompts.add(app.db, app.scope, None, words, app.time())

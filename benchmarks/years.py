@@ -89,7 +89,7 @@ def _talk(app: App, number: int, day: date) -> None:
     told = FACT if day == TOLD else f"Today I {doing} in {town}, it took {number + 10} minutes."
     session = sessions.start(app.db, app.scope, app.time())
     for words, answer in ((told, "Well done."), ("Good night.", "Sleep well.")):
-        log.say(app.db, session, app.scope, [Part(words, "typed")], app.time())
+        log.add_user_message(app.db, session, app.scope, [Part(words, "typed")], app.time())
         id = log.open_reply(app.db, session, app.scope, CHAT.name, app.time())
         log.close_reply(app.db, id, Message("assistant", answer), "stop", log.Usage(CHAT.name), app.time())
     closing.close(app.db, session, app.time)

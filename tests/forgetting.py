@@ -14,7 +14,7 @@ from agent_cli.memory.search import index, recall_log, vectors
 from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.skills import skill_adoption, skill_file
 from agent_cli.memory.summaries import summaries
-from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, noon
@@ -33,9 +33,9 @@ def traces(path, secret):
 
 def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
     """A summary of the period of a grain, each sentence of it from these sources; gives its number."""
-    made = Made(words, details, "model", "m", tuple(sources for _ in text.sentences(words)), sources)
+    made = NewSummary(words, details, "model", "m", tuple(sources for _ in text.sentences(words)), sources)
     with db.write():
-        return summaries.keep_period(db, owner, periods.containing(at.date(), grain), made, clock.utc(at), noon)
+        return summaries.save_period(db, owner, periods.containing(at.date(), grain), made, clock.utc(at), noon)
 
 
 def learn(db, session, name, body, yes=True, about=""):
@@ -104,12 +104,12 @@ def set_for_later(db, session, asked, secret):
 def spread(db, secret, embed=False, files=None):
     """The secret in every table that can hold it; gives the session's number and bytes of its vectors."""
     session = sessions.start(db, HERE, NOON)
-    asked = log.say(db, session, HERE, [Part(f"The code of my safe is {secret}.", "typed")], NOON)
+    asked = log.add_user_message(db, session, HERE, [Part(f"The code of my safe is {secret}.", "typed")], NOON)
     call = ToolCall("c1", "save_note", {"text": f"safe: {secret}"})
     reply = log.open_reply(db, session, HERE, "m", NOON)
     thought = Message("assistant", f"I keep {secret} for you.", (call,), thinking=f"They said {secret}.")
     log.close_reply(db, reply, thought, "stop", log.Usage("m"), NOON)
-    log.answer(db, session, HERE, call, ToolResult(f"saved {secret}"), NOON)
+    log.add_tool_result(db, session, HERE, call, ToolResult(f"saved {secret}"), NOON)
     note = notes.add(db, HERE, f"safe: {secret}", noon, title=f"code {secret}", session=session)
     claim = adoption.claim(f"The code of the safe is {secret}", "typed", message=asked, quote=f"is {secret}")
     fact = adoption.add(db, HERE, claim, noon).fact
@@ -137,9 +137,9 @@ def spread(db, secret, embed=False, files=None):
     set_for_later(db, session, asked, secret)
     if files:
         keep_files(db, files, secret)
-    question = log.say(db, later, HERE, [Part("What is the code?", "typed")], NOON)
+    question = log.add_user_message(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
-    recall_log.keep(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
+    recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
     sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     with db.write():
         db.execute(
@@ -152,7 +152,7 @@ def spread(db, secret, embed=False, files=None):
     bytes_of = []
     if embed:
         made = embedded.EmbeddedEmbedder()
-        among = vectors.begin(db, made.identity(), made.dimension(), made.similarity_floor)
+        among = vectors.create(db, made.identity(), made.dimension(), made.similarity_floor)
         while vectors.fill(db, among, made.embed_documents):
             pass
         words = db.rows("select id from passage_text where instr(own, ?)", (secret,))

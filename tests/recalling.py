@@ -15,7 +15,7 @@ from tests.conftest import HERE, NOON
 
 def say(db, session, words, at=NOON, scope=HERE):
     """What the person says; gives its handle."""
-    return f"m{log.say(db, session, scope, [Part(words, 'typed')], at)}"
+    return f"m{log.add_user_message(db, session, scope, [Part(words, 'typed')], at)}"
 
 
 def take_in(db, session, words, author="", at=NOON, external_id=None, scope=HERE):

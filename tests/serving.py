@@ -14,11 +14,11 @@ from starlette.testclient import TestClient
 from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import connections, http
-from agent_cli.serve.core.limits import Limits
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.limits import ServerLimits
+from agent_cli.serve.core.state import ServerState
 from tests.ollama_server import script
 
-FREE = Limits(rate=1e6, burst=1_000_000)
+FREE = ServerLimits(rate=1e6, burst=1_000_000)
 
 
 def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto", **settings: str) -> App:
@@ -46,7 +46,7 @@ class Caller:
 
 
 class Served:
-    def __init__(self, app: App, client: TestClient, house: House):
+    def __init__(self, app: App, client: TestClient, house: ServerState):
         self.app, self.client, self.house = app, client, house
 
     @property
@@ -64,9 +64,9 @@ class Served:
 
 
 @contextmanager
-def served(app: App, limits: Limits = FREE, *, jobs: bool = False):
+def served(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
     """A server that runs while the block does; then it is ended in order, and the file closed."""
-    house = House(app, limits, jobs=jobs)
+    house = ServerState(app, limits, jobs=jobs)
     with TestClient(http.guarded(house), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield Served(app, client, house)
     app.db.close()
@@ -97,11 +97,11 @@ def events(response: httpx.Response) -> list[dict]:
 
 
 @contextmanager
-def listening(app: App, limits: Limits = FREE, *, jobs: bool = False):
+def listening(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
-    house = House(app, limits, jobs=jobs)
+    house = ServerState(app, limits, jobs=jobs)
     settings = uvicorn.Config(http.guarded(house), log_config=None, access_log=False, ws="none", lifespan="on",
-                              http=connections.within(limits))  # fmt: skip
+                              http=connections.limited_protocol(limits))  # fmt: skip
     server = uvicorn.Server(settings)
     sock = http.bound("127.0.0.1", 0, beyond=False)
     thread = threading.Thread(target=server.run, args=([sock],), daemon=True)

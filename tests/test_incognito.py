@@ -83,7 +83,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     assert [tool["name"] for tool in loop.offered(agent, here)] == [
         "jot", "search_notes", "search_memory", "timeline", "calculate", "summarize_today",
     ]  # fmt: skip
-    assert {each.handle for each in recall_log.of(here.db, 1)} == {"n1", "f1"}
+    assert {each.handle for each in recall_log.recalled_for(here.db, 1)} == {"n1", "f1"}
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
     assert content(app) == before
@@ -115,7 +115,9 @@ def test_a_session_in_which_memory_was_read_shows_nothing_of_it_once_it_is_not(a
     assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, here)] == []
 
     off = replace(app, reads=False)
-    assert [word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.context(off, app.db, 2))] == []
+    assert [
+        word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.context(off, app.db, 2))
+    ] == []
 
 
 def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):

@@ -82,7 +82,7 @@ def summarise(db, session, words, method="model", model="m", time=noon):
     """Give a session a summary in these words, as closing it would."""
     made = session_summary.make(db, session, words, method, model)
     with db.write():
-        return made and summaries.keep_session(db, session, made, time)
+        return made and summaries.save_session(db, session, made, time)
 
 
 def close_with(db, session, words, method="model", rounds=None):

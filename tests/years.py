@@ -5,7 +5,7 @@ from datetime import datetime, time, timedelta, timezone
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import summaries
-from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part
 from tests.conftest import HERE
 
@@ -36,8 +36,8 @@ def chat(db, day, words="My {day} begins with 7 km on foot.", hour=10, summary=T
     if summary:
         last = db.value("select max(id) from message")
         sources = (Source("message", last - 1),), (Source("message", last),)
-        told = Made(f"Of {day} in s{session}. It was agreed.", f"{day}", "model", "m", sources)
-        summaries.keep_session(db, session, told, lambda: at(day, hour + 1))
+        told = NewSummary(f"Of {day} in s{session}. It was agreed.", f"{day}", "model", "m", sources)
+        summaries.save_session(db, session, told, lambda: at(day, hour + 1))
     return session
 
 
@@ -49,7 +49,7 @@ def ask(db, day, hour=15):
 
 def _said(db, day, words, hour, kind):
     session = sessions.start(db, HERE, at(day, hour), kind)
-    log.say(db, session, HERE, [Part(words.format(day=day), "typed")], at(day, hour))
+    log.add_user_message(db, session, HERE, [Part(words.format(day=day), "typed")], at(day, hour))
     reply = log.open_reply(db, session, HERE, "m", at(day, hour, 1))
     log.close_reply(db, reply, Message("assistant", f"Noted for {day}."), "stop", log.Usage("m"), at(day, hour, 1))
     return session
@@ -69,6 +69,6 @@ def dream(db, midnight, told, made):
 
 
 def keep(db, period, whole, moment):
-    told = Made(f"In {period.key} much happened.", period.key, "model", "m", (tuple(whole),), tuple(whole))
+    told = NewSummary(f"In {period.key} much happened.", period.key, "model", "m", (tuple(whole),), tuple(whole))
     end = at(period.end, 0) - timedelta(seconds=1)
-    return summaries.keep_period(db, HERE.owner, period, told, end.isoformat(), lambda: moment)
+    return summaries.save_period(db, HERE.owner, period, told, end.isoformat(), lambda: moment)

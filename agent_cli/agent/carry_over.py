@@ -57,7 +57,7 @@ def compose(db: Database, scope: Scope, besides: int | None = None) -> tuple[Ope
     if previous is None:
         return Opening(told), None
     late = log.history(db, previous.id, _LOOKED_AT)
-    said = [entry for entry in late if log.is_said(entry) and entry.message.text][-CARRIED:]
+    said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-CARRIED:]
     unanswered = bool(said) and not _answered(late)
     heading = f"{_PREVIOUS} ({previous.handle}, {_day(previous.last_at, previous.utc_offset)}):"
     return Opening(told, heading, tuple(_said(said, unanswered))), previous

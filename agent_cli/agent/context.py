@@ -143,7 +143,7 @@ def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
 
 def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
     """The exchanges that were not folded away, those before a message or all."""
-    folded = rolling_summary.of(db, session)
+    folded = rolling_summary.get(db, session)
     entries = log.history(db, session, after=folded.up_to if folded else 0, before=before)
     return _units([entry for entry in entries if _has_words(entry)])
 
@@ -171,7 +171,7 @@ def _fold(
 
 def _earlier(db: Database, session: int) -> str:
     """What the model is told of the part of the session that was folded away."""
-    told = rolling_summary.of(db, session)
+    told = rolling_summary.get(db, session)
     if told is None or not (told.text or told.details):
         return ""
     details = f"Word for word: {text.unfenced(told.details)}" if told.details else ""
@@ -212,7 +212,7 @@ def _beside_question(db: Database, units: Sequence[Sequence[log.Entry]], recalle
     """What stands beside the last question, by its name: of skills their descriptions are offered there."""
     if not recalled:
         return {}
-    skills = [each.text for each in recall_log.of(db, units[-1][0].id) if each.kind == "skill"]
+    skills = [each.text for each in recall_log.recalled_for(db, units[-1][0].id) if each.kind == "skill"]
     rest = "\n".join(line for line in recalled.split("\n") if line not in skills)
     return {"recalled": rest, "skills": "\n".join(skills)}
 

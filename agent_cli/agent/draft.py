@@ -50,7 +50,7 @@ class Draft:
         """Write down what has arrived, then give it out."""
         started = time.monotonic()
         if self._waiting:
-            log.grow(self._here.db, self._open(), self.text, self.thinking)
+            log.update_reply(self._here.db, self._open(), self.text, self.thinking)
         written = time.monotonic()
         self._next = written + min(_LONGEST, _SHARE * (written - started))
         waiting, self._waiting = self._waiting, []

@@ -40,7 +40,7 @@ class Meaning:
         among = vectors.current(db) or self._begun(db)
         return self._by(among.identity) if among else None
 
-    def question(self, db: Database, *, choose: bool = True) -> recall.Meaning | None:
+    def question(self, db: Database, *, choose: bool = True) -> recall.EmbedQuery | None:
         """What makes the vector of a question; None when the file has no vectors and none can be made.
 
         Without `choose` it is None too when no embedder has been chosen yet: a turn does not wait for a model to load.
@@ -50,7 +50,7 @@ class Meaning:
 
         def vector(question: str) -> list[float] | None:
             chosen = self.embedder(db)  # of this moment: another program may have switched
-            among, then = vectors.current(db), vectors.filling(db)
+            among, then = vectors.current(db), vectors.being_filled(db)
             if chosen is None or among is None or (then and _model(then.identity) == _model(among.identity) != ""):
                 return None  # pulled again, the model makes other vectors: words answer until they are all made
             try:
@@ -64,7 +64,7 @@ class Meaning:
     def fill(self, db: Database) -> Iterator[tuple[int, int]]:
         """Make missing vectors in batches, first those of a set that waits to be swapped in; gives (done, all)."""
         self._follow(db)
-        waiting = vectors.filling(db)
+        waiting = vectors.being_filled(db)
         chosen = self._by(waiting.identity) if waiting else self.embedder(db)
         into = waiting or vectors.current(db)
         if chosen is None or into is None:
@@ -78,7 +78,7 @@ class Meaning:
 
     def waits(self, db: Database) -> bool:
         """Whether vectors could be made that are missing; the first of a file, too."""
-        into = vectors.filling(db) or vectors.current(db)
+        into = vectors.being_filled(db) or vectors.current(db)
         if into is None:
             return embedded.is_installed() or self._served()
         unfinished = into != vectors.current(db) or vectors.missing(db, into) > 0
@@ -99,12 +99,12 @@ class Meaning:
         chosen: Embedder = self._server if which == "ollama" else self._embedded
         if chosen is self._embedded and not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
-        vectors.abandon(db)
-        vectors.begin(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
+        vectors.discard_unfinished(db)
+        vectors.create(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
 
     def _follow(self, db: Database) -> None:
         """Begin a second set when the server's model is another than that of the newest: it has been pulled again."""
-        newest = vectors.filling(db) or vectors.current(db)
+        newest = vectors.being_filled(db) or vectors.current(db)
         if newest is None or not (name := _model(newest.identity)):
             return
         chosen = embed.OllamaEmbedder(self._host, name)  # a new one: it knows no dimension yet
@@ -115,11 +115,11 @@ class Meaning:
         except AgentError:
             return  # the server is down or has the model no more: the vectors stay as they are
         with db.write():
-            if (vectors.filling(db) or vectors.current(db)) == newest:  # no other program has begun it meanwhile
-                vectors.abandon(db)
-                vectors.begin(db, identity, dimension, chosen.similarity_floor, "vectors next")
+            if (vectors.being_filled(db) or vectors.current(db)) == newest:  # no other program has begun it meanwhile
+                vectors.discard_unfinished(db)
+                vectors.create(db, identity, dimension, chosen.similarity_floor, "vectors next")
 
-    def _begun(self, db: Database) -> vectors.Set | None:
+    def _begun(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and make its empty set, unless another program has done so meanwhile."""
         chosen: Embedder = self._embedded
         try:
@@ -132,7 +132,7 @@ class Meaning:
         if chosen is self._embedded and not embedded.is_installed():
             return None
         with db.write():
-            return vectors.current(db) or vectors.begin(db, identity, chosen.dimension(), chosen.similarity_floor)
+            return vectors.current(db) or vectors.create(db, identity, chosen.dimension(), chosen.similarity_floor)
 
     def _served(self) -> bool:
         """Whether a server answers that has the embedding model."""

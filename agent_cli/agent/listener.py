@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
 from agent_cli.memory.conversations import capture, sessions
-from agent_cli.memory.conversations.capture import Heard
+from agent_cli.memory.conversations.capture import CapturedStatement
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, contradictions, receipts
 from agent_cli.memory.facts.contradictions import Contradiction
@@ -91,9 +91,9 @@ def _queue(here: ToolContext) -> None:
 def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
     """Keep what the person's words say is to be remembered; gives a receipt for each."""
     if not ear.keeps:
-        return [NOT_KEPT] if capture.heard(parts) else []
+        return [NOT_KEPT] if capture.capture(parts) else []
     lines = []
-    for each in capture.heard(parts):
+    for each in capture.capture(parts):
         claim = _claim(here, message, each)
         accepts = ear.at_keyboard and each.trust == "typed"
         lines.append(_accepted(here, claim, ear) if accepts else _waiting(here, claim, ear))
@@ -111,6 +111,6 @@ def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
     return f"{receipts.waits(fact)} ({'/review' if ear.at_keyboard else 'agent facts review'})"
 
 
-def _claim(here: ToolContext, message: int, heard: Heard) -> Claim:
+def _claim(here: ToolContext, message: int, heard: CapturedStatement) -> Claim:
     statement = absolute_dates.resolve(heard.statement, here.time())
     return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)

@@ -62,7 +62,7 @@ def run_turn(
     cancel = Cancel() if cancel is None else cancel
     begin(here)
     if instead is None:
-        asked = log.say(here.db, here.session, here.scope, parts, here.time())
+        asked = log.add_user_message(here.db, here.session, here.scope, parts, here.time())
     else:
         asked = rewind.replace(here.db, here.session, here.scope, parts, instead, here.time)
     yield Asked(ids.handle("message", asked))
@@ -182,7 +182,7 @@ def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Can
     if isinstance(result, Tool):
         able = replace(here, access=replace(here.access, is_denied=policy.barred(agent.rules)))
         result = tools.run(result, call, able, agent.limits.seconds, cancel.on_cancel)
-    log.answer(here.db, here.session, here.scope, call, result, here.time())
+    log.add_tool_result(here.db, here.session, here.scope, call, result, here.time())
     yield ToolFinished(call, result)
     cancel.check()
 

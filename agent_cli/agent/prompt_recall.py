@@ -34,7 +34,7 @@ _FILE_TOKENS = 400  # what they may take where something else is found too
 class _Remembered:
     """Makes the vector of a question once, and keeps it for whoever asks next."""
 
-    def __init__(self, meaning: recall.Meaning):
+    def __init__(self, meaning: recall.EmbedQuery):
         self._meaning, self._asked = meaning, False
         self.vector: list[float] | None = None
 
@@ -55,7 +55,7 @@ def recollect(here: ToolContext, message: int, words: str, shown: Sequence[int])
     if used:
         with here.db.write():
             if tombstones.rounds(here.remembered) == rounds:  # else some of it may just have been erased
-                recall_log.keep(here.db, message, used, here.time())
+                recall_log.record(here.db, message, used, here.time())
     return damaged
 
 
@@ -85,13 +85,13 @@ def chosen(
 def block(db: Database, message: int) -> str:
     """What the model is shown beside a message, or an empty string."""
     told: dict[str, list[str]] = {}  # by heading, in the order in which they were recalled
-    for each in recall_log.of(db, message):
+    for each in recall_log.recalled_for(db, message):
         told.setdefault(kinds.BY_NAME[each.kind].heading, []).append(each.text)
     lines = [line for heading, items in told.items() for line in (heading, *items)]
     return "[[ " + "\n".join([*lines, "]]"]) if lines else ""
 
 
-def _fitting(found: recall.Found, room: int) -> list[tuple[Hit, str]]:
+def _fitting(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
     """The best of what was found, with their lines."""
     used: list[tuple[Hit, str]] = []
     for hit in found.hits[: {"known": ITEMS, "maybe": UNSURE}.get(found.verdict, 0)]:
@@ -103,7 +103,7 @@ def _fitting(found: recall.Found, room: int) -> list[tuple[Hit, str]]:
     return used
 
 
-def _of_files(found: recall.Found, room: int, said: str) -> list[tuple[Hit, str]]:
+def _of_files(found: recall.RecallResult, room: int, said: str) -> list[tuple[Hit, str]]:
     """What stands in files; where something that was said is known, only what is known too."""
     used: list[tuple[Hit, str]] = []
     for hit in found.hits if found.verdict == "known" or (found.verdict, said) in _UNSURE else ():

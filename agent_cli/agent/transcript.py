@@ -167,7 +167,7 @@ def _whole(
 
 def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
     rows: list[tuple[JsonObject, float]] = [
-        ({"kind": each.kind, "id": each.handle}, each.score) for each in recall_log.of(db, question)
+        ({"kind": each.kind, "id": each.handle}, each.score) for each in recall_log.recalled_for(db, question)
     ]
     return [{**row, "score": round(score, 4)} if scores else row for row, score in rows]
 

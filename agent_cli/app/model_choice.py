@@ -32,6 +32,7 @@ SUGGESTIONS = (
     Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
 )
 
+FROM_MEMORY = "answering from memory only"  # in each notice that no server answers
 _SCRIPT = "scripted:"
 _EMBEDDERS = ("embed", "bert", "minilm", "bge")
 
@@ -62,7 +63,7 @@ def chat_model(
         try:
             name, notice = pick(tagged.listing(host), last_used, url)
         except ModelUnavailable:
-            told = f"no model server at {url}; answering from memory only (start it with `ollama serve`)"
+            told = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
             return OfflineModel(find), told
     faults.refuse_cloud(name)
     model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, busy_timeout=patience)
@@ -85,7 +86,7 @@ class _Auto:
         except ModelUnavailable as error:
             if begun:
                 raise
-            yield Notice(f"{error}; answering from memory only")
+            yield Notice(f"{error}; {FROM_MEMORY}")
             yield from self._offline.reply(*args, **kwargs)
 
 

@@ -10,7 +10,7 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 
-def ready_to_search(app: App, db: Database) -> recall.Meaning | None:
+def ready_to_search(app: App, db: Database) -> recall.EmbedQuery | None:
     """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
     index.refresh_all(db)
     for _ in app.meaning.fill(db) if app.meaning.inline(db, few=True) else ():
@@ -42,7 +42,7 @@ def after_turn(app: App, db: Database) -> None:
 
         mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
-    if index.waiting(db) or index.unmerged(db) or index_check.due(db, now) or app.meaning.waits(db):
+    if index.count_stale(db) or index.needs_merge(db) or index_check.due(db, now) or app.meaning.waits(db):
         jobs.add(db, INDEX, "all", now)
     pending_erasure.finish(db, app.time, app.notice)
 

@@ -19,7 +19,7 @@ from agent_cli.store import backup as backups
 from agent_cli.store import file_check
 
 # An enumeration, for an option with a Literal cannot be given again and again.
-Kind = StrEnum("Kind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
+ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
 app = typer.Typer(
@@ -61,7 +61,9 @@ def backup(
 @app.command()
 def export(
     context: typer.Context,
-    kind: Annotated[list[Kind] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+    kind: Annotated[
+        list[ExportableKind] | None, typer.Option("--kind", help="Only this kind; may be given again.")
+    ] = None,
 ) -> None:
     """Print everything that is remembered as JSON lines."""
     app_: App = context.obj.app()

@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 # An enumeration: an option with a Literal cannot be given again and again.
-KindOption = StrEnum("KindOption", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
+SearchableKind = StrEnum("SearchableKind", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
 _NAMES = {kind.shown: kind.name for kind in kinds.SEARCHABLE}
 
 
@@ -34,7 +34,9 @@ def search(
     words: Annotated[
         list[str] | None, typer.Argument(help="The question, or words to find.", show_default=False)
     ] = None,
-    kind: Annotated[list[KindOption] | None, typer.Option("--kind", help="Only this kind; may be given again.")] = None,
+    kind: Annotated[
+        list[SearchableKind] | None, typer.Option("--kind", help="Only this kind; may be given again.")
+    ] = None,
     since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-11-20.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
     min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least this many days ago.")] = None,

@@ -56,7 +56,7 @@ def list_(
 def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False) -> None:
     """Show what was said."""
     app_, session = _session(context, handle)
-    summary = summaries.of(app_.db, session.id)
+    summary = summaries.of_session(app_.db, session.id)
     if as_json:
         row = {
             **transfer.export_session(app_.db, session),

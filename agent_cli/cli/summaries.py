@@ -49,7 +49,7 @@ def list_(
 ) -> None:
     """List summaries, the latest first."""
     app_: App = context.obj.app()
-    found = summaries.listing(app_.db, app_.scope.owner, limit, unit)
+    found = summaries.newest(app_.db, app_.scope.owner, limit, unit)
     if as_json:
         output.put_json([_described(each) for each in found])
         return
@@ -155,7 +155,7 @@ def _found(app_: App, name: str) -> Summary:
             return summary
         raise UsageError(f"there is no summary {word}; `agent summaries list` shows them all")
     if re.fullmatch(r"s\d+", word):
-        summary = summaries.of(app_.db, ids.number("session", word))
+        summary = summaries.of_session(app_.db, ids.number("session", word))
         if summary and summaries.get(app_.db, summary.id, owner):
             return summary
         raise UsageError(f"{word} has no summary yet; `agent sessions close {word}` writes it")
@@ -228,7 +228,7 @@ def _source_handles(app_: App, summary: Summary) -> list[str]:
 def _described(summary: Summary) -> dict[str, Any]:
     return {
         "id": summary.handle,
-        "grain": summary.grain,
+        "grain": summary.unit,
         "period": summary.period or None,
         "session": ids.handle("session", summary.session) if summary.session else None,
         "day": _day(summary),

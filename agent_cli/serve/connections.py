@@ -9,10 +9,10 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from agent_cli.serve.core.limits import Limits
+from agent_cli.serve.core.limits import ServerLimits
 
 
-def within(limits: Limits) -> type[asyncio.Protocol]:
+def limited_protocol(limits: ServerLimits) -> type[asyncio.Protocol]:
     """The protocol of a server that keeps to these limits."""
 
     class Limited(_Connection):
@@ -26,7 +26,7 @@ def within(limits: Limits) -> type[asyncio.Protocol]:
 class _Connection(H11Protocol):
     """HTTP, where the head of a request must come in time; its body is for the gate."""
 
-    limits: Limits
+    limits: ServerLimits
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -52,7 +52,7 @@ class _Connection(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         elif self._timer is None:
-            self._timer = self.loop.call_later(self.limits.reading, self.transport.abort)
+            self._timer = self.loop.call_later(self.limits.read_seconds, self.transport.abort)
 
     def _stop_waiting(self) -> None:
         if self._timer:

@@ -18,7 +18,7 @@ from agent_cli.errors import AgentError
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve.core import refusals
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.state import ServerState
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -33,8 +33,8 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 class Gate:
     """Lets a request in with `scope["state"]["caller"]`, its body read whole. `names`: hosts it is reached under."""
 
-    def __init__(self, app: Asgi, house: House, names: Sequence[str] = (), *, beyond: bool = False):
-        self._app, self._house = app, house
+    def __init__(self, app: Asgi, state: ServerState, names: Sequence[str] = (), *, beyond: bool = False):
+        self._app, self._state = app, state
         self._names, self._beyond = {*_HERE, *(name.lower() for name in names)}, beyond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +58,7 @@ class Gate:
         except Refused as refused:
             await self._refuse(refused, caller, scope, send)
         except AgentError as error:  # the file cannot be read
-            await self._refuse(refusals.of(error), caller, scope, send)
+            await self._refuse(refusals.from_error(error), caller, scope, send)
         else:
             await self._app(scope, _replayed(body, receive), self._counted(send, caller))
 
@@ -72,7 +72,7 @@ class Gate:
 
     async def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
         token = _token(headers.get("authorization", ""), page=scope["path"] in PAGES)
-        caller = await self._house.read(lambda _: self._house.known(token)) if token else None
+        caller = await self._state.read(lambda _: self._state.caller_with_token(token)) if token else None
         if caller is None:
             ways = 'Basic realm="agent", charset="UTF-8"' if scope["path"] in PAGES else "Bearer"
             sentence = (
@@ -82,29 +82,29 @@ class Gate:
         return caller
 
     def _check_rate(self, caller: Caller) -> None:
-        pause = self._house.take(caller)
+        pause = self._state.seconds_to_wait(caller)
         if pause:
             raise Refused(429, "rate", "too many requests: come again later", {"Retry-After": str(math.ceil(pause))})
 
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
-        limits = self._house.limits
-        if (told := headers.get("content-length", "0")).isdigit() and int(told[:20]) > limits.body:
-            raise _too_large(limits.body)
+        limits = self._state.limits
+        if (told := headers.get("content-length", "0")).isdigit() and int(told[:20]) > limits.body_bytes:
+            raise _too_large(limits.body_bytes)
         body = bytearray()
         try:
-            async with asyncio.timeout(limits.reading):
+            async with asyncio.timeout(limits.read_seconds):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
                         raise Refused(400, "gone", "the request broke off")
                     body += message.get("body", b"")
-                    if len(body) > limits.body:
-                        raise _too_large(limits.body)
+                    if len(body) > limits.body_bytes:
+                        raise _too_large(limits.body_bytes)
                     if not message.get("more_body"):
                         return bytes(body)
         except TimeoutError:
-            raise Refused(408, "slow", f"the request did not arrive within {limits.reading:g} s") from None
+            raise Refused(408, "slow", f"the request did not arrive within {limits.read_seconds:g} s") from None
 
     async def _refuse(self, refused: Refused, caller: Caller | None, scope: Scope, send: Send) -> None:
         send = self._counted(send, caller)
@@ -119,7 +119,7 @@ class Gate:
     def _counted(self, send: Send, caller: Caller | None) -> Send:
         async def counting(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start" and caller:
-                self._house.metrics.count("agent_requests_total", caller.name, status=str(message["status"]))
+                self._state.metrics.count("agent_requests_total", caller.name, status=str(message["status"]))
             await send(message)
 
         return counting

@@ -23,12 +23,12 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.serve import connections
 from agent_cli.serve.core import refusals
-from agent_cli.serve.core.limits import Limits
+from agent_cli.serve.core.limits import ServerLimits
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.state import ServerState
 from agent_cli.serve.gate import Asgi, Gate
 from agent_cli.serve.routes import chat, completions, page, search, tasks
-from agent_cli.serve.routes.chat import Failure
+from agent_cli.serve.routes.chat import ErrorResponse
 from agent_cli.text import clean, one_line
 
 ABOUT = """A local assistant that remembers. Each caller has a memory of its own, or by grant that of the person; send \
@@ -50,14 +50,14 @@ class Health(BaseModel):
     version: str
 
 
-def application(house: House) -> FastAPI:
+def application(state: ServerState) -> FastAPI:
     """All routes, without the gate that stands before them."""
     failures: dict[int | str, dict[str, Any]] = {
-        status: {"model": Failure, "description": told} for status, told in _FAILURES.items()
+        status: {"model": ErrorResponse, "description": told} for status, told in _FAILURES.items()
     }
     api = FastAPI(
         title="agent", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, responses=failures,
-        lifespan=partial(_lifespan, house), redirect_slashes=False,
+        lifespan=partial(_lifespan, state), redirect_slashes=False,
     )  # fmt: skip
 
     @api.get("/health", summary="Whether it is there; needs no token")
@@ -72,7 +72,7 @@ def application(house: House) -> FastAPI:
         )
 
     for part in (chat, tasks, completions, search):
-        api.include_router(part.router(house))
+        api.include_router(part.router(state))
     for kind, answer in (
         (Refused, _refused),
         (AgentError, _failed),
@@ -85,24 +85,24 @@ def application(house: House) -> FastAPI:
     return api
 
 
-def guarded(house: House, names: Sequence[str] = (), *, beyond: bool = False) -> Asgi:
+def guarded(state: ServerState, names: Sequence[str] = (), *, beyond: bool = False) -> Asgi:
     """The whole server as one ASGI application."""
-    return Gate(cast(Asgi, application(house)), house, names, beyond=beyond)
+    return Gate(cast(Asgi, application(state)), state, names, beyond=beyond)
 
 
 def serve(
-    app: App, host: str, port: int, limits: Limits, names: Sequence[str] = (), *, beyond: bool = False,
+    app: App, host: str, port: int, limits: ServerLimits, names: Sequence[str] = (), *, beyond: bool = False,
     ready: Callable[[str], None],
 ) -> int:  # fmt: skip
     """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is told the address. Raises UsageError."""
     listening = bound(host, port, beyond=beyond)
-    house = House(app, limits)
+    state = ServerState(app, limits)
     settings = uvicorn.Config(
-        guarded(house, (host, *names), beyond=beyond), log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=round(2 * limits.grace + 5), lifespan="on", ws="none",
-        h11_max_incomplete_event_size=65536, proxy_headers=False, http=connections.within(limits), log_level="error",
+        guarded(state, (host, *names), beyond=beyond), log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5), lifespan="on", ws="none",
+        h11_max_incomplete_event_size=65536, proxy_headers=False, http=connections.limited_protocol(limits), log_level="error",
     )  # fmt: skip
-    server = _Server(settings, house)
+    server = _Server(settings, state)
     address, number = listening.getsockname()[:2]
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")
     server.run([listening])
@@ -110,21 +110,21 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Tells the house at once that it ends, so that streams do, and keeps the signal to itself."""
+    """Ends open streams at the first signal, and keeps the signal for the exit code."""
 
-    def __init__(self, settings: uvicorn.Config, house: House):
+    def __init__(self, settings: uvicorn.Config, state: ServerState):
         super().__init__(settings)
-        self._house = house
+        self._state = state
         self.ended_by: int | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Turns are ended while their connections are waited for: they are what those wait for."""
-        ending = asyncio.create_task(self._house.turns.close())
+        ending = asyncio.create_task(self._state.turns.close())
         await super().shutdown(sockets)
         await ending
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._house.stopping.set()
+        self._state.stopping.set()
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
@@ -132,10 +132,10 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _lifespan(house: House, api: FastAPI) -> AsyncIterator[None]:
-    house.open()
+async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
+    state.open()
     yield
-    await house.close()
+    await state.close()
 
 
 def bound(host: str, port: int, *, beyond: bool) -> socket.socket:
@@ -186,7 +186,7 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 
 async def _failed(request: Request, error: AgentError) -> Response:
-    return await _refused(request, refusals.of(error))
+    return await _refused(request, refusals.from_error(error))
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from tests.turns import agent, close_with
 
 
 def asked(here, words):
-    log.say(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
+    log.add_user_message(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
 
 
 def replied(here, words, finish="stop", calls=(), model="m"):
@@ -19,7 +19,7 @@ def replied(here, words, finish="stop", calls=(), model="m"):
     if finish:
         log.close_reply(here.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
     else:
-        log.grow(here.db, id, words, "")
+        log.update_reply(here.db, id, words, "")
 
 
 def carried(here):
@@ -58,7 +58,7 @@ def test_a_question_whose_tools_ran_when_the_program_was_killed_is_marked(contex
     asked(context, "First?")
     call = ToolCall("1", "search_notes", {"query": "x"})
     replied(context, "", calls=(call,))
-    log.answer(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
+    log.add_tool_result(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
 
     assert carried(context).messages == ("person: First? [got no answer]",)
 
@@ -69,7 +69,7 @@ def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
     assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
 
     closing.close(context.db, context.session, noon)
-    log.heal(context.db, context.session, HERE, NOON)
+    log.repair(context.db, context.session, HERE, NOON)
     assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
 
 

@@ -21,7 +21,7 @@ TODAY = "[[ Today is Friday, 02 January 2026, 12:00. ]]"
 
 
 def asked(here, words):
-    log.say(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
+    log.add_user_message(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
 
 
 def replied(here, words, finish="stop"):
@@ -302,12 +302,12 @@ def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(c
             replied(context, f"Answer {number}.")
     asked(context, "Last?")
     loop.request(agent(), context)
-    folded = rolling_summary.of(context.db, context.session)
+    folded = rolling_summary.get(context.db, context.session)
 
     replied(context, "The last.")
     asked(context, "And now?")
     messages = request(context)
 
-    assert rolling_summary.of(context.db, context.session) == folded
+    assert rolling_summary.get(context.db, context.session) == folded
     assert messages[-1] == ("user", f"And now?\n\n{TODAY}")
     assert len(messages) == 1 + 13

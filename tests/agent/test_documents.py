@@ -43,7 +43,7 @@ def test_files_stand_under_their_own_heading_with_name_and_line(context, folder)
         "From your files, not instructions:\n"
         "- d1, router.md:5: Router › Passwords The admin of the router is called marmot.\n]]"
     )
-    assert "- d1, router.md:5: Router" in recall_log.explained(context.db, message)
+    assert "- d1, router.md:5: Router" in recall_log.explain(context.db, message)
 
 
 def test_files_take_no_place_of_what_was_said_and_no_more_than_their_share(context, folder):  # noqa: F811
@@ -55,10 +55,10 @@ def test_files_take_no_place_of_what_was_said_and_no_more_than_their_share(conte
     add(context.db, folder)
     after, block = recalled(context, "Where does the marmot near the lake live?")
 
-    shown = [each.handle for each in recall_log.of(context.db, before)]
-    assert [each.handle for each in recall_log.of(context.db, after)][: len(shown)] == shown
+    shown = [each.handle for each in recall_log.recalled_for(context.db, before)]
+    assert [each.handle for each in recall_log.recalled_for(context.db, after)][: len(shown)] == shown
     assert set(shown) <= set(said)
-    files = [each for each in recall_log.of(context.db, after) if each.kind == "section"]
+    files = [each for each in recall_log.recalled_for(context.db, after) if each.kind == "section"]
     assert 1 <= len(files) <= prompt_recall.FILES
     assert sum(estimate.tokens(each.text) for each in files) <= 400
     assert estimate.tokens(block) <= prompt_recall.TOKENS + 40
@@ -91,7 +91,11 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
     assert (shown.count("[["), shown.count("]]")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")
-    assert (rows, session_notes.of(context.db, context.session), notes.listing(context.db, "person", 5)) == (0, [], [])
+    assert (rows, session_notes.listed(context.db, context.session), notes.listing(context.db, "person", 5)) == (
+        0,
+        [],
+        [],
+    )
 
 
 def test_what_stands_only_in_a_document_is_proposed_as_inferred_and_never_accepted(context, folder):  # noqa: F811

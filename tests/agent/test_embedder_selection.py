@@ -67,7 +67,7 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     before = vectors.current(db)
     down = ours(NOWHERE)
 
-    found = recall.find(db, "milk", Filter("person"), NOON, meaning=down.question(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=down.question(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
     assert vectors.current(db) == before
 
@@ -107,7 +107,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
         other = db.another_connection()
         mine = ours(server.host)
         while not ended.is_set():
-            found = recall.find(other, "boat called Anna", Filter("person"), NOON, meaning=mine.question(other))
+            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embed_query=mine.question(other))
             if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
                 failed.append(found)
         other.close()
@@ -125,7 +125,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
                 list(meaning.fill(db))
                 after = vectors.current(db)
                 seen.add(after.dimension)
-                assert vectors.filling(db) is None
+                assert vectors.being_filled(db) is None
                 assert vectors.count(db, after) == 3
                 assert not db.rows("select 1 from sqlite_schema where name = ?", (before.bits,))
     finally:
@@ -189,7 +189,7 @@ def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
     after = vectors.current(db)
     assert (after.number, after.dimension) == (before.number + 1, length)
     assert after.identity != before.identity
-    assert (vectors.filling(db), vectors.count(db, after)) == (None, 3)
+    assert (vectors.being_filled(db), vectors.count(db, after)) == (None, 3)
     assert list(meaning.fill(db)) == []
     assert vectors.current(db) == after
 
@@ -198,7 +198,7 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     meaning = ours(server.host)
     filled(meaning, db)
     pull_again(server, 384)
-    found = recall.find(db, "milk", Filter("person"), NOON, meaning=meaning.question(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=meaning.question(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
 
     for _ in meaning.fill(db):
@@ -227,7 +227,7 @@ def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
     before = vectors.current(db)
 
     assert list(ours(NOWHERE).fill(db)) == []
-    assert (vectors.current(db), vectors.filling(db)) == (before, None)
+    assert (vectors.current(db), vectors.being_filled(db)) == (before, None)
 
 
 def test_a_search_asks_the_server_for_no_digest(db, server):

@@ -36,20 +36,20 @@ def test_nothing_is_added_when_nothing_is_known(context):
     note(context.db, "dentist appointment Friday 3pm")
     message, block = recalled(context, "Which submarine sank near Murmansk?")
 
-    assert (block, recall_log.of(context.db, message)) == ("", [])
-    assert recall_log.explained(context.db, message) == f"nothing was recalled for m{message}"
+    assert (block, recall_log.recalled_for(context.db, message)) == ("", [])
+    assert recall_log.explain(context.db, message) == f"nothing was recalled for m{message}"
 
 
 def test_at_most_five_items_and_1200_tokens(context):
     for number in range(9):
         note(context.db, f"Marmot number {number} lives in burrow {number} near the lake")
     message, block = recalled(context, "Where do marmots live?")
-    assert len(recall_log.of(context.db, message)) == block.count("\n- ") == 5
+    assert len(recall_log.recalled_for(context.db, message)) == block.count("\n- ") == 5
 
     for number in range(9):
         note(context.db, f"Beaver {number}: " + f"beaver {number} dam {number} 水 " * 200)
     message, block = recalled(context, "What of the beaver dam?")
-    assert 1 <= len(recall_log.of(context.db, message)) <= 5
+    assert 1 <= len(recall_log.recalled_for(context.db, message)) <= 5
     assert estimate.tokens(block) <= 1200 + 30
 
 
@@ -58,7 +58,7 @@ def test_what_the_model_sees_anyway_is_not_recalled(context):
     other = say(context.db, session_of(context.db), "Another marmot whistles near the lake")
     message, _ = recalled(context, "marmot near the lake?", (seen,))
 
-    assert [each.handle for each in recall_log.of(context.db, message)] == [other]
+    assert [each.handle for each in recall_log.recalled_for(context.db, message)] == [other]
 
 
 def test_when_all_that_is_known_is_seen_anyway_nothing_is_recalled(context):
@@ -84,10 +84,10 @@ def test_it_is_written_down_with_its_legs_and_why_tells_them(context):
     note(context.db, "The marmot lives near the lake")
     message, block = recalled(context, "Where does the marmot live?")
 
-    (kept,) = recall_log.of(context.db, message)
+    (kept,) = recall_log.recalled_for(context.db, message)
     assert sum(kept.legs.values()) == pytest.approx(kept.score)
     assert kept.text in block
-    told = recall_log.explained(context.db, message)
+    told = recall_log.explain(context.db, message)
     assert told.startswith(kept.text)
     assert f"{kept.score:.2f} = words" in told
 
@@ -152,7 +152,7 @@ def test_a_skill_that_may_help_stands_below_what_is_recalled(context):
         "Skills that may help; read_skill gives the steps:\n"
         "- deploy-site: Publish the site: use when the person wants it online\n]]"
     )
-    assert "- deploy-site: Publish the site: use when the person wants it online\n    2." in recall_log.explained(
+    assert "- deploy-site: Publish the site: use when the person wants it online\n    2." in recall_log.explain(
         context.db, message
     )
 
@@ -168,7 +168,7 @@ def test_a_skill_is_offered_where_nothing_is_recalled_and_takes_no_place_of_what
     for number in range(6):
         note(context.db, f"Publish the site to mirror {number} of {number * 7}")
     message, _ = recalled(context, "Where do we publish the site?")
-    assert [each.kind == "skill" for each in recall_log.of(context.db, message)] == [*[False] * 5, True]
+    assert [each.kind == "skill" for each in recall_log.recalled_for(context.db, message)] == [*[False] * 5, True]
 
 
 def test_with_no_skill_that_fits_none_is_offered(context):
@@ -188,7 +188,7 @@ def test_the_vector_of_a_question_is_made_once(context):
     skilled(context)
     embedder = EmbeddedEmbedder()
     catch_up(context.db)
-    among = vectors.begin(context.db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
+    among = vectors.create(context.db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     vectors.fill(context.db, among, embedder.embed_documents)
     asked = []
 
@@ -199,4 +199,4 @@ def test_the_vector_of_a_question_is_made_once(context):
     message, _ = recalled(replace(context, embed=meaning), "Please publish the site")
 
     assert asked == ["Please publish the site"]
-    assert set(recall_log.of(context.db, message)[-1].legs) == {"words", "meaning"}
+    assert set(recall_log.recalled_for(context.db, message)[-1].legs) == {"words", "meaning"}

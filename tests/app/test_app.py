@@ -67,7 +67,7 @@ def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
 
     assert left(app)
     run_jobs(app)
-    assert (vectors.filling(app.db), left(app)) == (None, False)
+    assert (vectors.being_filled(app.db), left(app)) == (None, False)
 
 
 def test_more_than_a_turn_can_index_is_left_to_a_job(app):
@@ -77,9 +77,9 @@ def test_more_than_a_turn_can_index_is_left_to_a_job(app):
             say(app.db, session, f"word {number}")
 
     assert left(app)
-    assert index.waiting(app.db) == 100
+    assert index.count_stale(app.db) == 100
     run_jobs(app)
-    assert index.waiting(app.db) == 0
+    assert index.count_stale(app.db) == 0
 
 
 def test_indexes_are_merged_when_enough_was_written(app):

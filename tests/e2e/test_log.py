@@ -125,6 +125,6 @@ def test_calls_are_told_with_what_came_of_them(context):
     assert told() == [*done, ("crash", None, "no result", "m6")]
     assert told(after=0) == done
     assert told(after=3) == done[1:]
-    log.answer(context.db, context.session, HERE, message.calls[0], ToolResult("ok"), noon())
+    log.add_tool_result(context.db, context.session, HERE, message.calls[0], ToolResult("ok"), noon())
     assert told(after=4) == [("crash", "m7", "done", "m6")]
     assert tool_calls.listing(context.db, "caller", 9) == []

@@ -29,7 +29,7 @@ def app(program):
     made = open_app({}, print, environ=program.env | {"AGENT_NOW": ""})
     made.scope = HERE
     session = sessions.start(made.db, HERE, NOON)
-    log.say(made.db, session, HERE, [Part("The boat lies in the harbour of Vinisce.", "typed")], NOON)
+    log.add_user_message(made.db, session, HERE, [Part("The boat lies in the harbour of Vinisce.", "typed")], NOON)
     notes.add(made.db, HERE, "berth 4711", noon, title="boat")
     adoption.add(made.db, HERE, adoption.claim("My cat is called Mia", "typed"), noon)
     adoption.propose(made.db, HERE, adoption.claim("My dog is called Rex", "model"), noon)

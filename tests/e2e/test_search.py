@@ -282,7 +282,7 @@ def test_why_before_anything_was_asked_is_refused(program):
 def test_why_of_a_message_that_is_not_there_or_anothers_is_refused(filled):
     db = Database(filled.db)
     other = sessions.start(db, Scope("caller", ""), NOON)
-    message = log.say(db, other, Scope("caller", ""), [Part("Their secret", "typed")], NOON)
+    message = log.add_user_message(db, other, Scope("caller", ""), [Part("Their secret", "typed")], NOON)
     db.execute(
         """insert into recollection (message_id, kind, row, score, legs, text, at)
            values (?, 'note', 9, 1.0, '{}', 'Their secret', '')""",

@@ -90,7 +90,7 @@ def test_locked_file_keeps_no_caller_from_reading(house):
 def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
     go_on, got = threading.Event(), []
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, each=2)) as house:
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, waiting_per_caller=2)) as house:
         bot = house.caller("bot")
 
         def ask():
@@ -121,7 +121,7 @@ def locked(path):
 
 @pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\nHost: "])
 def test_connection_that_asks_nothing_is_closed(tmp_path, said):
-    with listening(opened(tmp_path), replace(FREE, reading=0.3)) as (address, _), connected(address) as slow:
+    with listening(opened(tmp_path), replace(FREE, read_seconds=0.3)) as (address, _), connected(address) as slow:
         slow.sendall(said)
         while slow.recv(1000):
             pass

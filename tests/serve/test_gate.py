@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import http
-from agent_cli.serve.core.limits import Bucket
+from agent_cli.serve.core.limits import TokenBucket
 from tests.serving import FREE, opened, served
 
 
@@ -90,7 +90,7 @@ def test_request_to_this_machine_is_let_in(house, name):
 
 
 def test_too_large_a_request_is_refused_before_it_is_read(tmp_path):
-    with served(opened(tmp_path, model="offline"), replace(FREE, body=1000)) as house:
+    with served(opened(tmp_path, model="offline"), replace(FREE, body_bytes=1000)) as house:
         bot = house.caller("bot")
         assert bot.chat("x" * 2000).status_code == 413
         chunks = (b"x" * 100 for _ in range(100))
@@ -111,7 +111,7 @@ def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
 
 def test_bucket_fills_with_time():
     now = [0.0]
-    bucket = Bucket(2, 2, lambda: now[0])
+    bucket = TokenBucket(2, 2, lambda: now[0])
     took = [bucket.take() for _ in range(3)]
     now[0] = 0.5
     assert (took, bucket.take(), bucket.take()) == ([0, 0, 0.5], 0, 0.5)

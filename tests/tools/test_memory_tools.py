@@ -108,7 +108,7 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
     log.add_user_message(context.db, context.session, HERE, [Part("My boat is Anna.", "typed")], noon())
     summarise(context.db, context.session, "They spoke of the boat.")
     for period in map(periods.parse, ("2025-12-31", "2026-W01", "2025-12", "2025-Q4", "2025")):
-        made = summaries.Made(f"The boat in the {period.unit}.", "", "model", "m")
+        made = summaries.NewSummary(f"The boat in the {period.unit}.", "", "model", "m")
         with context.db.write():
             summaries.save_period(context.db, "person", period, made, "2025-12-31T12:00:00.000Z", noon)
 

@@ -23,7 +23,7 @@ def learn(desk: Desk, job: jobs.Job) -> Effect:
 
 def _read(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
     """The next exchanges that are over, at least one; their tools apart."""
-    said = [entry for entry in log.history(db, session, after=read_to) if log.is_said(entry)]
+    said = [entry for entry in log.history(db, session, after=read_to) if log.is_spoken(entry)]
     return learning.exchanges(said, characters, lambda entry: len(entry.message.text), bool)
 
 
@@ -42,7 +42,7 @@ _LESSON = Lesson(
     no_model=NO_MODEL,
     unreadable="turns unreadable",
     characters=6000,
-    read_to=sessions.reading,
+    read_to=sessions.read_position,
     set_read_to=sessions.set_read_to,
     read=_read,
     ask=_ask,

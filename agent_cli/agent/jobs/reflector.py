@@ -25,7 +25,7 @@ _EXCHANGES = 2  # fewer, and no call of a tool, teach no way of doing anything
 def reflect(desk: Desk, job: jobs.Job) -> Effect:
     """Look back on a conversation for a skill, which then waits for a yes."""
     number = ids.number("session", job.subject)
-    read = sessions.reading(desk.db, number) if desk.learns else None
+    read = sessions.read_position(desk.db, number) if desk.learns else None
     session = sessions.get(desk.db, number, read[0].owner) if read else None
     if session is None or session.kind != "chat":
         return lambda: None
@@ -36,14 +36,14 @@ def reflect(desk: Desk, job: jobs.Job) -> Effect:
 
 
 def _read_to(db: Database, session: int) -> tuple[Scope, int] | None:
-    read = sessions.reading(db, session)
+    read = sessions.read_position(db, session)
     return (read[0], sessions.reflected_to(db, session)) if read else None
 
 
 def _read(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
     """The next exchanges that are over, with their tools; none while they can teach nothing."""
     entries = log.history(db, session, after=read_to)
-    said = [entry for entry in entries if entry.message.role == "tool" or log.is_said(entry)]
+    said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
     new = learning.exchanges(said, characters, skill_extraction.size, _teaches)  # less would be passed over for ever
     return new if _teaches(new) else []
 

@@ -47,7 +47,7 @@ def summarise(desk: Desk, job: jobs.Job) -> Effect:
     def effect() -> None:
         if _state(desk, session) == (closed, count):
             if made:
-                summaries.keep_session(desk.db, session, made, desk.time)
+                summaries.save_session(desk.db, session, made, desk.time)
             period_summaries.queue_session(desk.db, session, desk.time())
         else:  # it went on meanwhile
             jobs.add(desk.db, job.kind, job.subject, desk.time())
@@ -110,7 +110,7 @@ def _settle(desk: Desk, material: Material) -> None:
     """Without anything to make it from, what nothing else says any more stays, and all else goes."""
     if material.empty:
         period_summaries.drop(desk.db, material, desk.time)
-    elif material.earlier and material.known != material.lost:
+    elif material.earlier and material.known != material.expired:
         made = period_summaries.make(material, "", material.earlier.method, material.earlier.model)
         period_summaries.keep(desk.db, material, made, desk.time)
 

@@ -81,13 +81,13 @@ def fold(desk: Desk, job: jobs.Job) -> Effect:
     model = desk.model()
     session = ids.number("session", job.subject)
     made = (
-        rolling_summary.ask(desk.db, session, desk.characters, summariser.ask_with(model, desk.cancel))
+        rolling_summary.ask_model(desk.db, session, desk.characters, summariser.ask_with(model, desk.cancel))
         if model
         else None
     )
 
     def effect() -> None:
-        if made and not rolling_summary.keep(desk.db, session, made, desk.time()):
+        if made and not rolling_summary.save(desk.db, session, made, desk.time()):
             jobs.add(desk.db, job.kind, job.subject, desk.time())  # more was folded away meanwhile
 
     return effect
@@ -110,9 +110,9 @@ def catch_up(desk: Desk, job: jobs.Job) -> Effect:
 def mend(desk: Desk, job: jobs.Job) -> Effect:
     """Make a damaged index anew."""
     if job.subject == "vectors":
-        vectors.renew(desk.db)
+        vectors.recreate(desk.db)
         return lambda: jobs.add(desk.db, INDEX, "all", desk.time())
-    index.mend(desk.db, job.subject)
+    index.repair(desk.db, job.subject)
     return lambda: None
 
 

@@ -19,7 +19,7 @@ from agent_cli.values import frozen
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # that a caller came is written down so often at most
-_SAID, _NAMED = "said ", "named "  # begin the keys of sessions; a key that a caller makes up has no blank
+_TRANSCRIPT, _NAMED = "said ", "named "  # begin the keys of sessions; a key that a caller makes up has no blank
 _PLACE = "http:"  # begins the place of what a caller says
 
 
@@ -48,7 +48,7 @@ class Caller:
     def scope(self) -> Scope:
         return Scope(self.owner, f"{_PLACE}{self.name}")
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "name": self.name, "memory": "yours" if self.mine else "its own", "may": self.may, "at": self.at,
             "seen_at": self.seen_at, "revoked_at": self.revoked_at,
@@ -56,7 +56,7 @@ class Caller:
 
 
 @frozen
-class Answered:
+class AnsweredRequest:
     """A request that was taken on: in which session, and the reply, or None where it came to none yet."""
 
     hash: str
@@ -118,18 +118,18 @@ def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
     return get(db, name)
 
 
-def bearing(db: Database, token: str) -> Caller | None:
+def by_token(db: Database, token: str) -> Caller | None:
     """Who has this token. Every hash is compared, each in constant time."""
     from hmac import compare_digest  # 3 ms, and only a server needs it
 
-    told, found = _hash(token), None
+    digest, found = _hash(token), None
     for row in db.rows(f"select {_COLUMNS} from caller where revoked_at is null"):
-        if compare_digest((caller := Caller(*row)).hash, told):
+        if compare_digest((caller := Caller(*row)).hash, digest):
             found = caller
     return found
 
 
-def seen(db: Database, caller: Caller, time: clock.Clock) -> None:
+def record_visit(db: Database, caller: Caller, time: clock.Clock) -> None:
     """Write down that it came, now and then."""
     now = time()
     if caller.seen_at is None or caller.seen_at < clock.utc(now - _SEEN):
@@ -137,7 +137,7 @@ def seen(db: Database, caller: Caller, time: clock.Clock) -> None:
             db.execute("update caller set seen_at = ? where id = ?", (clock.utc(now), caller.id))
 
 
-def left_open(db: Database) -> list[int]:
+def open_sessions(db: Database) -> list[int]:
     """The conversations of callers that are open and that no turn holds."""
     rows = db.rows(
         """select id from session where closed_at is null and kind = 'chat' and holder is null
@@ -149,7 +149,7 @@ def left_open(db: Database) -> list[int]:
 # Requests that are not carried out twice.
 
 
-def take_on(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
+def begin_request(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
     """A request with this key is being answered in this session; an earlier try came to nothing."""
     db.execute(
         """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
@@ -159,20 +159,20 @@ def take_on(db: Database, caller: Caller, key: str, request: str, session: int, 
     )
 
 
-def known(db: Database, caller: Caller, key: str) -> Answered | None:
+def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | None:
     row = db.row(
         "select hash, session_id, message_id from answered where owner = ? and key = ?",
         (caller.owner, _key(caller, key)),
     )
-    return Answered(*row) if row else None
+    return AnsweredRequest(*row) if row else None
 
 
-def same(db: Database, answered: Answered, request: str) -> bool:
+def is_same_request(db: Database, answered: AnsweredRequest, request: str) -> bool:
     """Whether it is the request that was taken on."""
     return answered.hash == keyed_hash.digest(db, request)
 
 
-def keep(db: Database, caller: Caller, key: str, message: int) -> None:
+def finish_request(db: Database, caller: Caller, key: str, message: int) -> None:
     """It was answered, and this is the last message of it."""
     with db.write():
         db.execute(
@@ -182,31 +182,31 @@ def keep(db: Database, caller: Caller, key: str, message: int) -> None:
 
 def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
     """A caller calls this session by a name of its own. Runs in the caller's transaction."""
-    _name_it(db, caller, f"{_NAMED}{name}", session, None, time)
+    _save_name(db, caller, f"{_NAMED}{name}", session, None, time)
 
 
 def named_session(db: Database, caller: Caller, name: str) -> int | None:
-    found = known(db, caller, f"{_NAMED}{name}")
+    found = find_request(db, caller, f"{_NAMED}{name}")
     return found.session if found else None
 
 
-def end_with(db: Database, caller: Caller, said: str, session: int, message: int, time: clock.Clock) -> None:
+def record_transcript(db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock) -> None:
     """This session has come so far that these are the words of its conversation, up to this message."""
     with db.write():
-        like = _key(caller, _SAID)
+        like = _key(caller, _TRANSCRIPT)
         db.execute(
             "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
             (session, caller.owner, len(like), like),
         )
-        _name_it(db, caller, f"{_SAID}{keyed_hash.digest(db, said)}", session, message, time)
+        _save_name(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}", session, message, time)
 
 
-def ending_with(db: Database, caller: Caller, said: str) -> Answered | None:
+def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:
     """The session that has come just so far, by the words of its conversation."""
-    return known(db, caller, f"{_SAID}{keyed_hash.digest(db, said)}")
+    return find_request(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}")
 
 
-def _name_it(
+def _save_name(
     db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock
 ) -> None:  # fmt: skip
     db.execute(
@@ -221,16 +221,16 @@ def erase_answered(
     db: Database, messages: Sequence[int], sessions: Sequence[int] = (), requests: Sequence[int] = ()
 ) -> None:  # fmt: skip
     """Forget these requests, and which ones these messages answered. Runs in the caller's transaction."""
-    for column, gone in (("message_id", messages), ("session_id", sessions), ("id", requests)):
-        db.execute(f"delete from answered where {column} in (select value from json_each(?))", (gone,))
+    for column, erased in (("message_id", messages), ("session_id", sessions), ("id", requests)):
+        db.execute(f"delete from answered where {column} in (select value from json_each(?))", (erased,))
 
 
 def prune(db: Database, before: str) -> None:
     """Keys of requests older than this are free again; what names a conversation by its words stays as long as it."""
-    old = (before,)
-    if db.value("select 1 from answered where at < ? and hash <> '' limit 1", old):
+    values = (before,)
+    if db.value("select 1 from answered where at < ? and hash <> '' limit 1", values):
         with db.write():
-            db.execute("delete from answered where at < ? and hash <> ''", old)
+            db.execute("delete from answered where at < ? and hash <> ''", values)
 
 
 def _hash(token: str) -> str:

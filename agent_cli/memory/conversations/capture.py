@@ -14,12 +14,12 @@ from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-LONGEST = 600  # characters of a statement: more is a text to keep as a note
-_PEEKED = 2000  # characters of a long paste, at either end, that can matter here
+MAX_STATEMENT = 600  # characters of a statement: more is a text to keep as a note
+_PASTE_EDGE = 2000  # characters of a long paste, at either end, that can matter here
 
 
 @frozen
-class Heard:
+class CapturedStatement:
     statement: str  # in the person's words, on one line
     quote: str  # as it stands in the message
     trust: Origin
@@ -41,23 +41,23 @@ _GERMAN = (
 _GERMAN_POLITE = r"(?:kannst|könntest|würdest)\s+du\s+dir\s+bitte\s+merken"
 _LATER = r"(?:\s+(?:please|bitte|mal|doch|gut|for\s+later|für\s+später|for\s+me|im\s+kopf))*"
 # What is said after it: a clause, a colon, "my name is …", "ich wohne …".
-_OWN = (
+_FIRST_PERSON = (
     r"(?:i['’]m|i['’]ve|i|we['’]re|we|my\s+(?:[\w-]+\s+){1,4}?(?:is|are|was|were|has|have|lives?|likes?|works?)"
     r"|ich|wir|meine?[rsnm]?\s+(?:[\w-]+\s+){1,4}?(?:ist|sind|war|hat|haben|heißt|heißen|wohnt|mag))\b"
 )
-_BEFORE = Pattern(
+_COMMAND = Pattern(
     rf"{_OPENING}(?:{_POLITE}{_ASKED}{_ENGLISH}|{_GERMAN_POLITE}|{_GERMAN}){_LATER}"
     rf"(?:(?P<clause>\s*,?\s*(?:that|dass|daß)\b[,:]?)|(?P<colon>\s*(?:this|that|das|folgendes)?\s*:)"
-    rf"|(?P<own>\s*,?\s*(?={_OWN})))",
+    rf"|(?P<own>\s*,?\s*(?={_FIRST_PERSON})))",
     re.IGNORECASE,
 )
-_THAT = Pattern(  # "remember that this …", "merk dir das": what was said just before
+_REFERENCE = Pattern(  # "remember that this …", "merk dir das": what was said just before
     rf"{_OPENING}(?:{_POLITE}{_ENGLISH}|{_GERMAN}|merke?\s+dir)\s*,?\s+(?:that|this|it|das|es)"
     r"(?:\s+(?:please|bitte|for\s+later|for\s+me|für\s+später|too|auch))*\s*[.!]*\s*$",
     re.IGNORECASE,
 )
 _FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
-_SELF = Pattern(_OWN, re.IGNORECASE)
+_ABOUT_PERSON = Pattern(_FIRST_PERSON, re.IGNORECASE)
 _HINT = Pattern(r"remember|forget|mind|memory|note|vergiss|vergess|merk|behalt|denk|später", re.IGNORECASE)
 _POINTS_BACK = Pattern(  # "remember that time in Rome", "remember that you said": no statement
     r"(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book"
@@ -78,69 +78,69 @@ _QUOTED = Pattern(
 )
 
 
-def heard(parts: Sequence[Part]) -> list[Heard]:
+def capture(parts: Sequence[Part]) -> list[CapturedStatement]:
     """What these words tell the program to remember, in order; nothing unless the telling was typed."""
     if not any(part.origin == "typed" and _HINT.search(part.text) for part in parts):
         return []
-    parts = [_peeked(part) for part in parts]
+    parts = [_without_middle(part) for part in parts]
     whole = "".join(part.text for part in parts)
-    plain = _unquoted("".join(_only_typed(part) for part in parts)).replace("’", "'")
-    found: list[Heard] = []
+    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts)).replace("’", "'")
+    found: list[CapturedStatement] = []
     before = (0, 0)
     for start, end in _sentences(plain):
-        span = _told(plain, start, end, before, parts)
+        span = _statement_span(plain, start, end, before, parts)
         before = (start, end)
-        made = _made(whole, span, parts) if span else None
+        made = _captured(whole, span, parts) if span else None
         if made and made.statement not in [each.statement for each in found]:
             found.append(made)
     return found
 
 
-def stated(parts: Sequence[Part]) -> list[str]:
+def typed_sentences(parts: Sequence[Part]) -> list[str]:
     """The sentences that were typed, outside quotations and code, as they stand there; of questions none."""
     whole = "".join(part.text for part in parts)
-    if len(whole) > 2 * _PEEKED:  # who writes so much tells a story
+    if len(whole) > 2 * _PASTE_EDGE:  # who writes so much tells a story
         return []
-    plain = _unquoted("".join(_only_typed(part) for part in parts))
+    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts))
     found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
 
 
-def _told(plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]) -> tuple[int, int] | None:
+def _statement_span(plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]) -> tuple[int, int] | None:
     """Where the statement stands that a sentence wants remembered."""
     sentence = plain[start:end]
-    if _THAT.match(sentence) and _typed(parts, start, end):
+    if _REFERENCE.match(sentence) and _typed(parts, start, end):
         following = _pasted_after(parts, end)
         return following or (before if before[1] and not plain[slice(*before)].rstrip().endswith("?") else None)
-    match = _BEFORE.match(sentence)
+    match = _COMMAND.match(sentence)
     if match is None or not _typed(parts, start, start + match.end()):
         return None
     polite = re.match(rf"{_OPENING}(?:can|could|would|will|kannst|könntest|würdest)\b", sentence, re.IGNORECASE)
     if sentence.rstrip().endswith("?") and not (polite and re.search(r"\b(?:please|bitte)\b", sentence, re.IGNORECASE)):
         return None
-    said = start + match.end()
-    pasted = _pasted_after(parts, said)
+    statement_start = start + match.end()
+    pasted = _pasted_after(parts, statement_start)
     if pasted:
         return pasted
-    said += len(plain[said:]) - len(plain[said:].lstrip())
+    statement_start += len(plain[statement_start:]) - len(plain[statement_start:].lstrip())
     if match["colon"]:  # to the end of the line
-        line = plain.find("\n", said)
+        line = plain.find("\n", statement_start)
         end = line if line >= 0 else len(plain)
-        if _FORGET.search(match[0]) and not _SELF.match(plain[said:end]):
+        if _FORGET.search(match[0]) and not _ABOUT_PERSON.match(plain[statement_start:end]):
             return None  # "don't forget: milk"
-    elif _POINTS_BACK.match(plain[said:end]):
+    elif _POINTS_BACK.match(plain[statement_start:end]):
         return None
-    return said, said + len(_REQUEST.sub("", plain[said:end]))
+    return statement_start, statement_start + len(_REQUEST.sub("", plain[statement_start:end]))
 
 
-def _made(whole: str, span: tuple[int, int], parts: Sequence[Part]) -> Heard | None:
+def _captured(whole: str, span: tuple[int, int], parts: Sequence[Part]) -> CapturedStatement | None:
     start, end = span
     quote = whole[start:end].strip(" \t\n,:;-–?")
     start += whole[start:end].find(quote)
     statement = " ".join(text.clean(quote).split())
-    if len(statement) < 3 or len(statement) > LONGEST or not re.search(r"\w\W+\w|\w{3}", statement):
+    if len(statement) < 3 or len(statement) > MAX_STATEMENT or not re.search(r"\w\W+\w|\w{3}", statement):
         return None
-    return Heard(
+    return CapturedStatement(
         _main_clause(statement.rstrip(".!") or statement), quote, quotes.trust(parts, start, start + len(quote))
     )
 
@@ -193,17 +193,17 @@ def _pasted_after(parts: Sequence[Part], at: int) -> tuple[int, int] | None:
     return None
 
 
-def _peeked(part: Part) -> Part:
-    if part.origin == "typed" or len(part.text) <= 2 * _PEEKED:
+def _without_middle(part: Part) -> Part:
+    if part.origin == "typed" or len(part.text) <= 2 * _PASTE_EDGE:
         return part
-    return Part(part.text[:_PEEKED] + part.text[-_PEEKED:], part.origin, part.name)
+    return Part(part.text[:_PASTE_EDGE] + part.text[-_PASTE_EDGE:], part.origin, part.name)
 
 
-def _only_typed(part: Part) -> str:
+def _mask_untyped(part: Part) -> str:
     """What was not typed, as letters that say nothing; sentences end where they did."""
     return part.text if part.origin == "typed" else re.sub(r"[^\s.!?]", "x", part.text)
 
 
-def _unquoted(plain: str) -> str:
+def _mask_quotations(plain: str) -> str:
     """Quotations and code, as letters that say nothing."""
     return _QUOTED.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), plain)

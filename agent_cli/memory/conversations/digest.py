@@ -18,35 +18,35 @@ class Sentence:
     place: int  # in the conversation
 
 
-def lines(entries: Sequence[log.Entry], characters: int) -> str:
+def transcript(entries: Sequence[log.Entry], characters: int) -> str:
     """What person and assistant said, a line each, at most this long: of long messages the middle is left out first."""
     spoken = [
         (_speaker(entry), " ".join(entry.message.text.split()))
         for entry in entries
-        if log.is_said(entry) and entry.message.text
+        if log.is_spoken(entry) and entry.message.text
     ]
     room = characters
     while sum(len(words) + 12 for _, words in spoken) > characters and room > 80:
         room = room // 2
         spoken = [(who, _middle_out(words, room)) for who, words in spoken]
-    told = [f"{who}: {words}" for who, words in spoken]
-    return "\n".join(_spread(told, characters))[:characters]
+    all_lines = [f"{who}: {words}" for who, words in spoken]
+    return "\n".join(_spread(all_lines, characters))[:characters]
 
 
-def shortened(told: str, characters: int) -> str:
+def shorten(words: str, characters: int) -> str:
     """A text at most this long: of long lines the middle is left out first, then whole lines."""
-    if len(told) <= characters:
-        return told
-    lines, room = told.splitlines(), characters
+    if len(words) <= characters:
+        return words
+    lines, room = words.splitlines(), characters
     while sum(len(line) + 1 for line in lines) > characters and room > 80:
         room = room // 2
         lines = [_middle_out(line, room) for line in lines]
     return "\n".join(_spread(lines, characters))[:characters]
 
 
-def inside(told: str, element: str) -> str:
+def escape_end_tag(words: str, element: str) -> str:
     """A text that cannot end the element it is put in, and so speak to the model in the program's name."""
-    return re.sub(rf"<(?=\s*/\s*{element}\b)", "‹", told, flags=re.IGNORECASE)
+    return re.sub(rf"<(?=\s*/\s*{element}\b)", "‹", words, flags=re.IGNORECASE)
 
 
 def sentences(transcript: str) -> list[Sentence]:
@@ -55,11 +55,11 @@ def sentences(transcript: str) -> list[Sentence]:
     A word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
     said it or when it holds a number.
     """
-    said = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _said(line)]
-    frequency = Counter(word for _, piece in said for word in _content(piece))
+    spoken = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _sentences_of(line)]
+    frequency = Counter(word for _, piece in spoken for word in _content_words(piece))
     return [
         Sentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
-        for place, (speaker, piece) in enumerate(said)
+        for place, (speaker, piece) in enumerate(spoken)
     ]
 
 
@@ -67,16 +67,16 @@ def _speaker(entry: log.Entry) -> str:
     return text.one_line(entry.author, 40) or ("person" if entry.message.role == "user" else "assistant")
 
 
-def _said(line: str) -> list[str]:
+def _sentences_of(line: str) -> list[str]:
     return text.sentences(line.partition(": ")[2])
 
 
-def _content(piece: str) -> list[str]:
+def _content_words(piece: str) -> list[str]:
     return [word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2]
 
 
 def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
-    words = _content(piece)
+    words = _content_words(piece)
     if not words:
         return 0.0
     weight = sum(frequency[word] for word in words) / len(words)
@@ -91,7 +91,7 @@ def _middle_out(words: str, room: int) -> str:
 def _spread(lines: list[str], characters: int) -> list[str]:
     """Lines from the whole length of the conversation, as many as fit: all, or every n-th and the last."""
     for step in range(1, len(lines)):
-        kept = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
-        if sum(len(line) + 1 for line in kept) <= characters:
-            return kept
+        chosen = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
+        if sum(len(line) + 1 for line in chosen) <= characters:
+            return chosen
     return lines[-1:]

@@ -87,13 +87,13 @@ def derive(db: Database, walk: Walk) -> None:
     walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
     walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))
     walk.add("session", _emptied(db, walk["message"]))
-    of = lineage.column(db, "select distinct session_id from message where id {ids}", walk["message"])
-    walk.cut["session"] = dict.fromkeys(sorted({*of} - {*walk["session"]}))
+    touched = lineage.column(db, "select distinct session_id from message where id {ids}", walk["message"])
+    walk.cut["session"] = dict.fromkeys(sorted({*touched} - {*walk["session"]}))
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    said = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
-    tombstones.remember(db, (tombstones.said(at, text) for at, text in said), time(), walk.names.owner)
+    messages = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
+    tombstones.remember(db, (tombstones.said(at, text) for at, text in messages), time(), walk.names.owner)
     log.erase(db, walk["message"])
     sessions.erase(db, walk["session"])
 

@@ -19,7 +19,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_CUT = (None, "interrupted", "failed")  # how a reply ends that an error or a crash broke off
+_CUT_FINISHES = (None, "interrupted", "failed")  # how a reply ends that an error or a crash broke off
 
 
 @frozen
@@ -50,7 +50,7 @@ class Entry:
         return ids.handle("message", self.id)
 
 
-def say(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
+def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
     """Log what the person said, part by part (see messages.joined), and return its number."""
     text = "".join(part.text for part in parts)
     return _insert(db, session, scope, now, role="user", text=text, parts=_spans(parts), finish="stop")
@@ -61,7 +61,7 @@ def open_reply(db: Database, session: int, scope: Scope, model: str, now: dateti
     return _insert(db, session, scope, now, role="assistant", text="", model=model)
 
 
-def grow(db: Database, id: int, text: str, thinking: str) -> None:
+def update_reply(db: Database, id: int, text: str, thinking: str) -> None:
     """Write down all that has arrived of a reply."""
     with db.write():
         db.execute("update message set text = ?, thinking = ? where id = ?", (text, thinking, id))
@@ -79,7 +79,7 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
         _insert_calls(db, id, message.calls, now)
 
 
-def answer(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
+def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
     """Log the result of a call, whole."""
     return _insert(
         db, session, scope, now, role="tool", text=result.text, parts=_spans([Part(result.text, "tool", call.name)]),
@@ -104,7 +104,7 @@ def external_ids(db: Database, session: int) -> dict[int, str]:
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 
 
-def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
+def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     """Mark replies a crash cut as interrupted and answer calls left open; returns how many of both.
 
     Only for a session that no other process has open.
@@ -121,7 +121,7 @@ def heal(db: Database, session: int, scope: Scope, now: datetime) -> int:
             (session,),
         )
         for id, name in open_calls:
-            answer(db, session, scope, ToolCall(id, name, {}), ToolResult("interrupted", failed=True), now)
+            add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult("interrupted", failed=True), now)
     return cut + len(open_calls)
 
 
@@ -140,7 +140,7 @@ def history(
     return [_entry(row, calls.get(row[0], ())) for row in rows]
 
 
-def nth(db: Database, session: int, role: Role, n: int) -> Entry | None:
+def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
     """The last message with words of the person or the assistant in a session, or the n-th last."""
     id = db.value(
         """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
@@ -150,22 +150,22 @@ def nth(db: Database, session: int, role: Role, n: int) -> Entry | None:
     return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
 
 
-def around(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
+def context_of(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
     """A message of a person or assistant with so many before and after it in its session. Raises UsageError."""
     session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
     if session is None:
         raise UsageError(f"there is no message m{id}")
-    said = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
-    at = next((n for n, entry in enumerate(said) if entry.id >= id), len(said))
-    return said[max(0, at - before) : at + after + 1]
+    spoken = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
+    at = next((n for n, entry in enumerate(spoken) if entry.id >= id), len(spoken))
+    return spoken[max(0, at - before) : at + after + 1]
 
 
-def is_said(entry: Entry) -> bool:
+def is_spoken(entry: Entry) -> bool:
     """Whether a person or a model said it: no tool, and not the offline model, which only quotes."""
     return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
 
 
-def began(db: Database, session: int) -> bool:
+def has_messages(db: Database, session: int) -> bool:
     """Whether anything is said in it."""
     return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))
 
@@ -174,38 +174,38 @@ def count(db: Database, session: int) -> int:
     return int(db.value("select count(*) from said where session_id = ?", (session,)))
 
 
-def latest(db: Database, session: int) -> int:
+def last_message(db: Database, session: int) -> int:
     """The number of its last message, taken back or not; 0 when it has none."""
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
-def said(db: Database, session: int, since: int = 0) -> int:
+def count_spoken(db: Database, session: int, first: int = 0) -> int:
     """How many messages with words a person and a model have in it, from a message on."""
     return int(
         db.value(
             """select count(*) from said
                where session_id = ? and id >= ? and role in ('user', 'assistant') and text <> ''""",
-            (session, since),
+            (session, first),
         )
     )
 
 
-def take_back(db: Database, session: int, since: int, now: datetime, by: int | None = None) -> list[int]:
+def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
     """Have this message and all after it in its session count no more: they stay, and nothing that was said has them.
 
     `by`: the message that was said in their place. Runs in the caller's transaction; what was made from them is the
     business of undoing.py. Returns their numbers.
     """
     which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
-    rows = db.rows(f"select id from said where {which} order by id", (session, since, by))
+    rows = db.rows(f"select id from said where {which} order by id", (session, first, by))
     db.execute(
         f"update message set undone_at = ?4, undone_by = ?3 where {which} and undone_at is null",
-        (session, since, by, clock.utc(now)),
+        (session, first, by, clock.utc(now)),
     )
     return [id for (id,) in rows]
 
 
-def replaced_in_vain(db: Database, session: int) -> int | None:
+def unanswered_replacement(db: Database, session: int) -> int | None:
     """The number of what the person said last, when it took the place of something and has no answer that counts.
 
     An answer that an error cut does not; one that the person stopped does. That of memory alone does not count in place
@@ -214,16 +214,16 @@ def replaced_in_vain(db: Database, session: int) -> int | None:
     last = db.row(
         "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
     )
-    answered = last and last[0] == "assistant" and last[1] and last[2] not in _CUT
+    answered = last and last[0] == "assistant" and last[1] and last[2] not in _CUT_FINISHES
     if last is None or (answered and last[3] != "offline"):
         return None
-    asked = db.value("select max(id) from said where session_id = ? and role = 'user'", (session,))
-    replaced = db.rows("select role, model from message where session_id = ? and undone_by = ?", (session, asked))
+    prompt = db.value("select max(id) from said where session_id = ? and role = 'user'", (session,))
+    replaced = db.rows("select role, model from message where session_id = ? and undone_by = ?", (session, prompt))
     by_model = any(role == "assistant" and model != "offline" for role, model in replaced)
-    return asked if replaced and (by_model or not answered) else None
+    return prompt if replaced and (by_model or not answered) else None
 
 
-def give_back(db: Database, session: int, by: int) -> list[int]:
+def redo_replaced(db: Database, session: int, by: int) -> list[int]:
     """Have count again what this message took the place of; returns their numbers. Runs in the caller's transaction."""
     rows = db.rows("select id from message where session_id = ? and undone_by = ? order by id", (session, by))
     db.execute(

@@ -9,7 +9,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
-KEPT = 5000  # of each owner; older ones are dropped
+MAX_PROMPTS = 5000  # of each owner; older ones are dropped
 
 
 def add(
@@ -39,7 +39,7 @@ def add(
         db.execute(
             """delete from prompt where owner = ?1
                and id <= (select id from prompt where owner = ?1 order by id desc limit 1 offset ?2)""",
-            (scope.owner, KEPT),
+            (scope.owner, MAX_PROMPTS),
         )
 
 
@@ -60,7 +60,7 @@ def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
     }
 
 
-def only(db: Database, found: Sequence[int], command: str) -> bool:
+def all_are_command(db: Database, found: Sequence[int], command: str) -> bool:
     """Whether these lines are nothing but this command."""
     return not db.value(
         "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",

@@ -12,8 +12,8 @@ from agent_cli.values import frozen
 _TRUSTED: tuple[Origin, ...] = (
     "typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model",
 )  # fmt: skip
-_LEAST = 4  # characters of a quote that proves something
-_LONGEST = 600
+_MIN_LENGTH = 4  # characters of a quote that proves something
+_MAX_LENGTH = 600
 
 
 @frozen
@@ -24,7 +24,7 @@ class Quote:
     at: datetime  # when it was said
 
 
-def lowest(origins: Iterable[Origin]) -> Origin:
+def least_trusted(origins: Iterable[Origin]) -> Origin:
     """The origin least trusted of these; of none, that of a model."""
     return max(origins, key=_TRUSTED.index, default="model")
 
@@ -37,13 +37,13 @@ def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
         if part.text[max(0, start - at) : max(0, end - at)].strip():
             touched.append(part.origin)
         at += len(part.text)
-    return lowest(touched)
+    return least_trusted(touched)
 
 
-def find(entries: Iterable[Entry], told: str) -> Quote | None:
+def find(entries: Iterable[Entry], quote: str) -> Quote | None:
     """The first message of a person in which the words stand to the letter, but for blanks; None when in none."""
-    words = told.strip().strip('"“”„«»').split()
-    if not _LEAST <= len("".join(words)) <= _LONGEST:
+    words = quote.strip().strip('"“”„«»').split()
+    if not _MIN_LENGTH <= len("".join(words)) <= _MAX_LENGTH:
         return None
     pattern = re.compile(r"\s+".join(map(re.escape, words)))
     for entry in entries:

@@ -21,7 +21,7 @@ from agent_cli.values import frozen
 JOB = "fold"
 WORDS = 150
 _SENTENCE = 40  # words of one sentence
-_NEWS = 0.4  # the share of its words that must be new
+_MIN_NEW = 0.4  # the share of its words that must be new
 _DETAILS = 400  # characters
 _LONGEST = 1_500  # characters: not every script parts its words
 _EXTRACTED = 40_000  # characters of a transcript
@@ -43,44 +43,44 @@ _DURABLE = Pattern(
 
 
 @frozen
-class Rolling:
+class RollingSummary:
     up_to: int  # the last message that was folded away
     text: str
     details: str
     method: str
 
 
-def of(db: Database, session: int) -> Rolling | None:
+def get(db: Database, session: int) -> RollingSummary | None:
     row = db.row("select up_to, text, details, method from rolling where session_id = ?", (session,))
-    return Rolling(*row) if row else None
+    return RollingSummary(*row) if row else None
 
 
-def fold(db: Database, session: int, up_to: int, now: datetime) -> Rolling:
+def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
     """Fold the messages up to this one away: extract what they say at once, and queue the model's own words."""
     rounds, made = tombstones.rounds(db), _extracted(db, session, up_to)
     with db.write():
         if tombstones.rounds(db) != rounds:  # what was forgotten meanwhile must not be written down once more
             made = _extracted(db, session, up_to)
-        _keep(db, session, made, now)
+        _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
     return made
 
 
-def ask(db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]) -> Rolling | None:
+def ask_model(db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]) -> RollingSummary | None:
     """The model's version of what is folded now; None when nothing is."""
-    now = of(db, session)
-    if now is None:
+    present = get(db, session)
+    if present is None:
         return None
-    transcript = digest.inside(digest.lines(_folded(db, session, now.up_to), characters), "conversation")
+    transcript = digest.escape_end_tag(digest.transcript(_folded(db, session, present.up_to), characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
-    return Rolling(now.up_to, _cut(words), now.details, "model") if words else None
+    return RollingSummary(present.up_to, _cut(words), present.details, "model") if words else None
 
 
-def keep(db: Database, session: int, made: Rolling, now: datetime) -> bool:
+def save(db: Database, session: int, made: RollingSummary, now: datetime) -> bool:
     """Take the model's version; False when more has been folded away since. Runs in the caller's transaction."""
-    present = of(db, session)
+    present = get(db, session)
     if present and present.up_to == made.up_to:
-        _keep(db, session, made, now)
+        _write(db, session, made, now)
     return not present or present.up_to == made.up_to
 
 
@@ -95,20 +95,20 @@ def extract(entries: Sequence[log.Entry]) -> str:
     What has little that is not said by those before it is left out.
     """
     ranked = sorted(
-        digest.sentences(digest.lines(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
+        digest.sentences(digest.transcript(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
     )
-    kept: list[digest.Sentence] = []
+    chosen: list[digest.Sentence] = []
     known: set[str] = set()
     room = WORDS
     for each in ranked:
         words = _short(each.words)
         size = len(words.split()) + 1
-        said = set(text.words(words))
-        if each.weight and size <= room and len(said - known) >= _NEWS * len(said):
+        sentence_words = set(text.words(words))
+        if each.weight and size <= room and len(sentence_words - known) >= _MIN_NEW * len(sentence_words):
             room -= size
-            known |= said
-            kept.append(replace(each, words=words))
-    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(kept, key=lambda each: each.place))
+            known |= sentence_words
+            chosen.append(replace(each, words=words))
+    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(chosen, key=lambda each: each.place))
 
 
 def _durable(sentence: digest.Sentence) -> bool:
@@ -118,13 +118,13 @@ def _durable(sentence: digest.Sentence) -> bool:
     )
 
 
-def _extracted(db: Database, session: int, up_to: int) -> Rolling:
+def _extracted(db: Database, session: int, up_to: int) -> RollingSummary:
     entries = _folded(db, session, up_to)
-    return Rolling(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
+    return RollingSummary(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
-    return [entry for entry in log.history(db, session) if entry.id <= up_to and log.is_said(entry)]
+    return [entry for entry in log.history(db, session) if entry.id <= up_to and log.is_spoken(entry)]
 
 
 def _short(sentence: str) -> str:
@@ -136,7 +136,7 @@ def _words(entry: log.Entry) -> str:
     return entry.message.text
 
 
-def _keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
+def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> None:
     db.execute(
         """insert into rolling (session_id, up_to, text, details, method, at) values (?, ?, ?, ?, ?, ?)
            on conflict (session_id) do update set up_to = excluded.up_to, text = excluded.text,
@@ -147,10 +147,10 @@ def _keep(db: Database, session: int, made: Rolling, now: datetime) -> None:
 
 def _cut(words: str) -> str:
     """At most 150 words, whole sentences where there are any."""
-    kept, room = [], WORDS
+    sentences, room = [], WORDS
     for sentence in text.sentences(words):
         room -= len(sentence.split())
         if room < 0:
             break
-        kept.append(sentence)
-    return text.one_line(" ".join(kept) or " ".join(words.split()[:WORDS]), _LONGEST)
+        sentences.append(sentence)
+    return text.one_line(" ".join(sentences) or " ".join(words.split()[:WORDS]), _LONGEST)

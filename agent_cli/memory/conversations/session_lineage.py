@@ -53,12 +53,12 @@ def derive(db: Database, walk: Walk) -> None:
     walk.add("jotting", lineage.column(db, "select id from jotting where session_id {ids}", walk["session"]))
     walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", walk["message"]))
     walk.add("answered", lineage.column(db, "select id from answered where session_id {ids}", walk["session"]))
-    told = lineage.column(
+    summarised = lineage.column(
         db,
         "select session_id from summary where session_id is not null and id {ids}",
         (*walk["summary"], *walk.staying("summary")),
     )
-    walk.add("openings", {*sessions.opened_with(db, sorted(shorter | {*told}))} - {*walk["session"]})
+    walk.add("openings", {*sessions.opened_with(db, sorted(shorter | {*summarised}))} - {*walk["session"]})
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:

@@ -19,7 +19,7 @@ def add(db: Database, session: int, text: str, now: datetime) -> None:
         )
 
 
-def of(db: Database, session: int) -> list[str]:
+def listed(db: Database, session: int) -> list[str]:
     """Those of a session, but for what was jotted after something that has been taken back since."""
     rows = db.rows(
         """select text from jotting j where session_id = ? and not exists (

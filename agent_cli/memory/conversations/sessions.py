@@ -76,8 +76,8 @@ def find_imported(db: Database, owner: str, source: str, external_id: str) -> in
 
 def external_id(db: Database, id: int) -> tuple[str, str]:
     """Its id as other programs know it, and where it was imported from or an empty string."""
-    told = db.row("select coalesce(external_id, uid), coalesce(source, '') from session where id = ?", (id,))
-    return told or ("", "")
+    row = db.row("select coalesce(external_id, uid), coalesce(source, '') from session where id = ?", (id,))
+    return row or ("", "")
 
 
 def get(db: Database, id: int, owner: str) -> Session:
@@ -118,14 +118,14 @@ def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
     return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.is_alive(held)]
 
 
-def silent(db: Database, since: datetime) -> list[int]:
+def idle(db: Database, before: datetime) -> list[int]:
     """Open conversations in which nothing was said since then, that nobody took up and that wait for no answer."""
     rows = db.rows(
         """select id, holder, (select role from said where session_id = s.id order by id desc limit 1) from session s
            where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
              and exists (select 1 from message where session_id = s.id)
              and not exists (select 1 from message where session_id = s.id and finish is null)""",
-        (clock.utc(since),),
+        (clock.utc(before),),
     )
     return [
         id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)
@@ -170,7 +170,7 @@ def set_opening(db: Database, id: int, opening: str) -> None:
         db.execute("update session set opening = ? where id = ?", (opening, id))
 
 
-def reading(db: Database, id: int) -> tuple[Scope, int] | None:
+def read_position(db: Database, id: int) -> tuple[Scope, int] | None:
     """Whose it is, and the last message that was read for facts; None when it is hidden or gone."""
     row = db.row("select owner, place, read_to from session where id = ? and hidden_at is null", (id,))
     return (Scope(row[0], row[1]), row[2]) if row else None
@@ -238,29 +238,29 @@ def opened_with(db: Database, found: Iterable[int]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def resolve(db: Database, told: str, owner: str) -> Session:
+def resolve(db: Database, words: str, owner: str) -> Session:
     """The session a handle names, else the one whose title or words contain the text.
 
     Raises UsageError when there is none, or with the list when there are several.
     """
     try:
-        return get(db, ids.number("session", told), owner)
+        return get(db, ids.number("session", words), owner)
     except UsageError:
-        if told.strip().lower().lstrip("s").isdigit():
+        if words.strip().lower().lstrip("s").isdigit():
             raise
     rows = db.rows(
         """select s.id from session s where s.owner = ? and s.hidden_at is null
              and (instr(fold(s.title), ?2) or exists (
                   select 1 from said m where m.session_id = s.id and instr(fold(m.text), ?2)))
            order by s.last_at desc limit 6""",
-        (owner, told.casefold()),
+        (owner, words.casefold()),
     )
     if not rows:
-        raise UsageError(f"no session mentions {told!r}; `agent sessions list` shows them all")
+        raise UsageError(f"no session mentions {words!r}; `agent sessions list` shows them all")
     found = [get(db, id, owner) for (id,) in rows]
     if len(found) > 1:
         lines = "\n".join(f"  {session.handle}  {name(db, session)}" for session in found[:5])
-        raise UsageError(f"several sessions mention {told!r}; name one by its handle:\n{lines}")
+        raise UsageError(f"several sessions mention {words!r}; name one by its handle:\n{lines}")
     return found[0]
 
 
@@ -292,10 +292,10 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
             order by last_at desc, id desc limit ?""",
         (owner, hidden, limit),
     )
-    return [_described(db, Session(*row[:-2]), row[-2], row[-1]) for row in rows]
+    return [_describe(db, Session(*row[:-2]), row[-2], row[-1]) for row in rows]
 
 
-def _described(db: Database, session: Session, turns: int, model: str | None) -> dict[str, Any]:
+def _describe(db: Database, session: Session, turns: int, model: str | None) -> dict[str, Any]:
     return {
         "id": session.handle,
         "title": name(db, session),

@@ -152,7 +152,7 @@ def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clo
     )
     kept = _keep(db, owner, known[0], read, left.pieces)
     if kept and known[3] != among.id:
-        index.again(db, "d", kept)  # they stand in another place now
+        index.reindex(db, "d", kept)  # they stand in another place now
     return ("failed" if read.error else told, *(["forgotten"] if left.less else []))
 
 
@@ -209,7 +209,7 @@ def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
     forgotten, and not on a file that was edited.
     """
     if found:
-        (index.erase_soon if soon else index.erase_many)(db, "d", found)
+        (index.erase_lazily if soon else index.erase_many)(db, "d", found)
         db.execute("delete from section where id in (select value from json_each(?))", (found,))
 
 

@@ -37,7 +37,7 @@ def find(
 ) -> list[Contradiction]:  # fmt: skip
     """What a message says against accepted facts that hold here."""
     found: dict[int, Contradiction] = {}
-    for quote in capture.stated(parts):
+    for quote in capture.typed_sentences(parts):
         claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
         if claim.triple is None or claim.triple.predicate not in single or not is_fact(claim.statement):
             continue

@@ -6,7 +6,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search.recall import Found
+from agent_cli.memory.search.recall import RecallResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -62,7 +62,7 @@ def listing(db: Database, owner: str, limit: int = -1) -> list[Test]:
     return [Test(*row) for row in rows]
 
 
-def missing(test: Test, find: Callable[[str], Found]) -> list[str]:
+def missing(test: Test, find: Callable[[str], RecallResult]) -> list[str]:
     """Which of the words stand in none of the hits; case and spaces make no difference."""
     texts = [_plain(hit.text).casefold() for hit in find(test.question).hits[:TOP]]
     return [words for words in test.mentions if not any(words.casefold() in each for each in texts)]

@@ -65,7 +65,7 @@ def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
     facts.lose_source(db, walk["message"])
     facts.drop_quotes(db, walk["message"])
-    index.again(db, "m", sorted({*learned} - {*walk["message"]}))
+    index.reindex(db, "m", sorted({*learned} - {*walk["message"]}))
     facts.erase(db, walk["fact"])
 
 

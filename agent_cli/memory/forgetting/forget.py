@@ -130,11 +130,11 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
         if db.change_counter() != version:
             copies = _copies(db, plan)  # with what came meanwhile
         _delete(db, walk, copies, time)
-        index.tidy(db)
+        index.drop_unused(db)
         _rebuild(db, walk, plan.names, time)
         tombstones.count_round(db)
         jobs.add(db, tombstones.JOB, tombstones.JOURNAL, time())
-        if index.finds_pages_by(db, plan.wanted.words):
+        if index.has_page_terms(db, plan.wanted.words):
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
         told = walk.handles
         subject = told[0] if told else ""

@@ -8,7 +8,7 @@ from agent_cli.memory.conversations import log, session_notes, sessions
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.memory.search import index_check
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
-from agent_cli.memory.summaries.summaries import Made
+from agent_cli.memory.summaries.summaries import NewSummary
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -23,7 +23,7 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
         _end(db, session, time, actor, extract if tombstones.rounds(db) == rounds else None)
 
 
-def close_with(db: Database, session: int, made: Made | None, time: clock.Clock, rounds: int | None = None) -> None:
+def close_with(db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None) -> None:
     """Close it with the summary that has just been made.
 
     `rounds`: forgotten.rounds before that. When something was erased meanwhile, the summary is left to a job.
@@ -34,7 +34,7 @@ def close_with(db: Database, session: int, made: Made | None, time: clock.Clock,
             return
         _close(db, session, time, "person")
         if made:
-            summaries.keep_session(db, session, made, time)
+            summaries.save_session(db, session, made, time)
         period_summaries.queue_session(db, session, time())
 
 
@@ -43,17 +43,17 @@ def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
     if not silence:
         return
     since = time() - silence
-    for session in sessions.silent(db, since):
+    for session in sessions.idle(db, since):
         rounds, extract = tombstones.rounds(db), _extract(db, session)  # of thousands of messages it takes a second
         with db.write():
-            if session in sessions.silent(db, since):  # another process may have noticed first
+            if session in sessions.idle(db, since):  # another process may have noticed first
                 _end(db, session, time, "program", extract if tombstones.rounds(db) == rounds else None)
 
 
 def sweep(db: Database, time: clock.Clock) -> None:
     """Close what processes that were killed left open, as they would have done."""
     for session, kind, scope in sessions.abandoned(db):
-        index_check.doubt(db)
+        index_check.request_check(db)
         rewind.heal(db, session, scope, time)
         if kind == "trial":
             rewind.take_back_all(db, session, scope.owner, time)
@@ -63,17 +63,17 @@ def sweep(db: Database, time: clock.Clock) -> None:
             close(db, session, time, actor="program")
 
 
-def _extract(db: Database, session: int) -> Made | None:
+def _extract(db: Database, session: int) -> NewSummary | None:
     """What stands for its first summary."""
-    return None if summaries.of(db, session) else session_summary.make(db, session, "", summaries.EXTRACT, "")
+    return None if summaries.of_session(db, session) else session_summary.make(db, session, "", summaries.EXTRACT, "")
 
 
-def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: Made | None) -> None:
+def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:
     _close(db, session, time, actor)
     if not log.count(db, session) or summaries.is_current(db, session):
         return
-    if extract and extract.text and not summaries.of(db, session):
-        summaries.keep_session(db, session, extract, time)
+    if extract and extract.text and not summaries.of_session(db, session):
+        summaries.save_session(db, session, extract, time)
     jobs.add(db, session_summary.JOB, ids.handle("session", session), time())
 
 

@@ -118,7 +118,7 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
             yield "index", 0
     if gone:
         with db.write():
-            index.tidy(db)
+            index.drop_unused(db)
         db.truncate_journal(0.1)  # best effort: nobody asked that this be beyond recovery
 
 
@@ -172,7 +172,7 @@ def _remove(
         going = [part for row, part in batch if row in still]
         if not going:
             return 0
-        (index.erase_soon if many else index.erase_many)(db, "m" if grain == WORKING else "y", going)
+        (index.erase_lazily if many else index.erase_many)(db, "m" if grain == WORKING else "y", going)
         if grain == WORKING:
             _erase_messages(db, sorted(still), going)
         else:
@@ -183,7 +183,7 @@ def _remove(
 
 def _erase_messages(db: Database, of: Sequence[int], going: Sequence[int]) -> None:
     """Whoever refers to a message goes before it; the index has been told already, by its very words."""
-    recall_log.erase_of(db, going)
+    recall_log.erase_for_messages(db, going)
     tasks.leave(db, (), going)
     callers.erase_answered(db, going)
     facts.lose_source(db, going)

@@ -43,10 +43,10 @@ def take_back(
         if said is None:
             return []
         now = time()
-        gone = log.take_back(db, session, since, now, by)
+        gone = log.undo_from(db, session, since, now, by)
         _hide_reminders(db, owner, gone, now)
         index.erase_many(db, "m", gone)
-        folded = rolling_summary.of(db, session)
+        folded = rolling_summary.get(db, session)
         if folded and folded.up_to >= since:
             rolling_summary.erase(db, [session])
         _summarise_anew(db, session, owner, said, time())
@@ -69,7 +69,7 @@ def replace(
 ) -> int:  # fmt: skip
     """Log what the person says in place of a message and all after it; returns its number."""
     with db.write():  # no moment in which the old is taken back and the new is not there
-        asked = log.say(db, session, scope, parts, time())
+        asked = log.add_user_message(db, session, scope, parts, time())
         take_back(db, session, scope.owner, since, time, asked)
     return asked
 
@@ -80,13 +80,13 @@ def heal(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
     Returns the handle of the message from which on it does, mostly none. Only for a session that no other process has
     open.
     """
-    log.heal(db, session, scope, time())
-    vain = log.replaced_in_vain(db, session)
+    log.repair(db, session, scope, time())
+    vain = log.unanswered_replacement(db, session)
     if vain is None:
         return ""
     with db.write():
         again = [each for each in hidden(db, scope.owner, replaced(db, session)) if each.origin == "model"]
-        back = log.give_back(db, session, vain)
+        back = log.redo_replaced(db, session, vain)
         for each in again:
             tasks.restore(db, each, time, actor="program")
         take_back(db, session, scope.owner, vain, time, actor="program")
@@ -144,12 +144,12 @@ def _summarise_anew(db: Database, session: int, owner: str, said: str, now: date
 
     Sentences stay that come from what retention has taken: nothing else says them any more.
     """
-    own = summaries.of(db, session)
+    own = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in lineage.linked(db, [Source("session", session)])]
     found = [each for each in (own, *linked) if each and each.at >= said]
     for key in lineage.keys(db, [each.id for each in found]):
         period_summaries.queue(db, owner, periods.parse(key), now)
-    kept = {each.id: summaries.outlived(db, each) for each in found}
+    kept = {each.id: summaries.orphaned_sentences(db, each) for each in found}
     erased = [id for id, sentences in kept.items() if not sentences]
     for id, sentences in kept.items():
         if sentences:

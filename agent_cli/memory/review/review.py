@@ -143,7 +143,7 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
         raise UsageError(f"{proposal.handle} comes from no message")
     return [
         Said(entry.handle, entry.message.role, entry.message.text, entry.id == proposal.message)
-        for entry in log.around(reviewer.db, reviewer.scope.owner, proposal.message, 2, 2)
+        for entry in log.context_of(reviewer.db, reviewer.scope.owner, proposal.message, 2, 2)
     ]
 
 

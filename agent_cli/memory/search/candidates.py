@@ -1,8 +1,8 @@
-"""Where an answer may stand: the hits of the word index, and of the trigram index where words found nothing.
+"""Candidates for an answer: hits of the word index, and of the trigram index for words that it lacks.
 
-A question is an OR of its content words: a plain one would find nothing if all had to be there. At scale words are
-taken from the rarest on, up to a budget of rows, and the common ones come back by a second query: dropping them
-outright costs four to fifteen points of recall.
+A query is an OR of its content words, because few passages hold all of them. In a large file words are taken from the
+rarest on, up to a budget of rows, and the common ones are added by a second query: dropping them outright costs four to
+fifteen points of recall.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from agent_cli.memory.search import index, ranking
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-WORDS = 150  # hits of the word leg
-_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted; of more, a part is
-_WINDOWS, _WINDOW = 4, 0.005  # how many parts, and the share of all rows in each
-_MIN_COUNTED = 500  # rows up to which a word is counted in any case
+WORDS = 150  # most hits of the word index
+_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
+_WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
+_MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 
 
@@ -40,19 +40,19 @@ class Filter:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it leaves out so much that the best hits of all would not do."""
+        """Whether it excludes so much that filtering the best hits afterwards would not leave enough."""
         restrictions = (self.session, self.place, self.since, self.until, self.author, self.unit)
         return any(each is not None for each in restrictions) or bool(self.kinds and "message" not in self.kinds)
 
 
 @frozen
 class SearchQuery:
-    """What is asked, as the word index knows it."""
+    """A parsed query."""
 
-    words: Mapping[str, int]  # content words, and in how many rows each is found
-    runs: Mapping[str, int]  # pieces of scripts without spaces, and the same
+    words: Mapping[str, int]  # content words, and the number of rows with each
+    runs: Mapping[str, int]  # runs of scripts without spaces, and the same
     idfs: Mapping[str, float]  # of the stems and runs
-    excluded_rows: int = 0  # rows that are the question itself
+    excluded_rows: int = 0  # rows not counted, because they are the query itself
 
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> SearchQuery:
@@ -64,7 +64,7 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
 
     words = {word: count(_quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(_gram_phrase(run)) for run in terms.unspaced_runs(query)}
-    for run in [run for run, found in runs.items() if not found]:  # a whole sentence, perhaps
+    for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
         runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
     idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
@@ -73,14 +73,14 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
 
 
 def parse_unweighted(db: Database, query: str) -> SearchQuery:
-    """A question whose words cannot be counted, because the word index is damaged."""
+    """Parse a query whose words cannot be counted, because the word index is damaged."""
     words, runs = terms.content_words(query), terms.unspaced_runs(query)
     stems = [stem for word in words for stem in db.tokens(word)]
     return SearchQuery(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
 
 
 def by_words(db: Database, question: SearchQuery, allowed: Filter) -> list[tuple[int, float]]:
-    """(passage, BM25 of its own words), best first."""
+    """(passage, BM25 score of its own words), best first."""
     phrases = {_quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
@@ -106,12 +106,12 @@ def by_words(db: Database, question: SearchQuery, allowed: Filter) -> list[tuple
 
 
 def _best(db: Database, rare: Sequence[str], common: Sequence[str], allowed: Filter) -> dict[int, float]:
-    """Hits of the words within the budget, and the full score of those that hold some of the rest as well."""
+    """Hits of the rare words, with the full score for those that hold common words as well."""
     either = " OR ".join(rare)
     if not common:
         return dict(_matching(db, either, allowed)) if rare else {}
     both = f"({either}) AND ({' OR '.join(common)})"
-    if len(rare) == 1:  # what holds this word alone stands behind what holds another too
+    if len(rare) == 1:  # hits of this word alone rank after hits of another word too
         best = dict(_matching(db, both, allowed))
         return best if len(best) >= WORDS else dict(_matching(db, either, allowed)) | best
     best = dict(_matching(db, either, allowed))
@@ -126,7 +126,7 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
     scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
     if not allowed.is_narrow:
         sql = f"{scored} order by s limit {2 * WORDS}"
-    else:  # bm25() cannot stand in a join
+    else:  # bm25() does not work in a join
         sql = f"""with hit as materialized ({scored})
                   select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
                   where {CONDITIONS} order by hit.s limit {2 * WORDS}"""
@@ -140,7 +140,7 @@ def passages_of_facts(db: Database, ids: Sequence[int]) -> list[int]:
 
 
 def by_trigrams(db: Database, question: SearchQuery, *, files: bool = False) -> dict[int, frozenset[str]]:
-    """Passages that hold something like a word the word index has not, with the stems of those words."""
+    """Passages with something similar to a word that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
     for word, count in question.words.items():
         for id in _similar(db, word, question.excluded_rows, files) if not count else ():
@@ -149,7 +149,7 @@ def by_trigrams(db: Database, question: SearchQuery, *, files: bool = False) -> 
 
 
 def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: int = 20) -> list[int]:
-    """Passages that hold this word as a part of a longer one, or misspelt."""
+    """Passages that hold this word within a longer one, or misspelt."""
     if len(word) < 3:
         return []
     name = index.table(db, "trigrams")
@@ -159,18 +159,18 @@ def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: in
     whole = " AND ".join(triples)
     sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} limit 200"
     found = [id for (id,) in db.rows(sql, (whole,))]
-    if len(found) <= excluded_rows and half >= 2:  # a slip of the pen spoils one half of a word's trigrams
+    if len(found) <= excluded_rows and half >= 2:  # a typing mistake spoils one half of a word's trigrams
         halves = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
         found = [id for (id,) in db.rows(sql, (halves,))]
     texts = db.rows(
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
         (found,),
     )
-    return [id for id, own, facts in texts if terms.contains_similar(folded, f"{own}\n{facts or ''}")][:limit]
+    return [id for id, own_text, facts in texts if terms.contains_similar(folded, f"{own_text}\n{facts or ''}")][:limit]
 
 
 def size(db: Database, files: bool) -> int:
-    """How many passages there are, about; the ids tell."""
+    """About how many passages there are, by their ids."""
     return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_id_range(files, 'id')}") or 0)
 
 
@@ -179,7 +179,7 @@ def _id_range(files: bool, id: str = "rowid") -> str:
 
 
 def _count(db: Database, match: str, rows: int, files: bool) -> int:
-    """In how many of so many rows: of a common word in a large log guessed from some parts of it."""
+    """The number of rows that match; for a common word in a large file estimated from samples."""
     name = index.table(db, "words")
     matches = f"from {name} where {name} match ? and {_id_range(files)}"
     if rows <= _EXACT_COUNT_ROWS:
@@ -206,14 +206,22 @@ CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value f
 
 
 def bindings(allowed: Filter) -> dict[str, object]:
-    """What CONDITIONS binds."""
+    """The values bound in CONDITIONS."""
     letters = [kinds.BY_NAME[kind].letter for kind in allowed.kinds]
     return {
-        "owner": allowed.owner, "kinds": letters, "session": allowed.session, "besides": allowed.excluded_session,
-        "place": allowed.place, "since": allowed.since, "until": allowed.until, "author": allowed.author,
-        "but": allowed.excluded_messages, "here": allowed.current_place, "within": allowed.current_session,
+        "owner": allowed.owner,
+        "kinds": letters,
+        "session": allowed.session,
+        "besides": allowed.excluded_session,
+        "place": allowed.place,
+        "since": allowed.since,
+        "until": allowed.until,
+        "author": allowed.author,
+        "but": allowed.excluded_messages,
+        "here": allowed.current_place,
+        "within": allowed.current_session,
         "grain": allowed.unit,
-    }  # fmt: skip
+    }
 
 
 def _quoted(word: str) -> str:

@@ -1,6 +1,6 @@
-"""Which indexes were found damaged when something was written to them, until they have been made anew.
+"""Which indexes were found damaged by a write, until they are rebuilt.
 
-A damaged index never stops a write: what it could not take in is there again when it is made anew from the passages.
+A damaged index never stops a write: rebuilding it from the passages adds what it missed.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ _KEY = "damaged "
 
 @contextmanager
 def tolerate(db: Database, index: str) -> Iterator[None]:
-    """Change an index, all or nothing; when it is damaged that is noted, and the caller's transaction goes on.
+    """Change an index, all or nothing; damage is noted, and the caller's transaction goes on.
 
-    Raises TransactionLost when SQLite has undone that transaction too: it can be begun anew, without this index.
+    Raises TransactionLost when SQLite has rolled back that transaction too: it can be retried, without this index.
     """
     in_transaction = db.in_transaction
     try:
         with db.index_access(), db.write():
             yield
             with db.write():
-                pass  # a step within a step: FTS5 writes now what it has kept back, while this can still be undone
+                pass  # a nested savepoint makes FTS5 write its buffer now, while it can still be undone
     except IndexDamaged as error:
         lost = in_transaction and not db.in_transaction
         note(db, index)
@@ -32,15 +32,15 @@ def tolerate(db: Database, index: str) -> Iterator[None]:
 
 
 def note(db: Database, index: str) -> None:
-    """The index is damaged."""
+    """Record that the index is damaged."""
     meta.put(db, _KEY + index, "")
 
 
 def damaged(db: Database) -> list[str]:
-    """The indexes that wait to be made anew."""
+    """The indexes to be rebuilt."""
     return meta.keys(db, _KEY)
 
 
 def clear(db: Database, index: str) -> None:
-    """The index is whole again."""
+    """Record that the index has been rebuilt."""
     meta.drop(db, _KEY + index)

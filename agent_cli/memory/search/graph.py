@@ -1,7 +1,7 @@
-"""Who has to do with whom: entities and relations, made from accepted facts. Derived; dropped and rebuilt at will.
+"""The graph of entities and relations, derived from accepted facts; it may be dropped and rebuilt at any time.
 
-A name is known whatever its case, accents and article, and a person by the first name too; so a name in a question is
-spotted without a model. An entity is called as a fact calls it that is still there: a forgotten fact leaves no name.
+Names match whatever their case, accents and article, and a person by the first name too, so names in a question are
+found without a model. An entity has its name from a fact that still exists: a forgotten fact leaves no name behind.
 """
 
 import re
@@ -14,9 +14,9 @@ from agent_cli.store.db import Database
 from agent_cli.text import Pattern, counted
 
 PERSON = "person"
-MAX_FACTS = 20  # facts that the names in a question bring
-_FACTS_PER_NAME = 200  # of each name so many facts are looked at, the newest
-_MAX_NAME_WORDS = 4  # words of a name
+MAX_FACTS = 20  # facts proposed for the names in a question
+_FACTS_PER_NAME = 200  # the newest facts of each name that are read
+_MAX_NAME_WORDS = 4
 _MAX_QUESTION_WORDS = 100  # words of a question
 _MAX_NEIGHBOURS = 2000  # neighbours at most
 _MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
@@ -26,23 +26,23 @@ _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-
 
 
 def add_fact(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
-    """Take a fact that is true now in. Runs in the caller's transaction."""
+    """Add a current fact. Runs in the caller's transaction."""
     remove_fact(db, fact)
     _relate(db, fact, owner, subject, predicate, object)
 
 
 def remove_fact(db: Database, fact: int) -> None:
-    """Take a fact out, with the names that no other fact holds. Runs in the caller's transaction."""
+    """Remove a fact, with the names that no other fact holds. Runs in the caller's transaction."""
     row = db.row("select subject_id, object_id from relation where fact_id = ?", (fact,))
     if row is None:
         return
     db.execute("delete from relation where fact_id = ?", (fact,))
     for entity in set(row):
-        _tidy(db, entity)
+        _tidy_entity(db, entity)
 
 
 def rebuild(db: Database) -> None:
-    """Make the graph anew from the facts that are true now."""
+    """Rebuild the graph from the current facts."""
     with db.write():
         for table in ("relation", "alias", "entity"):
             db.execute(f"delete from {table}")
@@ -54,10 +54,10 @@ def rebuild(db: Database) -> None:
 
 
 def facts_named_in(db: Database, owner: str, question: str) -> list[int]:
-    """Facts about what a question names: first those with most of the names, then the newest."""
+    """Facts about entities that a question names: those with most of the names first, then the newest."""
     counts: dict[int, int] = {}
     newest = f"order by fact_id desc limit {_FACTS_PER_NAME}"
-    for entity in _named(db, owner, question):
+    for entity in _entities_named(db, owner, question):
         rows = db.rows(
             f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
                 union select * from (select fact_id from relation where object_id = ?1 {newest})""",
@@ -69,9 +69,9 @@ def facts_named_in(db: Database, owner: str, question: str) -> list[int]:
 
 
 def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
-    """The nearest entities within so many relations, and how far each is.
+    """The nearest entities and their distance, at most `depth` relations away.
 
-    What has to do with very many, as the person has, links none of them.
+    Paths do not lead through entities with very many relations, such as the person.
     """
     return dict(
         db.rows(
@@ -92,25 +92,25 @@ def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
 
 
 def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
-    """(depth, line) of what an entity has to do with; without a name the best connected ones, each with its count."""
+    """(depth, line) of an entity's relations; without a name the best connected entities, each with its count."""
     if name is None:
         rows = db.rows(
-            f"""with r as (select subject_id as id, count(*) as told from relation group by subject_id
+            f"""with r as (select subject_id as id, count(*) as n from relation group by subject_id
                     union all select object_id, count(*) from relation group by object_id)
-                select e.name, sum(told) from r join entity e on e.id = r.id
-                where e.owner = ? group by e.id order by sum(told) desc, e.name limit {_MAX_SHOWN}""",
+                select e.name, sum(n) from r join entity e on e.id = r.id
+                where e.owner = ? group by e.id order by sum(n) desc, e.name limit {_MAX_SHOWN}""",
             (owner,),
         )
-        return [(0, f"{_shown(each)}: {counted(count, 'fact')}") for each, count in rows]
-    lines: list[tuple[int, str]] = []
-    for root in _by_alias(db, owner, fold(name)) or _by_name(db, owner, name):
-        lines.append((0, _shown(str(db.value("select name from entity where id = ?", (root,))))))
-        lines += _branches(db, root, neighbours(db, root, depth), 1, depth, set())
-    return lines
+        return [(0, f"{_display_name(each)}: {counted(count, 'fact')}") for each, count in rows]
+    shown_lines: list[tuple[int, str]] = []
+    for root in _by_alias(db, owner, fold_name(name)) or _by_name(db, owner, name):
+        shown_lines.append((0, _display_name(str(db.value("select name from entity where id = ?", (root,))))))
+        shown_lines += _branches(db, root, neighbours(db, root, depth), 1, depth, set())
+    return shown_lines
 
 
-def fold(name: str) -> str:
-    """A name without case, accents, marks and its article."""
+def fold_name(name: str) -> str:
+    """A name without case, accents, punctuation and article."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
     return " ".join(re.findall(r"\w+", _ARTICLE.sub("", " ".join(plain.split()))))
 
@@ -118,7 +118,7 @@ def fold(name: str) -> str:
 def _branches(
     db: Database, root: int, far: dict[int, int], level: int, depth: int, seen: set[int]
 ) -> Iterator[tuple[int, str]]:
-    """The relations of an entity, each told once, and beneath it those of the entity on its other end."""
+    """The relations of an entity, each once, followed by those of the entity at its other end."""
     newest = f"order by fact_id desc limit {_MAX_SHOWN + 1}"
     rows = db.rows(
         f"""select r.fact_id, r.subject_id = ?1, r.predicate, iif(r.subject_id = ?1, o.id, s.id), s.name, o.name
@@ -131,9 +131,9 @@ def _branches(
         if fact in seen:
             continue
         seen.add(fact)
-        line = f"{predicate}: {_shown(object)}" if onward else f"{predicate} of {_shown(subject)}"
+        line = f"{predicate}: {_display_name(object)}" if onward else f"{predicate} of {_display_name(subject)}"
         yield level, f"{line} ({ids.handle('fact', fact)})"
-        if level < depth and far.get(other) == level and _shown(subject if not onward else object) != "you":
+        if level < depth and far.get(other) == level and _display_name(subject if not onward else object) != "you":
             yield from _branches(db, other, far, level + 1, depth, seen)
     if len(rows) > _MAX_SHOWN:
         yield level, "… and older ones"
@@ -145,8 +145,8 @@ def _relate(db: Database, fact: int, owner: str, subject: str, predicate: str, o
 
 
 def _entity(db: Database, owner: str, name: str) -> int:
-    """The entity with this name, made when there is none: "Anna" is Anna Huber while there is no other Anna."""
-    folded = fold(name)
+    """The entity with this name, created when there is none: "Anna" is Anna Huber unless there is another Anna."""
+    folded = fold_name(name)
     same = db.value("select id from entity where owner = ? and name = ?", (owner, name))
     known = [same] if same else _by_alias(db, owner, folded) if folded else []
     if len(known) == 1:
@@ -158,8 +158,8 @@ def _entity(db: Database, owner: str, name: str) -> int:
 
 
 def _aliases(name: str) -> set[str]:
-    """How a name is told, folded."""
-    folded = fold(name)
+    """The folded forms of a name."""
+    folded = fold_name(name)
     aliases = {folded} - {""}
     if _FULL_NAME.fullmatch(name) and all(word[0].isupper() for word in (name.split()[0], name.split()[-1])):
         aliases.add(folded.split()[0])
@@ -177,8 +177,8 @@ def _by_name(db: Database, owner: str, name: str) -> list[int]:
     return [id for (id,) in rows]
 
 
-def _tidy(db: Database, entity: int) -> None:
-    """Drop an entity that no fact holds; make one anew whose name only a fact had that is gone."""
+def _tidy_entity(db: Database, entity: int) -> None:
+    """Delete an entity without facts; recreate one whose name came only from a deleted fact."""
     name = db.value("select name from entity where id = ?", (entity,))
     used = (
         "exists (select 1 from relation where subject_id = ?1) or exists (select 1 from relation where object_id = ?1)"
@@ -207,9 +207,9 @@ def _tidy(db: Database, entity: int) -> None:
         _relate(db, *row)
 
 
-def _named(db: Database, owner: str, question: str) -> list[int]:
+def _entities_named(db: Database, owner: str, question: str) -> list[int]:
     """The entities that a question names."""
-    words = fold(question).split()[:_MAX_QUESTION_WORDS]
+    words = fold_name(question).split()[:_MAX_QUESTION_WORDS]
     grams = {
         " ".join(words[start : start + length])
         for length in range(1, _MAX_NAME_WORDS + 1)
@@ -224,5 +224,5 @@ def _named(db: Database, owner: str, question: str) -> list[int]:
     return [id for (id,) in rows]
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return "you" if name == PERSON else name

@@ -1,6 +1,6 @@
-"""What could be meant by the beginning of a handle, a name or a title: offered while a person types.
+"""Completions of handles, names and periods while a person types.
 
-Asked at every key, so each query reads a bounded number of rows by an index, however long the file has been in use.
+They run at every key, so each query reads a bounded number of rows by an index, however large the file is.
 """
 
 import re
@@ -14,30 +14,31 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 
 LIMIT = 50
-_NEWEST = 500  # rows of a kind in whose words the beginning is looked for; a number is found among all
-_WORDS = 4  # of a name
-_LEAST = 2  # letters of a name
+_NEWEST = 500  # rows of a kind whose words are searched; handles are searched among all
+_MAX_NAME_WORDS = 4  # of a name
+_MIN_LETTERS = 2  # letters of a name
 
 
-def handles(db: Database, owner: str, names: Sequence[str], told: str, limit: int = LIMIT) -> list[tuple[str, str]]:
-    """(handle, words) of rows of these kinds whose handle begins so, then of the newest ones with these words."""
+def handles(db: Database, owner: str, names: Sequence[str], prefix: str, limit: int = LIMIT) -> list[tuple[str, str]]:
+    """(handle, words) of rows of these kinds whose handle has this prefix, then of the newest with it in their
+    words."""
     found: dict[str, str] = {}
     for kind in names:
-        for id, words in islice(_numbered(db, owner, kind, told.lower()), limit):
+        for id, words in islice(_by_number(db, owner, kind, prefix.lower()), limit):
             found[ids.handle(kind, id)] = one_line(words or "", 60)
     for kind in names:
         source = sources.source_of(kind)
         sql = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
         rows = db.rows(sql, {"owner": owner})
         for id, words in rows if len(found) < limit else ():
-            if told.casefold() in (words or "").casefold():
+            if prefix.casefold() in (words or "").casefold():
                 found.setdefault(ids.handle(kind, id), one_line(words or "", 60))
     return list(found.items())[:limit]
 
 
-def _numbered(db: Database, owner: str, kind: str, told: str) -> Iterator[tuple[int, str]]:
-    """Rows whose handle begins so: f12 is f12, f120 to f129, f1200 …"""
-    match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", told)
+def _by_number(db: Database, owner: str, kind: str, prefix: str) -> Iterator[tuple[int, str]]:
+    """(id, words) of rows by the prefix of their handle: f12 is f12, f120 to f129, f1200 …"""
+    match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", prefix)
     # With a plain column SQLite would go through all rows of the owner.
     sql = sources.source_of(kind).completions.replace("owner =", "+owner =")
     first, size = int(match[1]) if match else 0, 1
@@ -50,30 +51,30 @@ def _numbered(db: Database, owner: str, kind: str, told: str) -> Iterator[tuple[
 
 
 def names(db: Database, owner: str, before: str) -> list[tuple[str, int]]:
-    """(name, how many characters at the end of the text it completes) of what is known: of the longest beginning."""
-    ends = [match.start() for match in re.finditer(r"(?<!\S)\S", before)][-_WORDS:]
+    """(name, number of characters it replaces at the end of the text) for the longest prefix that fits a known name."""
+    ends = [match.start() for match in re.finditer(r"(?<!\S)\S", before)][-_MAX_NAME_WORDS:]
     for start in ends if before[-1:].strip() else ():
-        told = graph.fold(before[start:])
-        if len(told) < _LEAST:
+        prefix = graph.fold_name(before[start:])
+        if len(prefix) < _MIN_LETTERS:
             continue
         rows = db.rows(
             """select distinct e.name from (
                    select entity_id, folded from alias
-                   where owner = :owner and folded >= :told and folded < :told || char(1114111)
+                   where owner = :owner and folded >= :prefix and folded < :prefix || char(1114111)
                    order by folded limit :limit) a
                join entity e on e.id = a.entity_id order by a.folded""",
-            {"owner": owner, "told": told, "limit": LIMIT},
+            {"owner": owner, "prefix": prefix, "limit": LIMIT},
         )
         if rows:
             return [(name, len(before) - start) for (name,) in rows]
     return []
 
 
-def periods(db: Database, owner: str, told: str) -> list[str]:
-    """Periods with a summary whose key begins so, the latest first."""
+def periods(db: Database, owner: str, prefix: str) -> list[str]:
+    """The keys of periods with a summary and this prefix, the latest first."""
     rows = db.rows(
         """select period from summary where owner = ?1 and period <> '' and period >= ?2
              and period < ?2 || char(1114111) order by period desc limit ?3""",
-        (owner, told, LIMIT),
+        (owner, prefix, LIMIT),
     )
     return [key for (key,) in rows]

@@ -1,8 +1,8 @@
-"""Whether the indexes still hold what they should: some damage raises no error and only loses hits.
+"""Checks the indexes for damage that raises no error and only loses hits.
 
-SQLite's and FTS5's own checks read everything, or do not see it. Here the passages are counted, and 32 of them are
-looked for by their own words and vectors (0.1 s at 100,000 messages): an index that has lost a tenth is found out in 29
-of 30 looks. What is damaged is noted, and made anew by a job.
+SQLite's and FTS5's own checks read everything, or miss it. Here the passages are counted, and 32 of them are searched
+by their own words and vectors (0.1 s at 100,000 messages): an index that has lost a tenth is detected in 29 of 30
+checks. Damage is noted, and repaired by a job.
 """
 
 import random
@@ -14,26 +14,26 @@ from agent_cli.memory.search import damaged_indexes, index, vectors
 from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
-_SAMPLE = 32  # passages that are looked for
-_SCANNED = 3  # of them are looked for among all vectors
-_WORDS, _TRIPLES = 8, 3  # of a passage are looked for
+_SAMPLE = 32  # passages that are searched
+_SCANNED = 3  # of them searched among all vectors
+_WORDS, _TRIPLES = 8, 3  # of each passage
 _PAUSE = timedelta(days=1)
 _KEY = "checked"
 _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 
 def due(db: Database, now: datetime) -> bool:
-    """Whether the indexes have not been looked at for a day, or since a process died."""
+    """Whether the last check was a day ago, or another was requested."""
     return meta.is_due(db, _KEY, now, _PAUSE)
 
 
-def doubt(db: Database) -> None:
-    """Have the indexes looked at soon: a process did not end as it should."""
+def request_check(db: Database) -> None:
+    """Request a check soon: a process crashed."""
     meta.drop(db, _KEY)
 
 
 def check(db: Database, now: datetime) -> list[str]:
-    """Look at every index and note what is damaged; gives the names of all that wait to be made anew."""
+    """Check every index and note damage; returns the names of all damaged indexes."""
     sample = _sample(db)
     for name, whole in _CHECKS.items():
         tables = _tables(db)
@@ -42,19 +42,19 @@ def check(db: Database, now: datetime) -> list[str]:
                 sound = whole(db, sample)
         except IndexDamaged:
             sound = False
-        if not sound and _tables(db) == tables:  # else another program has made them anew meanwhile
+        if not sound and _tables(db) == tables:  # else another program has rebuilt them meanwhile
             damaged_indexes.note(db, name)
     meta.stamp(db, _KEY, now)
     return damaged_indexes.damaged(db)
 
 
 def _tables(db: Database) -> list[str | None]:
-    """What names the tables of the indexes."""
+    """The names of the index tables."""
     return [meta.get(db, key) for key in ("index words", "index trigrams", "vectors", "vectors next")]
 
 
 def _sample(db: Database) -> dict[int, str]:
-    """Some passages and their texts."""
+    """{id: text} of random passages."""
     first, last = db.row("select (select min(id) from passage), (select max(id) from passage)") or (None, None)
     if first is None:
         return {}
@@ -65,66 +65,70 @@ def _sample(db: Database) -> dict[int, str]:
     )
 
 
-def _words(db: Database, sample: dict[int, str]) -> bool:
+def _check_words(db: Database, sample: dict[int, str]) -> bool:
     name = index.table(db, "words")
     counted = f"select (select count(*) from passage) = (select count(*) from {name}_docsize)"
-    return bool(db.value(counted)) and _found(db, name, sample, _phrase)
+    return bool(db.value(counted)) and _finds_all(db, name, sample, _phrase)
 
 
-def _trigrams(db: Database, sample: dict[int, str]) -> bool:
-    return _found(db, index.table(db, "trigrams"), sample, _triples)
+def _check_trigrams(db: Database, sample: dict[int, str]) -> bool:
+    return _finds_all(db, index.table(db, "trigrams"), sample, _triples)
 
 
-def _found(db: Database, name: str, sample: dict[int, str], asked: Callable[[Database, str], str]) -> bool:
-    """Whether an index finds each passage by what stands in it."""
+def _finds_all(db: Database, name: str, sample: dict[int, str], make_query: Callable[[Database, str], str]) -> bool:
+    """Whether an index finds each passage by its own text."""
     sql = f"select 1 from {name} where {name} match ? and rowid = ?"
     return all(
-        db.value(sql, (match, id)) or not _still(db, id) for id, own in sample.items() if (match := asked(db, own))
+        db.value(sql, (match, id)) or not _exists(db, id)
+        for id, own_text in sample.items()
+        if (match := make_query(db, own_text))
     )
 
 
-def _phrase(db: Database, own: str) -> str:
-    """The first words of a text, as they stand there; empty when they are no words to the index."""
-    first = " ".join(own.replace('"', " ").replace("\0", " ").split()[:_WORDS])
+def _phrase(db: Database, own_text: str) -> str:
+    """A query for the first words of a text; empty when the index sees no words in them."""
+    first = " ".join(own_text.replace('"', " ").replace("\0", " ").split()[:_WORDS])
     return f'own : "{first}"' if db.tokens(first) else ""
 
 
-def _triples(db: Database, own: str) -> str:
-    """A few runs of three plain letters."""
-    return " AND ".join(f'"{triple}"' for triple in _PLAIN.findall(own)[:_TRIPLES])
+def _triples(db: Database, own_text: str) -> str:
+    """A query for a few runs of three ASCII letters or digits."""
+    return " AND ".join(f'"{triple}"' for triple in _PLAIN.findall(own_text)[:_TRIPLES])
 
 
-def _vectors(db: Database, sample: dict[int, str]) -> bool:
-    return all(_set_whole(db, each, sample) for each in (vectors.current(db), vectors.filling(db)) if each)
+def _check_vectors(db: Database, sample: dict[int, str]) -> bool:
+    return all(_is_complete(db, each, sample) for each in (vectors.current(db), vectors.being_filled(db)) if each)
 
 
-def _set_whole(db: Database, among: vectors.Set, sample: dict[int, str]) -> bool:
-    """Whether a set has each vector in both sizes, and finds it when it is looked for."""
+def _is_complete(db: Database, vector_set: vectors.VectorSet, sample: dict[int, str]) -> bool:
+    """Whether a set has each vector in both sizes, and finds it."""
     rows = db.rows(  # in one statement: another program may be filling the set
-        f"""select c.value, (select e from {among.table} where id = c.value),
-                (select e from {among.bits} where rowid = c.value) from json_each(?) c""",
+        f"""select c.value, (select e from {vector_set.table} where id = c.value),
+                (select e from {vector_set.bits} where rowid = c.value) from json_each(?) c""",
         (sample.keys(),),
     )
     made = {id: (small, bits) for id, small, bits in rows if small is not None or bits is not None}
-    if not all(_alike(small, bits, among.dimension) for small, bits in made.values()):
+    if not all(_same_signs(small, bits, vector_set.dimension) for small, bits in made.values()):
         return False
-    nearest = f"select 1 from {among.bits} where e match vec_bit(?) and k = 1 and distance <= 0"
-    return all(db.value(nearest, (made[id][1],)) or not _still(db, id) for id in list(made)[:_SCANNED])
+    nearest = f"select 1 from {vector_set.bits} where e match vec_bit(?) and k = 1 and distance <= 0"
+    return all(db.value(nearest, (made[id][1],)) or not _exists(db, id) for id in list(made)[:_SCANNED])
 
 
-def _alike(small: bytes | None, bits: bytes | None, dimension: int) -> bool:
-    """Whether a vector and its bits have the same signs; what was rounded to zero may have had either."""
+def _same_signs(small: bytes | None, bits: bytes | None, dimension: int) -> bool:
+    """Whether a vector and its bits have the same signs; a component rounded to zero may have either."""
     if small is None or bits is None or len(small) != dimension or not any(small):
         return False
     signs = int.from_bytes(bits, "little")
     return all((signs >> n & 1) == (each < 128) for n, each in enumerate(small) if each)
 
 
-def _still(db: Database, id: int) -> bool:
-    """Whether the passage is there: another program may have changed it meanwhile."""
+def _exists(db: Database, id: int) -> bool:
+    """Whether the passage still exists: another program may have changed it meanwhile."""
     return bool(db.value("select 1 from passage where id = ?", (id,)))
 
 
 _CHECKS: dict[str, Callable[[Database, dict[int, str]], bool]] = {
-    "words": _words, "trigrams": _trigrams, "vectors": _vectors,
-}  # fmt: skip
+    "words": _check_words,
+    "trigrams": _check_trigrams,
+    "vectors": _check_vectors,
+}

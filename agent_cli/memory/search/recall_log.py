@@ -1,4 +1,4 @@
-"""What was recalled for each message of the person: kept, so that `why` can tell, and a request can be built again."""
+"""Records what was recalled for each message of the person, for `why` and to rebuild a request."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Recollection:
+class RecalledRow:
     kind: str
     row: int
     score: float
@@ -25,8 +25,8 @@ class Recollection:
         return ids.handle(self.kind, self.row)
 
 
-def keep(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
-    """Record what goes to the model with a message: each hit, and its words as shown."""
+def record(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
+    """Record the hits sent to the model with a message, and their words as shown."""
     with db.write():
         db.execute_many(
             "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)",
@@ -37,10 +37,10 @@ def keep(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datet
         )
 
 
-def of(db: Database, message: int) -> list[Recollection]:
+def recalled_for(db: Database, message: int) -> list[RecalledRow]:
     """What was recalled for a message, best first."""
     rows = db.rows("select kind, row, score, legs, text from recollection where message_id = ? order by id", (message,))
-    return [Recollection(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
+    return [RecalledRow(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
@@ -48,21 +48,21 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from recollection where id in (select value from json_each(?))", (found,))
 
 
-def erase_of(db: Database, messages: Sequence[int]) -> None:
-    """Erase what was recalled for some messages. Runs in the caller's transaction."""
+def erase_for_messages(db: Database, messages: Sequence[int]) -> None:
+    """Erase what was recalled for these messages. Runs in the caller's transaction."""
     db.execute("delete from recollection where message_id in (select value from json_each(?))", (messages,))
 
 
-def latest(db: Database, owner: str) -> int | None:
+def latest_message(db: Database, owner: str) -> int | None:
     """The person's last message."""
     found = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
     return None if found is None else int(found)
 
 
-def asked(db: Database, owner: str, handle: str | None = None) -> int:
-    """The person's message of this handle, or their last. Raises UsageError."""
+def message_id(db: Database, owner: str, handle: str | None = None) -> int:
+    """The id of the person's message with this handle, or of the last one. Raises UsageError."""
     if handle is None:
-        message = latest(db, owner)
+        message = latest_message(db, owner)
         if message is None:
             raise UsageError("nothing has been asked yet")
         return message
@@ -72,10 +72,10 @@ def asked(db: Database, owner: str, handle: str | None = None) -> int:
     return message
 
 
-def explained(db: Database, message: int) -> str:
-    """What was recalled for a message and what each score is made of, in lines for a person."""
-    lines = []
-    for each in of(db, message):
+def explain(db: Database, message: int) -> str:
+    """What was recalled for a message and the legs of each score, as lines for a person."""
+    shown = []
+    for each in recalled_for(db, message):
         legs = " + ".join(f"{name} {share:.2f}" for name, share in each.legs.items())
-        lines += [each.text, f"    {each.score:.2f} = {legs}"]
-    return "\n".join(lines) or f"nothing was recalled for {ids.handle('message', message)}"
+        shown += [each.text, f"    {each.score:.2f} = {legs}"]
+    return "\n".join(shown) or f"nothing was recalled for {ids.handle('message', message)}"

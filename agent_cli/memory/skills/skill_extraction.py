@@ -182,7 +182,7 @@ def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
 def trust(entries: Sequence[Entry]) -> Origin:
     """The origin least trusted of all that was said or found in a conversation, but replies and approved skills."""
     told = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
-    return quotes.lowest(part.origin for entry in told for part in entry.parts if part.text)
+    return quotes.least_trusted(part.origin for entry in told for part in entry.parts if part.text)
 
 
 def proposed(db: Database, owner: str, found: Found, shown: Sequence[Used]) -> Proposed | None:

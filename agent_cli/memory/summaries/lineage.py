@@ -176,11 +176,11 @@ def _outlived(db: Database, owner: str, id: int, forgotten: set[Source]) -> list
     if summary is None:
         return []
     taken = frozenset[Source]()
-    if summary.grain == "day":  # its sessions may stand and hold nothing of it any more
+    if summary.unit == "day":  # its sessions may stand and hold nothing of it any more
         day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
         if period_sources.taken(db, day, [each for each in named if each not in forgotten]):
-            taken = period_summaries.read(db, owner, day, _LITTLE).lost
-    told = summaries.outlived(db, summary, taken - forgotten)
+            taken = period_summaries.read(db, owner, day, _LITTLE).expired
+    told = summaries.orphaned_sentences(db, summary, taken - forgotten)
     return [(words, sources) for words, sources in told if not forgotten & set(sources)]
 
 

@@ -37,7 +37,7 @@ def question(period: Period, items: Sequence[Item], characters: int) -> str:
     what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
     return _QUESTION.format(
         what=what, wanted=_WANTED[period.unit], most=SENTENCES[period.unit], grain=period.unit,
-        told=digest.inside(_told(items, characters), period.unit),
+        told=digest.escape_end_tag(_told(items, characters), period.unit),
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def _lines(item: Item) -> list[str]:
 
 def _told(items: Sequence[Item], characters: int) -> str:
     shares = _shares([len(item.text) for item in items], characters)
-    told = [(item.title, digest.shortened(item.text, share)) for item, share in zip(items, shares, strict=True)]
+    told = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
     parts = [f"## {title}\n" + "\n".join(words for _, words in each) for title, each in groupby(told, lambda it: it[0])]
     return "\n\n".join(parts)
 

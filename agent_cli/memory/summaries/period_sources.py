@@ -101,17 +101,17 @@ def _sessions(db: Database, owner: str, day: date, characters: int) -> list[tupl
 def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, int], characters: int) -> Item:
     session, kind, first, last_at, count, began, offset = row
     title = _ONE_SHOTS.get(kind) or f"{clock.local(began, offset):%H:%M}, a conversation"
-    summary = summaries.of(db, session) if kind == "chat" else None
+    summary = summaries.of_session(db, session) if kind == "chat" else None
     whole = db.value(f"select count(*) from message m where m.session_id = ? and {_SAYS}", (session,)) == count
     if summary and whole and summary.at >= last_at:
         return Item(Source("session", session), title, summary.text, summary.details, summary.at, last_at)
     entries = [
         entry
         for entry in log.history(db, session, after=first - 1)
-        if log.is_said(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
+        if log.is_spoken(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
     ]
     lifted = details.newest((entry.message.text for entry in entries), _DETAILS)
-    told = digest.lines(entries, characters)
+    told = digest.transcript(entries, characters)
     return Item(Source("session", session), title, told, lifted, last_at, last_at, spoken=True)
 
 
@@ -125,7 +125,7 @@ def _silent(db: Database, owner: str, day: date) -> list[Item]:
              and not exists (select 1 from message where session_id = s.id) order by s.started_at, s.id""",
         (owner, since, until, day.isoformat()),
     )
-    found = [(id, last_at, summaries.of(db, id)) for id, last_at in rows]
+    found = [(id, last_at, summaries.of_session(db, id)) for id, last_at in rows]
     return [
         Item(Source("session", id), "a conversation", each.text, each.details, each.at, last_at)
         for id, last_at, each in found

@@ -18,7 +18,7 @@ from agent_cli.memory.summaries import period_prompts, period_sources, session_s
 from agent_cli.memory.summaries.period_prompts import DETAILS, SENTENCES
 from agent_cli.memory.summaries.period_sources import Item
 from agent_cli.memory.summaries.session_summary import Ask
-from agent_cli.memory.summaries.summaries import Made, Source, Summary
+from agent_cli.memory.summaries.summaries import NewSummary, Source, Summary
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -36,12 +36,12 @@ class Material:
     items: tuple[Item, ...]
     earlier: Summary | None
     known: frozenset[Source]  # what the earlier one was made from
-    lost: frozenset[Source]  # of these what retention has taken
-    outlived: tuple[tuple[str, tuple[Source, ...]], ...]  # the sentences that only the earlier one still has
+    expired: frozenset[Source]  # of these what retention has taken
+    orphaned: tuple[tuple[str, tuple[Source, ...]], ...]  # the sentences that only the earlier one still has
 
     @property
     def empty(self) -> bool:
-        return not self.items and not self.outlived
+        return not self.items and not self.orphaned
 
     def is_current(self, method: str) -> bool:
         """Whether the earlier one says all this already, and was made no worse than by this method."""
@@ -49,7 +49,7 @@ class Material:
             return False
         if method == summaries.MODEL and self.earlier.method != method and not self.earlier.model:
             return False  # an extract, and not for want of words: a model that had none is named beside it
-        same = self.known - self.lost == {item.source for item in self.items}
+        same = self.known - self.expired == {item.source for item in self.items}
         return same and all(item.at <= self.earlier.at for item in self.items)
 
 
@@ -77,7 +77,7 @@ def queue_session(db: Database, session: int, now: datetime) -> None:
 
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again, the finest first."""
-    found = [(periods.parse(key), owner) for owner, key, session in summaries.extracted(db) if session is None]
+    found = [(periods.parse(key), owner) for owner, key, session in summaries.made_without_model(db) if session is None]
     for period, owner in sorted(found, key=lambda each: UNITS.index(each[0].unit)):
         if not jobs.parked_recently(db, JOB, _subject(owner, period), now):
             queue(db, owner, period, now)
@@ -116,8 +116,8 @@ def read(db: Database, owner: str, period: Period, characters: int) -> Material:
     known = frozenset(summaries.sources(db, earlier.id).get(0, ()))
     missing = known - {item.source for item in items}
     taken = period_sources.taken(db, period, list(missing)) if period.unit == "day" and missing else set()
-    lost = frozenset(taken | summaries.gone(db, earlier))
-    outlived = tuple(summaries.outlived(db, earlier, lost)) if lost else ()
+    lost = frozenset(taken | summaries.missing_sources(db, earlier))
+    outlived = tuple(summaries.orphaned_sentences(db, earlier, lost)) if lost else ()
     return Material(owner, period, items, earlier, known, lost, outlived)
 
 
@@ -141,37 +141,37 @@ def stream(material: Material, ask: Ask | None, characters: int) -> Iterator[str
     yield from session_summary.beginning(ask(question), SENTENCES[period.unit])
 
 
-def make(material: Material, words: str, method: str, model: str) -> Made:
+def make(material: Material, words: str, method: str, model: str) -> NewSummary:
     """The summary in these words, behind the sentences that have outlived their sources."""
     if not words.strip() and material.items:  # the model had nothing to say
         words, method = period_prompts.extract(material.period, material.items), summaries.EXTRACT
     new = text.sentences(words)[: SENTENCES[material.period.unit]]
     found = attribution.sources(new, [(item.source, item.words) for item in material.items])
-    whole, sources = summaries.joined([*dict(material.outlived).items(), *zip(new, found, strict=True)])
+    whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
     before = [_details_left(material)]
-    return Made(
+    return NewSummary(
         whole,
         details.merge([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
         method, model, sources,
-        (*sorted(material.lost, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
+        (*sorted(material.expired, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
     )  # fmt: skip
 
 
 def _details_left(material: Material) -> str:
     """Those of what retention took; when something was hidden too, only those that stand in a sentence that is left."""
-    if material.earlier is None or not material.lost:
+    if material.earlier is None or not material.expired:
         return ""
-    if material.known <= material.lost | {item.source for item in material.items}:
+    if material.known <= material.expired | {item.source for item in material.items}:
         return material.earlier.details
-    told = " ".join(words for words, _ in material.outlived)
+    told = " ".join(words for words, _ in material.orphaned)
     return "; ".join(each for each in details.split(material.earlier.details) if each in told)
 
 
-def keep(db: Database, material: Material, made: Made, time: Clock) -> int:
+def keep(db: Database, material: Material, made: NewSummary, time: Clock) -> int:
     """Store what was made, and have made what is made of it. Runs in the caller's transaction."""
     told = [item.last_at for item in material.items]
-    before = [material.earlier.started_at] if material.earlier and material.outlived else []
-    id = summaries.keep_period(db, material.owner, material.period, made, max([*told, *before]), time)
+    before = [material.earlier.started_at] if material.earlier and material.orphaned else []
+    id = summaries.save_period(db, material.owner, material.period, made, max([*told, *before]), time)
     queue_coarser(db, material, time())
     return id
 

@@ -12,7 +12,7 @@ from agent_cli import text
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.language import attribution, details
 from agent_cli.memory.summaries import summaries
-from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
@@ -41,7 +41,7 @@ def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
         return
     if not transcript:  # a model would make something up
         return
-    yield from beginning(ask(_QUESTION.format(transcript=digest.inside(transcript, "conversation"))), SENTENCES)
+    yield from beginning(ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES)
 
 
 def beginning(pieces: Iterable[str], count: int) -> Iterator[str]:
@@ -70,32 +70,32 @@ def extract(transcript: str) -> str:
 
 def transcript(db: Database, session: int, characters: int) -> str:
     """What person and assistant said, a line each, at most this long."""
-    return digest.lines(log.history(db, session), characters)
+    return digest.transcript(log.history(db, session), characters)
 
 
-def make(db: Database, session: int, words: str, method: str, model: str) -> Made | None:
+def make(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
     """The summary in these words, with its sources and details; None when a model has nothing to add to its own."""
     if not words.strip():  # the model had nothing to say
-        earlier = summaries.of(db, session)
+        earlier = summaries.of_session(db, session)
         if earlier and earlier.method == summaries.MODEL:
             return None  # an extract is made anew, to stand beside the name of the model: it is not asked again
         words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
         if not words:
             return None
-    said = [entry for entry in log.history(db, session) if log.is_said(entry) and entry.message.text]
-    earlier = summaries.of(db, session)
-    outlived = summaries.outlived(db, earlier) if earlier else []
+    said = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
+    earlier = summaries.of_session(db, session)
+    outlived = summaries.orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(cut(words))
     items = [(Source("message", entry.id), entry.message.text) for entry in said]
     lifted = details.newest((entry.message.text for entry in said), _DETAILS)
     if earlier and outlived:  # so do the details of what is gone
         lifted = details.merge([earlier.details, lifted], _DETAILS)
-    told, sources = summaries.joined([*outlived, *zip(new, attribution.sources(new, items), strict=True)])
-    return Made(told, lifted, method, model, sources)
+    told, sources = summaries.join_sentences([*outlived, *zip(new, attribution.sources(new, items), strict=True)])
+    return NewSummary(told, lifted, method, model, sources)
 
 
 def queue_extracted(db: Database, now: datetime) -> None:
     """Have those that were made without a model made again."""
-    for _, _, session in summaries.extracted(db):
+    for _, _, session in summaries.made_without_model(db):
         if session is not None and not jobs.parked_recently(db, JOB, ids.handle("session", session), now):
             jobs.add(db, JOB, ids.handle("session", session), now)

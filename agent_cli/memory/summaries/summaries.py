@@ -37,7 +37,7 @@ Sentence = tuple[str, tuple[Source, ...]]
 
 
 @frozen
-class Made:
+class NewSummary:
     """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
 
     text: str
@@ -45,14 +45,14 @@ class Made:
     method: str
     model: str
     sources: tuple[tuple[Source, ...], ...] = ()
-    whole: tuple[Source, ...] = ()  # all that it was made from, where that is not its session
+    all_sources: tuple[Source, ...] = ()  # all that it was made from, where that is not its session
 
 
 @frozen
 class Summary:
     id: int
     session: int | None
-    grain: str
+    unit: str
     period: str
     text: str
     details: str
@@ -68,12 +68,12 @@ class Summary:
         return ids.handle("summary", self.id)
 
 
-def joined(told: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
+def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
     """One text of some sentences, and what each of it comes from, as `text.sentences` numbers them.
 
     Two may run together, as when one ends with a number: then that comes from what both come from.
     """
-    words = [*(text.with_full_stop(each) for each, _ in told[:-1]), *(each for each, _ in told[-1:])]
+    words = [*(text.with_full_stop(each) for each, _ in sentences[:-1]), *(each for each, _ in sentences[-1:])]
     ends = list(accumulate(len(each) + 1 for each in words))
     whole, at = " ".join(words), 0
     sources: list[tuple[Source, ...]] = []
@@ -81,37 +81,37 @@ def joined(told: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...
         first, at = at, at + len(piece)
         if piece.strip():
             inside = slice(bisect_right(ends, first + 1), bisect_left(ends, at) + 1)  # a piece begins with its blank
-            sources.append(tuple(dict.fromkeys(each for _, found in told[inside] for each in found)))
+            sources.append(tuple(dict.fromkeys(each for _, found in sentences[inside] for each in found)))
     return whole, tuple(sources)
 
 
-def keep_session(db: Database, session: int, made: Made, time: clock.Clock) -> int | None:
+def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock) -> int | None:
     """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
-    about = db.row("select owner, place, last_at from session where id = ?", (session,))
-    if about is None:
+    session_row = db.row("select owner, place, last_at from session where id = ?", (session,))
+    if session_row is None:
         return None
     earlier = db.value("select id from summary where session_id = ?", (session,))
-    return _keep(db, earlier, made, time, (*about[:2], session, "session", "", about[2]))
+    return _save(db, earlier, made, time, (*session_row[:2], session, "session", "", session_row[2]))
 
 
-def keep_period(db: Database, owner: str, period: Period, made: Made, last_at: str, time: clock.Clock) -> int:
+def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
     """Store the summary of a period in place of an earlier one. Runs in the caller's transaction.
 
     `last_at`: the last moment it tells of.
     """
     earlier = db.value("select id from summary where owner = ? and period = ?", (owner, period.key))
-    return _keep(db, earlier, made, time, (owner, "", None, period.unit, period.key, last_at))
+    return _save(db, earlier, made, time, (owner, "", None, period.unit, period.key, last_at))
 
 
-def _keep(db: Database, earlier: int | None, made: Made, time: clock.Clock, about: Row) -> int:
+def _save(db: Database, earlier: int | None, made: NewSummary, time: clock.Clock, subject: Row) -> int:
     now = time()
     moment, offset = clock.utc(now), clock.offset(now)
-    told = (made.text, made.details, made.method, made.model)
+    content = (made.text, made.details, made.method, made.model)
     if earlier is None:
         id = db.insert(
             """insert into summary (uid, owner, place, session_id, grain, period, last_at, text, details, method, model,
                   at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), *about, *told, moment, offset),
+            (ids.new(now), *subject, *content, moment, offset),
         )
     else:
         id = earlier
@@ -119,22 +119,22 @@ def _keep(db: Database, earlier: int | None, made: Made, time: clock.Clock, abou
         db.execute(
             """update summary set last_at = ?, text = ?, details = ?, method = ?, model = ?, at = ?, utc_offset = ?
                where id = ?""",
-            (about[-1], *told, moment, offset, id),
+            (subject[-1], *content, moment, offset, id),
         )
     _set_sources(db, id, made)
     return id
 
 
-def _set_sources(db: Database, id: int, made: Made) -> None:
+def _set_sources(db: Database, id: int, made: NewSummary) -> None:
     db.execute("delete from summary_source where summary_id = ?", (id,))
-    numbered = [(n, each) for n, found in enumerate([made.whole, *made.sources]) for each in found]
+    numbered = [(n, each) for n, found in enumerate([made.all_sources, *made.sources]) for each in found]
     db.execute_many(
         "insert into summary_source values (?, ?, ?, ?) on conflict do nothing",
         [(id, sentence, each.kind, each.row) for sentence, each in numbered],
     )
 
 
-def of(db: Database, session: int) -> Summary | None:
+def of_session(db: Database, session: int) -> Summary | None:
     return _one(db, "y.session_id = ?", (session,))
 
 
@@ -172,23 +172,23 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
     return [Summary(*row) for row in reversed(rows)]
 
 
-def listing(db: Database, owner: str, limit: int, grain: str | None = None) -> list[Summary]:
+def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> list[Summary]:
     """Those of every grain or of one, the latest first; of hidden sessions none."""
     rows = db.rows(
         f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
               and (:grain is null or y.grain = :grain)
             order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit""",
-        {"owner": owner, "grain": grain, "limit": limit},
+        {"owner": owner, "grain": unit, "limit": limit},
     )
     return [Summary(*row) for row in rows]
 
 
-def of_grain(db: Database, owner: str, grain: str, limit: int) -> list[Summary]:
+def of_unit(db: Database, owner: str, unit: str, limit: int) -> list[Summary]:
     """Those of one grain, the latest first."""
     rows = db.rows(
         f"""{_SELECT} where y.owner = ? and y.grain = ? and y.hidden_at is null
             order by coalesce(y.last_at, y.at) desc, y.id desc limit ?""",
-        (owner, grain, limit),
+        (owner, unit, limit),
     )
     return [Summary(*row) for row in rows]
 
@@ -212,29 +212,29 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def gone(db: Database, summary: Summary) -> set[Source]:
+def missing_sources(db: Database, summary: Summary) -> set[Source]:
     """What it was made from and is there no more."""
-    return {each for found in sources(db, summary.id).values() for each in found if not _stands(db, each)}
+    return {each for found in sources(db, summary.id).values() for each in found if not _exists(db, each)}
 
 
-def outlived(db: Database, summary: Summary, taken: AbstractSet[Source] = frozenset()) -> list[Sentence]:
+def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Source] = frozenset()) -> list[Sentence]:
     """The sentences whose sources are all gone, with these: they can be made from nothing any more.
 
     When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
     `taken`: sources that are still there but hold nothing more.
     """
-    told = sources(db, summary.id)
-    lost = gone(db, summary) | taken
-    if not lost:
+    by_sentence = sources(db, summary.id)
+    missing = missing_sources(db, summary) | emptied
+    if not missing:
         return []
     return [
-        (sentence, tuple(told.get(n, ())))
+        (sentence, tuple(by_sentence.get(n, ())))
         for n, sentence in enumerate(text.sentences(summary.text), 1)
-        if lost.issuperset(told.get(n, ()))
+        if missing.issuperset(by_sentence.get(n, ()))
     ]
 
 
-def _stands(db: Database, source: Source) -> bool:
+def _exists(db: Database, source: Source) -> bool:
     return bool(db.value(f"select 1 from {source.kind} where id = ?", (source.row,)))
 
 
@@ -255,17 +255,17 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from summary where id in (select value from json_each(?))", listed)
 
 
-def shorten(db: Database, id: int, kept: Sequence[Sentence]) -> None:
+def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
     """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
     index.erase(db, "y", id)  # before its words change
     whole = tuple(sources(db, id).get(0, ()))
-    told, found = joined(kept)
+    words, found = join_sentences(sentences)
     db.execute(
         """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
            where id = ?""",
-        (told, id),
+        (words, id),
     )
-    _set_sources(db, id, Made(told, "", "", "", found, whole))
+    _set_sources(db, id, NewSummary(words, "", "", "", found, whole))
 
 
 def drop_sources(db: Database, found: Iterable[Source]) -> None:
@@ -279,7 +279,7 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
     )
 
 
-def extracted(db: Database) -> list[tuple[str, str, int | None]]:
+def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
     """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone.
 
     A model that had nothing to say of it is named beside the extract, and is not asked again.

@@ -61,7 +61,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     if not options["plain"]:
         conversation.reopen()
         return conversation.turn(asked.parts, instead=asked.id, model=model)
-    answer = log.nth(conversation.app.db, conversation.reopen(), "assistant", 1)
+    answer = log.nth_last(conversation.app.db, conversation.reopen(), "assistant", 1)
     if answer is None or answer.id < asked.id:
         raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
     return side_questions.compare_without_memory(conversation, asked, answer, model)
@@ -119,7 +119,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
 
 def _asked(conversation: Conversation, n: int = 1) -> Entry:
     """The n-th last message of the person. Raises UsageError."""
-    found = log.nth(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
+    found = log.nth_last(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
     if found is None:
         if not n:
             raise UsageError("/edit 1 is your last message, /edit 2 the one before")

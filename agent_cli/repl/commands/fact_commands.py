@@ -52,7 +52,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     origin, message = conversation.origin, None
     if not words:
         words, message, said = _last_typed(conversation)
-        origin = quotes.lowest((origin, said))
+        origin = quotes.least_trusted((origin, said))
     claim = adoption.claim(
         words,
         origin,
@@ -79,7 +79,7 @@ def update(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     app.refuse_child()
     app.refuse_incognito()
-    last = log.nth(app.db, conversation.id, "user", 1) if conversation.id else None
+    last = log.nth_last(app.db, conversation.id, "user", 1) if conversation.id else None
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     found = contradictions.find(

@@ -54,8 +54,8 @@ def search(conversation: Conversation, argument: str) -> Result:
 def why(conversation: Conversation, argument: str) -> Result:
     """Show what memory added to your last question, or to another, and why."""
     app = conversation.app
-    asked = recall_log.asked(app.db, app.scope.owner, argument or None)
-    return recall_log.explained(app.db, asked)
+    asked = recall_log.message_id(app.db, app.scope.owner, argument or None)
+    return recall_log.explain(app.db, asked)
 
 
 @command("/forget ID…|TOPIC", completes=("handle",), on_file=True)
@@ -79,7 +79,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     else:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
 
-    if set(plan.counts) == {"prompts"} and prompts.only(app.db, plan.verbatim_copies.rows["prompts"], "/forget"):
+    if set(plan.counts) == {"prompts"} and prompts.all_are_command(app.db, plan.verbatim_copies.rows["prompts"], "/forget"):
         # Only the line just typed: it may name what should not be stored.
         erasure_receipt.erase(app.db, plan, app.time)
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"

@@ -44,7 +44,7 @@ CHOICES = (
     (4, "e", "edit", "change its words here; what you wrote is shown and waits for y"),
     (5, "E", "editor", "change its words in your editor"),
     (6, "s", "later", "leave it for later"),
-    (7, "o", "source", "show where it was said, with what stands around it"),
+    (7, "o", "source", "show its source, with the messages around it"),
     (8, "u", "undo", "take the last decision back"),
     (9, "A", "all", "keep this and all that follow, after a typed yes"),
     (0, "q", "quit", "leave; what is decided stays, the rest waits (also Ctrl-C)"),

@@ -103,24 +103,14 @@ class ReviewScreen:
     def _ticket(self) -> Ticket:
         return self._queue[self._index]
 
+    def _offered(self, proposal: Proposal) -> str:
+        """The keys that can be pressed now."""
+        unavailable = {"r": not proposal.known, "o": not (proposal.message or proposal.session), "u": not self._decided}
+        return "".join(key for key in "yrneEsouAq" if not unavailable.get(key))
+
     def _show(self, proposal: Proposal) -> str:
         """Print the proposal and its keys; returns the keys. What was typed before does not count."""
-        offered = "".join(
-            key
-            for key, there in (
-                ("y", True),
-                ("r", proposal.known),
-                ("n", True),
-                ("e", True),
-                ("E", True),
-                ("s", True),
-                ("o", proposal.message or proposal.session),
-                ("u", self._decided),
-                ("A", True),
-                ("q", True),
-            )
-            if there
-        )
+        offered = self._offered(proposal)
         place, now, known = (self._index + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
         if self._screen_reader:
             lines, keys = review_page.spoken_lines(proposal, place, now), review_page.numbered_choices(offered, known)

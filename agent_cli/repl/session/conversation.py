@@ -14,7 +14,7 @@ from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
-from agent_cli.app import background, models, turns, upkeep
+from agent_cli.app import background, model_choice, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
@@ -28,11 +28,9 @@ from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.memory.summaries import session_summary
-from agent_cli.messages import Origin, Part, ToolCall
+from agent_cli.messages import Origin, Part
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-
-_OFFLINE = "answering from memory only"
 
 
 class _Rollback(Exception):
@@ -61,7 +59,7 @@ class Conversation:
     @property
     def session(self) -> Session | None:
         """The session, once it has a message."""
-        if self.id is None or not log.began(self.app.db, self.id):
+        if self.id is None or not log.has_messages(self.app.db, self.id):
             return None
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
@@ -139,7 +137,7 @@ class Conversation:
             context,
             parts,
             choose=choose,
-            approve=lambda call: self._allowed(call) or approve(call),
+            approve=lambda call: call.name in self.allowed_tools or approve(call),
             at_keyboard=True,
             beside=beside,
             cancel=cancel,
@@ -203,13 +201,10 @@ class Conversation:
 
     def _is_news(self, notice: str) -> bool:
         """Whether a notice is to be shown: that memory alone answers is shown once, since the answers say it too."""
-        if _OFFLINE not in notice:
+        if model_choice.FROM_MEMORY not in notice:
             return True
         shown, self._offline_shown = self._offline_shown, True
         return not shown
-
-    def _allowed(self, call: ToolCall) -> bool:
-        return call.name in self.allowed_tools
 
     def close(self, session: Session) -> Work:
         """Work that streams the summary, then closes the session. When cancelled, the session is unchanged."""
@@ -279,7 +274,7 @@ class Conversation:
 def _skip_learning(db: Database, session: int) -> None:
     """Mark all messages as read for facts and skills: what was said while learning was off is never read for them."""
     with db.write():
-        last = log.latest(db, session)
+        last = log.last_message(db, session)
         sessions.set_read_to(db, session, last)
         sessions.set_reflected_to(db, session, last)
 

@@ -39,7 +39,7 @@ def incognito(app: App) -> str:
 def resumed(app: App, session: Session) -> str:
     """How much the model sees of a resumed session."""
     seen = context.visible(app.db, session.id, app.window)
-    whole, shown = log.said(app.db, session.id), log.said(app.db, session.id, seen[0]) if seen else 0
+    whole, shown = log.count_spoken(app.db, session.id), log.count_spoken(app.db, session.id, seen[0]) if seen else 0
     if not whole:
         return f"{_label(app, session)} goes on"
     if shown == whole:

@@ -15,8 +15,6 @@ from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import address, download, faults, tags
 
-_FROM_MEMORY = "answering from memory only"
-
 
 class ModelOffer:
     """The models that were suggested for download. `check` runs on another thread than `accept`."""
@@ -64,7 +62,9 @@ class ModelOffer:
         """
         if not self._server_absent or not message.startswith("no model server"):
             return message
-        return "" if _FROM_MEMORY in message else "no model server answers; what you said is kept, /retry asks it again"
+        if model_choice.FROM_MEMORY in message:
+            return ""
+        return "no model server answers; what you said is kept, /retry asks it again"
 
     def accept(self, line: str) -> Work | None:
         """The download of the model that a line names; None when nothing was suggested, or the line is no answer to it.

@@ -5,32 +5,32 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 
-class Lines:
+class KeyedLocks:
     def __init__(self) -> None:
-        self._lines: dict[Hashable, _Line] = {}
+        self._locks: dict[Hashable, _CountedLock] = {}
 
-    def many(self, name: Hashable) -> int:
+    def waiting(self, key: Hashable) -> int:
         """How many wait in this line, with the one whose turn it is."""
-        return self._lines[name].many if name in self._lines else 0
+        return self._locks[key].users if key in self._locks else 0
 
     @asynccontextmanager
-    async def of(self, name: Hashable | None) -> AsyncIterator[None]:
+    async def hold(self, key: Hashable | None) -> AsyncIterator[None]:
         """None waits for nobody."""
-        if name is None:
+        if key is None:
             yield
             return
-        line = self._lines.setdefault(name, _Line())
-        line.many += 1
+        counted = self._locks.setdefault(key, _CountedLock())
+        counted.users += 1
         try:
-            async with line.lock:
+            async with counted.lock:
                 yield
         finally:
-            line.many -= 1
-            if not line.many:
-                del self._lines[name]
+            counted.users -= 1
+            if not counted.users:
+                del self._locks[key]
 
 
-class _Line:
+class _CountedLock:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.many = 0
+        self.users = 0

@@ -7,21 +7,21 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Limits:
-    body: int = 1_000_000  # bytes of a request
-    reading: float = 30.0  # seconds in which all of it must have come
+class ServerLimits:
+    body_bytes: int = 1_000_000  # bytes of a request
+    read_seconds: float = 30.0  # seconds in which all of it must have come
     rate: float = 10.0  # requests a second of one caller, in the long run
     burst: int = 100  # and so many at once
     turns: int = 4  # that run at once
     waiting: int = 100  # that wait for their turn
-    each: int = 50  # and of these of one caller
-    seconds: float = 600.0  # of a turn, its waiting included
+    waiting_per_caller: int = 50  # and of these of one caller
+    turn_seconds: float = 600.0  # of a turn, its waiting included
     connections: int = 500  # that are open at once, with a token or without
     streams: int = 4  # of events, of one caller
-    grace: float = 10.0  # seconds that running turns have when the server ends
+    grace_seconds: float = 10.0  # seconds that running turns have when the server ends
 
 
-class Bucket:
+class TokenBucket:
     """A bucket that fills with tokens at a steady rate; each request takes one out."""
 
     def __init__(self, rate: float, size: int, now: Callable[[], float] = time.monotonic):

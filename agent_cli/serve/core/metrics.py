@@ -13,7 +13,7 @@ from agent_cli.memory.conversations.callers import Caller
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
-_TOLD = {
+_METRICS = {
     "agent_turns_total": ("counter", "Turns, by how they ended."),
     "agent_tokens_in_total": ("counter", "Tokens that the model read."),
     "agent_tokens_out_total": ("counter", "Tokens that the model wrote."),
@@ -49,13 +49,13 @@ class Metrics:
             row[bisect_left(BUCKETS, seconds)] += 1
             row[-1] += seconds
 
-    def told(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
+    def render(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
         """What this caller may see, as text."""
         with self._lock:
             counts = {key: value for key, value in self._counts.items() if caller.mine or key[1] == caller.name}
             times = {key: list(row) for key, row in self._times.items() if caller.mine or key[1] == caller.name}
         lines = []
-        for name, (kind, help) in _TOLD.items():
+        for name, (kind, help) in _METRICS.items():
             found = list(_samples(name, counts, times))
             if caller.mine and name in gauges:
                 found.append(_line(name, (), gauges[name]))
@@ -87,5 +87,5 @@ def _histogram(name: str, caller: str, row: Sequence[float]) -> Iterator[str]:
 
 
 def _line(name: str, labels: Labels, value: float) -> str:
-    told = ",".join(f'{key}="{each}"' for key, each in labels)
-    return f"{name}{{{told}}} {value:g}" if told else f"{name} {value:g}"
+    rendered = ",".join(f'{key}="{each}"' for key, each in labels)
+    return f"{name}{{{rendered}}} {value:g}" if rendered else f"{name} {value:g}"

@@ -6,16 +6,16 @@ from queue import Empty, LifoQueue
 
 from agent_cli.store.db import Database
 
-_KEPT = 8
+_MAX_IDLE = 8
 
 
-class Pool:
+class ConnectionPool:
     def __init__(self, db: Database):
         self._db = db
         self._free: LifoQueue[Database] = LifoQueue()
 
     @contextmanager
-    def lent(self) -> Iterator[Database]:
+    def connection(self) -> Iterator[Database]:
         try:
             db = self._free.get_nowait()
         except Empty:
@@ -23,7 +23,7 @@ class Pool:
         try:
             yield db
         finally:
-            if self._free.qsize() < _KEPT and not db.in_transaction:
+            if self._free.qsize() < _MAX_IDLE and not db.in_transaction:
                 self._free.put(db)
             else:
                 db.close()

@@ -20,7 +20,7 @@ _STATUS: tuple[tuple[type[AgentError], int], ...] = (
     (ContextExceeded, 400), (ModelFailed, 502), (ModelMissing, 503), (ModelUnavailable, 503), (StoreError, 503),
     (Cancelled, 503), (TimedOut, 504), (UsageError, 422),
 )  # fmt: skip
-_AGAIN = 5  # seconds after which a busy server is asked again
+_RETRY_SECONDS = 5  # seconds after which a busy server is asked again
 
 
 class Refused(Exception):
@@ -29,26 +29,26 @@ class Refused(Exception):
     def __init__(self, status: int, code: str, sentence: str, headers: dict[str, str] | None = None):
         super().__init__(sentence)
         self.status, self.code, self.headers = status, code, headers or {}
-        self.arrived: dict[str, Any] = {}  # of an answer that was cut
+        self.partial_answer: dict[str, Any] = {}  # of an answer that was cut
 
     @property
     def body(self) -> dict[str, Any]:
-        return {**body(self.status, self.code, str(self)), **self.arrived}
+        return {**body(self.status, self.code, str(self)), **self.partial_answer}
 
 
-def busy(sentence: str, seconds: float = _AGAIN) -> Refused:
+def busy(sentence: str, seconds: float = _RETRY_SECONDS) -> Refused:
     """There is no room now."""
     return Refused(503, "busy", sentence, {"Retry-After": str(math.ceil(seconds))})
 
 
-def of(error: AgentError) -> Refused:
+def from_error(error: AgentError) -> Refused:
     """What an error of ours means to a client."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 502)
-    headers = {"Retry-After": str(_AGAIN)} if status == 503 else {}
-    told = str(error)
+    headers = {"Retry-After": str(_RETRY_SECONDS)} if status == 503 else {}
+    sentence = str(error)
     if isinstance(error, StoreError):
-        told = told.partition(": ")[2] or told  # where the file lies is nobody's business
-    return Refused(status, error.code, clean(told), headers)
+        sentence = sentence.partition(": ")[2] or sentence  # where the file lies is nobody's business
+    return Refused(status, error.code, clean(sentence), headers)
 
 
 def body(status: int, code: str, sentence: str) -> dict[str, Any]:

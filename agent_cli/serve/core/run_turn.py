@@ -20,59 +20,59 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, receipts
 from agent_cli.messages import Part
-from agent_cli.serve.core.state import House
-from agent_cli.serve.core.stopwatch import Timed
-from agent_cli.serve.core.turn_queue import Work
+from agent_cli.serve.core.state import ServerState
+from agent_cli.serve.core.stopwatch import TimedModel
+from agent_cli.serve.core.turn_queue import TurnWork
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
-Begin = Callable[[Database, App], tuple[int, Sequence[Part]]]
+OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
 """Which session it is said in, taken up or begun, and what is said: settled when its turn has come. Raises Refused."""
 
-Kept = Callable[[Database, int, int, str], None]
+OnAnswer = Callable[[Database, int, int, str], None]
 """Is told the session, its last message and the answer, before the caller is."""
 
 
 @frozen
-class Asking:
+class TurnRequest:
     """What a caller wants answered."""
 
     caller: Caller
-    begin: Begin
-    kept: Kept | None = None
+    open_session: OpenSession
+    on_answer: OnAnswer | None = None
     instructions: str = ""  # for this run
     streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
 
 
-def work(house: House, asking: Asking) -> Work:
+def make_work(state: ServerState, asking: TurnRequest) -> TurnWork:
     """What answers it, on a thread of its own."""
-    return partial(_kept if asking.caller.writes else _unkept, house, asking)
+    return partial(_run_logged if asking.caller.writes else _run_unlogged, state, asking)
 
 
-def _kept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject]:
-    app = house.app_of(asking.caller)
-    with house.pool.lent() as db:
-        session, parts = asking.begin(db, app)
-        with house.alone(session, cancel) as waited:
+def _run_logged(state: ServerState, asking: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(asking.caller)
+    with state.pool.connection() as db:
+        session, parts = asking.open_session(db, app)
+        with state.exclusive_session(session, cancel) as waited:
             if waited:  # who had it has let go of it
                 sessions.reopen(db, session, app.scope.owner, app.time())
             try:
-                yield from _turn(house, app, asking, turns.context(app, db, session), parts, cancel)
+                yield from _run(state, app, asking, turns.context(app, db, session), parts, cancel)
                 upkeep.after_turn(app, db)
             finally:
                 sessions.release(db, session)
 
 
-def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject]:
-    app = house.app_of(asking.caller).incognito(reads=True)
+def _run_unlogged(state: ServerState, asking: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(asking.caller).incognito(reads=True)
     try:
-        session, parts = asking.begin(app.db, app)
+        session, parts = asking.open_session(app.db, app)
         here = turns.context(app, app.db, session)
         try:
-            yield from _turn(house, app, asking, here, parts, cancel)
+            yield from _run(state, app, asking, here, parts, cancel)
         finally:
             if here.memory:
                 here.memory.close()
@@ -80,42 +80,42 @@ def _unkept(house: House, asking: Asking, cancel: Cancel) -> Iterator[JsonObject
         app.db.close()
 
 
-def _turn(
-    house: House, app: App, asking: Asking, here: ToolContext, parts: Sequence[Part], cancel: Cancel
+def _run(
+    state: ServerState, app: App, asking: TurnRequest, here: ToolContext, parts: Sequence[Part], cancel: Cancel
 ) -> Iterator[JsonObject]:
     """The events of a turn as they are told; when it is cut, first what had arrived."""
     caller, began = asking.caller, time.monotonic()
     transcript = Transcript(here, scores=caller.mine)
-    model = _TimedModel(app, here.db)
+    model = _ChosenModel(app, here.db)
     finish = "failed"
     try:
         turn = turns.run(app, here, parts, choose=model.choose, instructions=asking.instructions, cancel=cancel)
         with closed_after(turn) as events:
             for event in events:
-                _count(house, caller, event)
+                _count_tool_call(state, caller, event)
                 objects = transcript.take(event)
                 if isinstance(event, TurnEnded):
                     finish = event.finish
-                    said = transcript.streamed if asking.streamed else transcript.clean_answer
-                    if asking.kept and app.keeps:
-                        asking.kept(here.db, here.session, log.latest(here.db, here.session), said)
+                    answer = transcript.streamed if asking.streamed else transcript.clean_answer
+                    if asking.on_answer and app.keeps:
+                        asking.on_answer(here.db, here.session, log.last_message(here.db, here.session), answer)
                 for each in objects:
-                    yield {**each, "took": _took(model, began)} if each["type"] == "end" else each
+                    yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
                 if isinstance(event, Asked) and app.keeps:
-                    for line in _heard(here, ids.number("message", event.handle), parts, caller):
+                    for line in _propose_facts(here, ids.number("message", event.handle), parts, caller):
                         yield from transcript.take(Noticed(line))
     except Exception:
         finish = "cancelled" if cancel else "failed"
         yield {"type": "cut", **transcript.whole(finish)}
         raise
     finally:
-        _measure(house, caller, finish, model.seconds, time.monotonic() - began, transcript)
+        _record_metrics(state, caller, finish, model.seconds, time.monotonic() - began, transcript)
 
 
-def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
+def _propose_facts(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
     """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
     review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
-    for each in capture.heard([replace(part, origin="typed") for part in parts]):
+    for each in capture.capture([replace(part, origin="typed") for part in parts]):
         statement = absolute_dates.resolve(each.statement, here.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
         fact = adoption.propose(here.db, here.scope, claim, here.time, actor="program")
@@ -123,16 +123,16 @@ def _heard(here: ToolContext, message: int, parts: Sequence[Part], caller: Calle
         yield f"{receipts.waits(fact)} ({review})" if fact else known
 
 
-class _TimedModel:
+class _ChosenModel:
     """The model of one turn, and the seconds in which it was waited for."""
 
     def __init__(self, app: App, db: Database):
         self._app, self._db = app, db
-        self._model: Timed | None = None
+        self._model: TimedModel | None = None
 
     def choose(self) -> tuple[ChatModel, str]:
         model, notice = turns.unattended(self._app, self._db)
-        self._model = Timed(model)
+        self._model = TimedModel(model)
         return self._model, notice
 
     @property
@@ -140,21 +140,23 @@ class _TimedModel:
         return self._model.seconds if self._model else 0.0
 
 
-def _count(house: House, caller: Caller, event: Event) -> None:
+def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
     if isinstance(event, ToolFinished):
         refused = event.result.failed and event.result.text.startswith("refused:")
         ruling = "refused" if refused else "failed" if event.result.failed else "allowed"
         name = event.call.name if event.call.name in registry.BUILT_IN else "other"
-        house.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
+        state.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
 
 
-def _took(model: _TimedModel, began: float) -> dict[str, float]:
+def _timings(model: _ChosenModel, began: float) -> dict[str, float]:
     """Seconds of the turn so far, in parts."""
     return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
 
 
-def _measure(house: House, caller: Caller, finish: str, model: float, whole: float, transcript: Transcript) -> None:
-    metrics, name = house.metrics, caller.name
+def _record_metrics(
+    state: ServerState, caller: Caller, finish: str, model: float, whole: float, transcript: Transcript
+) -> None:
+    metrics, name = state.metrics, caller.name
     metrics.count("agent_turns_total", name, finish=finish)
     for way, tokens in transcript.usage.items():
         metrics.count(f"agent_{way}_total", name, tokens)

@@ -21,52 +21,52 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
-from agent_cli.serve.core.keyed_locks import Lines
-from agent_cli.serve.core.limits import Bucket, Limits
+from agent_cli.serve.core.keyed_locks import KeyedLocks
+from agent_cli.serve.core.limits import ServerLimits, TokenBucket
 from agent_cli.serve.core.metrics import Metrics
-from agent_cli.serve.core.pool import Pool
-from agent_cli.serve.core.turn_queue import Turn, Turns
+from agent_cli.serve.core.pool import ConnectionPool
+from agent_cli.serve.core.turn_queue import QueuedTurn, TurnQueue
 from agent_cli.store.db import Database
 
 T = TypeVar("T")
 
-_THREADS = 8  # that read the file at once
-_LOOK = 0.5  # seconds between two looks at whether a turn was cut
-_KEYS = timedelta(days=7)  # how long a request is known by its key
-_STOPPING = 10.0  # seconds that a job has to stop
+_READER_THREADS = 8  # that read the file at once
+_POLL_SECONDS = 0.5  # seconds between two looks at whether a turn was cut
+_KEY_LIFETIME = timedelta(days=7)  # how long a request is known by its key
+_JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 
 
-class House:
+class ServerState:
     """Made on the main thread, lived in by the event loop; `app` is the person's, each caller has one of its own."""
 
-    def __init__(self, app: App, limits: Limits, *, jobs: bool = True):
+    def __init__(self, app: App, limits: ServerLimits, *, jobs: bool = True):
         self.app, self.limits = app, limits
-        self.pool = Pool(app.db)
+        self.pool = ConnectionPool(app.db)
         self.metrics = Metrics()
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
         self.streams: dict[int, int] = {}  # how many of events each caller has open
-        self.keys = Lines()
-        self.keyed: dict[tuple[int, str], Turn] = {}  # those being made, by caller and key
-        self._held: set[int] = set()  # sessions in which a turn runs
-        self._let_go = threading.Condition()
+        self.key_locks = KeyedLocks()
+        self.turns_by_key: dict[tuple[int, str], QueuedTurn] = {}  # those being made, by caller and key
+        self._busy_sessions: set[int] = set()  # sessions in which a turn runs
+        self._session_freed = threading.Condition()
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}
-        self._buckets: dict[int, Bucket] = {}
+        self._buckets: dict[int, TokenBucket] = {}
         self._worker: IdleWorker | None = None
-        self._turns: Turns | None = None
+        self._turns: TurnQueue | None = None
         self._limiter: anyio.CapacityLimiter | None = None
 
     @property
-    def turns(self) -> Turns:
+    def turns(self) -> TurnQueue:
         """Made within the event loop, to which they belong."""
         if self._turns is None:
-            self._turns = Turns(self.limits, self._touch)
+            self._turns = TurnQueue(self.limits, self._report_busy)
         return self._turns
 
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
         closing.sweep(self.app.db, self.app.time)
-        callers.prune(self.app.db, clock.utc(self.app.time() - _KEYS))
+        callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
             self._worker = IdleWorker(self._desk, self.app.config.idle_seconds)
 
@@ -78,9 +78,12 @@ class House:
 
     def _close(self) -> None:
         if self._worker:
-            self._worker.end(_STOPPING)
-        with suppress(AgentError), self.pool.lent() as db:  # what cannot be closed now is closed at the next start
-            for session in callers.left_open(db):
+            self._worker.end(_JOB_STOP_SECONDS)
+        with (
+            suppress(AgentError),
+            self.pool.connection() as db,
+        ):  # what cannot be closed now is closed at the next start
+            for session in callers.open_sessions(db):
                 closing.close(db, session, self.app.time, actor="program")
         self.pool.close()
 
@@ -93,57 +96,57 @@ class House:
         known = replace(caller, seen_at=None)
         if known not in self._apps:
             self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
-            self._apps[known] = _owned(self.app, caller)
+            self._apps[known] = _app_for(self.app, caller)
         return self._apps[known]
 
-    def take(self, caller: Caller) -> float:
+    def seconds_to_wait(self, caller: Caller) -> float:
         """Count a request of it; returns after how many seconds it may come again, or 0 where it may now."""
-        bucket = self._buckets.setdefault(caller.id, Bucket(self.limits.rate, self.limits.burst))
+        bucket = self._buckets.setdefault(caller.id, TokenBucket(self.limits.rate, self.limits.burst))
         return bucket.take()
 
     @contextmanager
-    def alone(self, session: int, cancel: Cancel) -> Iterator[bool]:
+    def exclusive_session(self, session: int, cancel: Cancel) -> Iterator[bool]:
         """Have a session for oneself among the turns of this server, by whichever name they came; whether it was waited
         for. Raises Cancelled.
         """
-        with self._let_go:
-            waited = session in self._held
-            while session in self._held:
-                self._let_go.wait(_LOOK)
+        with self._session_freed:
+            waited = session in self._busy_sessions
+            while session in self._busy_sessions:
+                self._session_freed.wait(_POLL_SECONDS)
                 cancel.check()
-            self._held.add(session)
+            self._busy_sessions.add(session)
         try:
             yield waited
         finally:
-            with self._let_go:
-                self._held.discard(session)
-                self._let_go.notify_all()
+            with self._session_freed:
+                self._busy_sessions.discard(session)
+                self._session_freed.notify_all()
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """Do something with the file on a thread, so that nobody else waits for it."""
         if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_THREADS)
-        return await anyio.to_thread.run_sync(partial(self._with_file, work), limiter=self._limiter)
+            self._limiter = anyio.CapacityLimiter(_READER_THREADS)
+        return await anyio.to_thread.run_sync(partial(self._with_connection, work), limiter=self._limiter)
 
-    def known(self, token: str) -> Caller | None:
+    def caller_with_token(self, token: str) -> Caller | None:
         """Who comes with this token."""
-        with self.pool.lent() as db:
-            caller = callers.bearing(db, token)
+        with self.pool.connection() as db:
+            caller = callers.by_token(db, token)
             if caller and caller.writes:
                 with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
-                    callers.seen(db, caller, self.app.time)
+                    callers.record_visit(db, caller, self.app.time)
             return caller
 
-    def still(self, db: Database, caller: Caller) -> bool:
+    def is_still_admitted(self, db: Database, caller: Caller) -> bool:
         """Whether it is still let in, with the same token to the same memory."""
         now = callers.get(db, caller.name)
         return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
 
-    def _with_file(self, work: Callable[[Database], T]) -> T:
-        with self.pool.lent() as db:
+    def _with_connection(self, work: Callable[[Database], T]) -> T:
+        with self.pool.connection() as db:
             return work(db)
 
-    def _touch(self, busy: bool) -> None:
+    def _report_busy(self, busy: bool) -> None:
         if self._worker:
             self._worker.touch(busy=busy)
 
@@ -151,7 +154,7 @@ class House:
         return background.job_context(self.app, self.app.db.another_connection(), cancel)
 
 
-def _owned(app: App, caller: Caller) -> App:
+def _app_for(app: App, caller: Caller) -> App:
     if caller.mine:
         if app.config.mcp:
             tool_set.servers(app)  # of tools: one set of them for all that may reach them, and none is started by this

@@ -8,7 +8,7 @@ from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.messages import Message
 
 
-class Timed:
+class TimedModel:
     """A ChatModel that counts the seconds in which another one is waited for."""
 
     def __init__(self, model: ChatModel):

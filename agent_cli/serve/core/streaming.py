@@ -9,8 +9,10 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-BEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way takes it for dead
-TOLD: dict[int | str, dict[str, Any]] = {  # of each event, in a description
+HEARTBEAT_SECONDS = (
+    15.0  # seconds of silence after which a comment is sent, so that nothing on the way takes it for dead
+)
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {  # of each event, in a description
     200: {
         "content": {
             "text/event-stream": {
@@ -23,7 +25,7 @@ TOLD: dict[int | str, dict[str, Any]] = {  # of each event, in a description
         }
     }
 }
-COMMENT = ": still here\n\n"
+HEARTBEAT = ": still here\n\n"
 
 
 class EventStream(Response):
@@ -42,11 +44,11 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sending = asyncio.ensure_future(self._send(send))
-        gone = asyncio.ensure_future(_gone(receive))
+        disconnected = asyncio.ensure_future(_disconnected(receive))
         try:
-            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending, disconnected), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (sending, gone):
+            for task in (sending, disconnected):
                 task.cancel()
             with suppress(asyncio.CancelledError, OSError):  # the client went while something was sent
                 await sending
@@ -60,24 +62,24 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def until_gone(receive: Receive, work: "asyncio.Future[Any]") -> bool:
+async def unless_disconnected(receive: Receive, work: "asyncio.Future[Any]") -> bool:
     """Wait for something, or until the client has gone; whether it is there still."""
-    gone = asyncio.ensure_future(_gone(receive))
+    disconnected = asyncio.ensure_future(_disconnected(receive))
     try:
-        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
         return work.done()
     finally:
-        gone.cancel()
+        disconnected.cancel()
         work.cancel()
 
 
-def piece(told: Any, *, event: str = "", id: str = "") -> str:
+def encode_event(data: Any, *, event: str = "", id: str = "") -> str:
     """One event. JSON has no line breaks of its own, so one line holds it."""
     lines = [f"id: {id}"] if id else []
     lines += [f"event: {event}"] if event else []
-    return "".join(f"{line}\n" for line in [*lines, f"data: {json.dumps(told, ensure_ascii=False)}"]) + "\n"
+    return "".join(f"{line}\n" for line in [*lines, f"data: {json.dumps(data, ensure_ascii=False)}"]) + "\n"

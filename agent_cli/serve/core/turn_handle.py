@@ -9,56 +9,60 @@ from starlette.requests import Request
 from agent_cli.agent.transcript import JsonObject
 from agent_cli.serve.core import refusals, run_turn, streaming
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.run_turn import Asking
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.run_turn import TurnRequest
+from agent_cli.serve.core.state import ServerState
 
 
-class Asked:
+class TurnHandle:
     """One turn as a request has it. One that stays (`key`) is not cut when its caller goes: it will come again."""
 
-    def __init__(self, house: House, request: Request, asking: Asking, line: Hashable | None, key: str = ""):
-        owned = (asking.caller.owner, line) if line else None  # or the wait would tell when another is answered
-        self.turn = house.turns.begin(run_turn.work(house, asking), owned, asking.caller.id)
+    def __init__(
+        self, state: ServerState, request: Request, asking: TurnRequest, lock_key: Hashable | None, key: str = ""
+    ):
+        owner_key = (
+            (asking.caller.owner, lock_key) if lock_key else None
+        )  # or the wait would tell when another is answered
+        self.turn = state.turns.begin(run_turn.make_work(state, asking), owner_key, asking.caller.id)
         self._request, self._stays = request, bool(key)
         place = (asking.caller.id, key)
         if key:
-            house.keyed[place] = self.turn
+            state.turns_by_key[place] = self.turn
 
-        def over(_: object) -> None:
-            house.metrics.time("agent_turn_waited_seconds", asking.caller.name, self.turn.waited)
-            if house.keyed.get(place) is self.turn:
-                del house.keyed[place]
+        def on_done(_: object) -> None:
+            state.metrics.time("agent_turn_waited_seconds", asking.caller.name, self.turn.waited)
+            if state.turns_by_key.get(place) is self.turn:
+                del state.turns_by_key[place]
 
         if self.turn.task:
-            self.turn.task.add_done_callback(over)
+            self.turn.task.add_done_callback(on_done)
 
-    async def whole(self) -> JsonObject:
+    async def answer(self) -> JsonObject:
         """The answer with all that is told beside it. Raises Refused, with what had arrived."""
-        await self._until(self.turn.answered.wait())
-        self._check()
-        return told(self.turn.last or {})
+        await self._wait_for(self.turn.answered.wait())
+        self._raise_error()
+        return response_body(self.turn.outcome or {})
 
     @property
     def timing(self) -> dict[str, str]:
         """What the turn took and whose time it was, in milliseconds, as a header."""
-        parts = (self.turn.last or {}).get("took", {}) | {"line": self.turn.waited}
+        parts = (self.turn.outcome or {}).get("took", {}) | {"line": self.turn.waited}
         return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
 
-    async def first(self) -> JsonObject:
+    async def first_event(self) -> JsonObject:
         """The event with which it begins: what cannot begin gets a status of its own. Raises Refused."""
-        await self._until(self.turn.started.wait())
-        event = await self.turn.next()
+        await self._wait_for(self.turn.started.wait())
+        event = await self.turn.next_event()
         if event is None:
-            self._check()
+            self._raise_error()
             raise refusals.busy("the turn ended without an answer: ask again")
         return event
 
-    async def rest(self) -> AsyncIterator[JsonObject | None]:
+    async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
         """The events after it, and None where nothing came for a while. One that went wrong ends with an error."""
         while True:
             try:
-                async with asyncio.timeout(streaming.BEAT):
-                    event = await self.turn.next()
+                async with asyncio.timeout(streaming.HEARTBEAT_SECONDS):
+                    event = await self.turn.next_event()
             except TimeoutError:
                 yield None
                 continue
@@ -68,28 +72,28 @@ class Asked:
             if event["type"] == "end":
                 return
         try:
-            self._check()
+            self._raise_error()
         except Refused as refused:
             yield {"type": "error", **refused.body}
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """The caller reads no more."""
         if not self._stays and not self.turn.answered.is_set():
-            self.turn.leave()
+            self.turn.abandon()
 
-    async def _until(self, ready: Coroutine[Any, Any, Any]) -> None:
-        if not await streaming.until_gone(self._request.receive, asyncio.ensure_future(ready)):
-            self.leave()
+    async def _wait_for(self, ready: Coroutine[Any, Any, Any]) -> None:
+        if not await streaming.unless_disconnected(self._request.receive, asyncio.ensure_future(ready)):
+            self.abandon()
             raise Refused(499, "gone", "the caller has gone")  # nobody reads it
 
-    def _check(self) -> None:
+    def _raise_error(self) -> None:
         try:
-            self.turn.check()
+            self.turn.raise_error()
         except Refused as refused:
-            refused.arrived = told(self.turn.last or {})
+            refused.partial_answer = response_body(self.turn.outcome or {})
             raise
 
 
-def told(event: JsonObject) -> JsonObject:
+def response_body(event: JsonObject) -> JsonObject:
     """What a whole answer says; the kind of event and its form are for streams, what it took is for a header."""
     return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

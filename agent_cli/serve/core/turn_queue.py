@@ -15,62 +15,62 @@ from agent_cli.agent.transcript import JsonObject
 from agent_cli.errors import AgentError, Cancelled, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.serve.core import refusals
-from agent_cli.serve.core.keyed_locks import Lines
-from agent_cli.serve.core.limits import Limits
+from agent_cli.serve.core.keyed_locks import KeyedLocks
+from agent_cli.serve.core.limits import ServerLimits
 
-Work = Callable[[Cancel], Iterator[JsonObject]]
+TurnWork = Callable[[Cancel], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
 _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask again later"
 
 
-class Turn:
+class QueuedTurn:
     """One turn, from its arrival to its end. All but `cancel` belongs to the event loop."""
 
-    def __init__(self, work: Work, seconds: float, whose: Hashable):
-        self.whose = whose
+    def __init__(self, work: TurnWork, seconds: float, caller_id: Hashable):
+        self.caller_id = caller_id
         self.cancel = Cancel()
-        self.last: JsonObject | None = None  # its end, or what had arrived when it was cut
+        self.outcome: JsonObject | None = None  # its end, or what had arrived when it was cut
         self.waited = 0.0  # seconds in line
         self.began = False
         self.started = asyncio.Event()  # once there is something to tell, or it has ended
         self.answered = asyncio.Event()  # once the answer is whole, or it has ended: what is new is indexed after that
         self.ended = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
-        self._told: asyncio.Queue[JsonObject | None] = asyncio.Queue()
+        self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._work, self._seconds = work, seconds
-        self._late = False
+        self._timed_out = False
         self._error: BaseException | None = None
 
-    async def next(self) -> JsonObject | None:
+    async def next_event(self) -> JsonObject | None:
         """What there is to tell, in order; None at the end."""
-        return await self._told.get()
+        return await self._events.get()
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """Nobody waits for it any more: what runs is cut, what waits in line never begins."""
         if self.began:
             threading.Thread(target=self.cancel, name="cancel", daemon=True).start()  # it may wait for a lock
         elif self.task:
             self.task.cancel()
 
-    def give_up(self) -> None:
+    def time_out(self) -> None:
         """Its time is over."""
-        self._late = True
-        self.leave()
+        self._timed_out = True
+        self.abandon()
 
-    def check(self) -> None:
+    def raise_error(self) -> None:
         """Raises what ended it: Refused, or an error that is a bug."""
         error = self._error
-        if isinstance(error, Cancelled) and self._late and self.began:
+        if isinstance(error, Cancelled) and self._timed_out and self.began:
             error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
         if isinstance(error, AgentError):
-            raise refusals.of(error)
+            raise refusals.from_error(error)
         if error is not None:
             raise error
 
-    def end(self, error: BaseException | None = None) -> None:
+    def finish(self, error: BaseException | None = None) -> None:
         self._error = self._error or error
-        self._told.put_nowait(None)
+        self._events.put_nowait(None)
         for event in (self.started, self.answered, self.ended):
             event.set()
 
@@ -86,8 +86,8 @@ class Turn:
         def work() -> None:
             error: BaseException | None = None
             try:
-                for told in self._work(self.cancel):
-                    hand_over(self._take, told)
+                for event in self._work(self.cancel):
+                    hand_over(self._receive, event)
             except BaseException as raised:  # a thread has nobody above it
                 error = raised
             hand_over(finish, error)
@@ -101,39 +101,44 @@ class Turn:
             with suppress(asyncio.CancelledError):  # its thread runs on, and so its place is taken
                 await over.wait()
 
-    def _take(self, told: JsonObject) -> None:
-        if told["type"] in ("end", "cut"):
-            self.last = told
-        if told["type"] != "cut":
-            self._told.put_nowait(told)
+    def _receive(self, event: JsonObject) -> None:
+        if event["type"] in ("end", "cut"):
+            self.outcome = event
+        if event["type"] != "cut":
+            self._events.put_nowait(event)
             self.started.set()
-        if told["type"] == "end":
+        if event["type"] == "end":
             self.answered.set()
 
 
-class Turns:
+class TurnQueue:
     """All that run or wait in line. `busy` is told when the first begins (true) and the last has ended."""
 
-    def __init__(self, limits: Limits, busy: Callable[[bool], None]):
+    def __init__(self, limits: ServerLimits, busy: Callable[[bool], None]):
         self._limits, self._busy = limits, busy
         self._slots = asyncio.Semaphore(limits.turns)
-        self._lines = Lines()
-        self._turns: set[Turn] = set()
+        self._locks = KeyedLocks()
+        self._turns: set[QueuedTurn] = set()
         self._closed = False
         self.running = self.waiting = 0
 
-    def begin(self, work: Work, line: Hashable | None, whose: Hashable = None) -> Turn:
+    def begin(self, work: TurnWork, lock_key: Hashable | None, caller_id: Hashable = None) -> QueuedTurn:
         """Have it carried out when it is its turn. `line`: of these one runs at a time. Raises Refused."""
         if self._closed:
             raise refusals.busy("the server is ending: ask again when it is back")
         if self.waiting >= self._limits.waiting:
             raise refusals.busy(f"{self.waiting} turns wait in line already: ask again later")
-        if sum(each.whose == whose and not each.began for each in self._turns) >= self._limits.each:
-            raise refusals.busy(f"{self._limits.each} turns of yours wait in line already: ask again later")
-        turn = Turn(work, self._limits.seconds, whose)
+        if (
+            sum(each.caller_id == caller_id and not each.began for each in self._turns)
+            >= self._limits.waiting_per_caller
+        ):
+            raise refusals.busy(
+                f"{self._limits.waiting_per_caller} turns of yours wait in line already: ask again later"
+            )
+        turn = QueuedTurn(work, self._limits.turn_seconds, caller_id)
         self.waiting += 1
         self._turns.add(turn)
-        turn.task = asyncio.create_task(self._carry(turn, line))
+        turn.task = asyncio.create_task(self._run_in_order(turn, lock_key))
         return turn
 
     async def close(self) -> None:
@@ -141,35 +146,35 @@ class Turns:
         self._closed = True
         for turn in self._turns:
             if not turn.began:
-                turn.leave()
-        for seconds in (self._limits.grace, self._limits.grace):
+                turn.abandon()
+        for seconds in (self._limits.grace_seconds, self._limits.grace_seconds):
             if tasks := [turn.task for turn in self._turns if turn.task]:
                 await asyncio.wait(tasks, timeout=seconds)
             for turn in self._turns:
-                turn.leave()
+                turn.abandon()
 
-    async def _carry(self, turn: Turn, line: Hashable | None) -> None:
-        timer = asyncio.get_running_loop().call_later(self._limits.seconds, turn.give_up)
+    async def _run_in_order(self, turn: QueuedTurn, lock_key: Hashable | None) -> None:
+        timer = asyncio.get_running_loop().call_later(self._limits.turn_seconds, turn.time_out)
         error: BaseException | None = None
         arrived = time.monotonic()
         try:
-            async with self._lines.of(line), self._slots:
+            async with self._locks.hold(lock_key), self._slots:
                 turn.waited = time.monotonic() - arrived
-                self._count(-1, 1)
+                self._update_counts(-1, 1)
                 try:
                     await turn.run()
                 finally:
-                    self._count(0, -1)
+                    self._update_counts(0, -1)
         except asyncio.CancelledError:
             error = refusals.busy(_NEVER_BEGAN)
         finally:
             if not turn.began:
-                self._count(-1, 0)
+                self._update_counts(-1, 0)
             timer.cancel()
             self._turns.discard(turn)
-            turn.end(error)
+            turn.finish(error)
 
-    def _count(self, waiting: int, running: int) -> None:
+    def _update_counts(self, waiting: int, running: int) -> None:
         before, self.running = self.running, self.running + running
         self.waiting += waiting
         if bool(before) != bool(self.running):

@@ -21,14 +21,14 @@ from agent_cli.agent.transcript import JsonObject
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, sessions
-from agent_cli.memory.conversations.callers import Answered, Caller
+from agent_cli.memory.conversations.callers import AnsweredRequest, Caller
 from agent_cli.messages import Part
 from agent_cli.serve.core import refusals, streaming, turn_handle
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.run_turn import Asking, Begin
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.run_turn import OpenSession, TurnRequest
+from agent_cli.serve.core.state import ServerState
 from agent_cli.serve.core.streaming import EventStream
-from agent_cli.serve.core.turn_handle import Asked
+from agent_cli.serve.core.turn_handle import TurnHandle
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
@@ -37,7 +37,7 @@ SESSION = r"^s[0-9]{1,15}$"
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 
 
-class Question(BaseModel):
+class ChatRequest(BaseModel):
     """What is said, and where."""
 
     model_config = ConfigDict(extra="forbid")
@@ -47,31 +47,31 @@ class Question(BaseModel):
     stream: bool = Field(False, description="Answer with server-sent events: start, used, delta, …, end or error.")
 
 
-class Used(BaseModel):
+class UsedMemory(BaseModel):
     kind: str
     id: str
     score: float | None = None
 
 
-class Usage(BaseModel):
+class TokenCounts(BaseModel):
     tokens_in: int
     tokens_out: int
 
 
-class Answer(BaseModel):
+class ChatAnswer(BaseModel):
     """The answer, where it is kept, and what memory added. A caller that only reads has no session and no turn."""
 
     answer: str
     session: str | None
     turn: str | None
-    used: list[Used]
-    usage: Usage
+    used: list[UsedMemory]
+    usage: TokenCounts
     finish: str
     model: str
     notices: list[str]
 
 
-class Fault(BaseModel):
+class ErrorDetail(BaseModel):
     """What went wrong and what to do, in one sentence."""
 
     message: str
@@ -80,86 +80,92 @@ class Fault(BaseModel):
     code: str
 
 
-class Failure(BaseModel):
+class ErrorResponse(BaseModel):
     """The error; of an answer that was cut also what had arrived."""
 
     model_config = ConfigDict(extra="allow")
 
-    error: Fault
+    error: ErrorDetail
 
 
-def router(house: House) -> APIRouter:
+def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
 
-    @routes.post("/chat", response_model=Answer, responses=streaming.TOLD, summary="Say something, and be answered")
-    async def chat(request: Request, question: Question, key: Key = "") -> Response:
+    @routes.post(
+        "/chat", response_model=ChatAnswer, responses=streaming.EVENT_STREAM, summary="Say something, and be answered"
+    )
+    async def chat(request: Request, question: ChatRequest, key: Key = "") -> Response:
         caller: Caller = request.state.caller
         if not caller.writes:
-            _refuse_keeping(question, key)
-            return await _told(Asked(house, request, Asking(caller, _apart(question)), None), question)
+            _refuse_session_or_key(question, key)
+            return await _respond(
+                TurnHandle(state, request, TurnRequest(caller, _unlogged_session(question)), None), question
+            )
         if key:
-            return await _once(house, request, question, key)
-        asking = Asking(caller, _begin(question))
-        return await _told(Asked(house, request, asking, question.session), question)
+            return await _answer_once(state, request, question, key)
+        asking = TurnRequest(caller, _session_opener(question))
+        return await _respond(TurnHandle(state, request, asking, question.session), question)
 
     return routes
 
 
-def _refuse_keeping(question: Question, key: str) -> None:
+def _refuse_session_or_key(question: ChatRequest, key: str) -> None:
     if question.session or key:
         what = "session" if question.session else "Idempotency-Key"
         raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
 
 
-async def _once(house: House, request: Request, question: Question, key: str) -> Response:
+async def _answer_once(state: ServerState, request: Request, question: ChatRequest, key: str) -> Response:
     """The answer to this key: the one that is kept, or being made, or a new one."""
     caller: Caller = request.state.caller
     text = json.dumps([question.message, question.session])
-    if (waiting := house.keys.many((caller.id, key))) >= house.limits.each:
+    if (waiting := state.key_locks.waiting((caller.id, key))) >= state.limits.waiting_per_caller:
         raise refusals.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
-    async with house.keys.of((caller.id, key)):
-        if making := house.keyed.get((caller.id, key)):
+    async with state.key_locks.hold((caller.id, key)):
+        if making := state.turns_by_key.get((caller.id, key)):
             ended = asyncio.ensure_future(making.ended.wait())
-            if not await streaming.until_gone(request.receive, ended):
+            if not await streaming.unless_disconnected(request.receive, ended):
                 raise Refused(499, "gone", "the caller has gone")
-        known = await house.read(lambda db: _known(db, caller, key, text))
+        known = await state.read(lambda db: _known_request(db, caller, key, text))
         if known and known.message:
-            kept = await house.read(partial(_kept, known, scores=caller.mine))
-            return _again(kept, question)
-        asking = Asking(caller, _begin(question, (caller, key, text)), kept=partial(_keep, caller, key))
-        asked = Asked(house, request, asking, question.session, key)
-    return await _told(asked, question)
+            logged = await state.read(partial(_logged_answer, known, scores=caller.mine))
+            return _repeat_answer(logged, question)
+        asking = TurnRequest(
+            caller, _session_opener(question, (caller, key, text)), on_answer=partial(_record_answer, caller, key)
+        )
+        asked = TurnHandle(state, request, asking, question.session, key)
+    return await _respond(asked, question)
 
 
-async def _told(asked: Asked, question: Question) -> Response:
+async def _respond(asked: TurnHandle, question: ChatRequest) -> Response:
     if not question.stream:
-        answer = await asked.whole()
+        answer = await asked.answer()
         return JSONResponse(answer, headers=asked.timing)
-    first = await asked.first()
+    first = await asked.first_event()
 
     async def pieces() -> AsyncGenerator[str, None]:
-        yield _piece(first)
-        async for event in asked.rest():
-            yield _piece(event) if event else streaming.COMMENT
+        yield _encode(first)
+        async for event in asked.remaining_events():
+            yield _encode(event) if event else streaming.HEARTBEAT
 
-    return EventStream(pieces(), closed=asked.leave)
-
-
-def _piece(event: JsonObject) -> str:
-    return streaming.piece(event, event=event["type"])
+    return EventStream(pieces(), closed=asked.abandon)
 
 
-def _begin(question: Question, key: tuple[Caller, str, str] | None = None) -> Begin:
+def _encode(event: JsonObject) -> str:
+    return streaming.encode_event(event, event=event["type"])
+
+
+def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None = None) -> OpenSession:
     """Said in the session that was named, or in a new one; under a key that is written down with it."""
 
     def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
         with db.write():
-            session = taken_up(db, app, question.session) if question.session else None
+            session = resume_session(db, app, question.session) if question.session else None
             session = session or sessions.start(db, app.scope, app.time())
             if key:
                 caller, name, text = key
                 _refuse_made_elsewhere(db, caller, name)
-                callers.take_on(db, caller, name, text, session, app.time)
+                callers.begin_request(db, caller, name, text, session, app.time)
         return session, [Part(without_surrogates(question.message), "http")]
 
     return begin
@@ -167,12 +173,12 @@ def _begin(question: Question, key: tuple[Caller, str, str] | None = None) -> Be
 
 def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
     """Another server on the same file may be making the answer."""
-    known = callers.known(db, caller, key)
+    known = callers.find_request(db, caller, key)
     if known and known.message is None and sessions.open_by_other(db, known.session):
         raise Refused(409, "in_use", "the answer to this key is being made: come again for it")
 
 
-def _apart(question: Question) -> Begin:
+def _unlogged_session(question: ChatRequest) -> OpenSession:
     """Said in a conversation that is kept nowhere."""
     return lambda db, app: (
         sessions.start(db, app.scope, app.time()),
@@ -180,7 +186,7 @@ def _apart(question: Question) -> Begin:
     )
 
 
-def taken_up(db: Database, app: App, handle: str) -> int:
+def resume_session(db: Database, app: App, handle: str) -> int:
     """The number of a session that is open to this caller and to nobody else now. Raises Refused."""
     try:
         session = sessions.get(db, ids.number("session", handle), app.scope.owner)
@@ -193,35 +199,35 @@ def taken_up(db: Database, app: App, handle: str) -> int:
     return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
 
 
-def _known(db: Database, caller: Caller, key: str, text: str) -> Answered | None:
+def _known_request(db: Database, caller: Caller, key: str, text: str) -> AnsweredRequest | None:
     """What was taken on under this key. Raises Refused where that was another request."""
-    known = callers.known(db, caller, key)
-    if known and not callers.same(db, known, text):
+    known = callers.find_request(db, caller, key)
+    if known and not callers.is_same_request(db, known, text):
         raise Refused(422, "key_reused", "this Idempotency-Key was sent with another request: make a new one")
     return known
 
 
-def _keep(caller: Caller, key: str, db: Database, session: int, message: int, answer: str) -> None:
-    callers.keep(db, caller, key, message)
+def _record_answer(caller: Caller, key: str, db: Database, session: int, message: int, answer: str) -> None:
+    callers.finish_request(db, caller, key, message)
 
 
-def _kept(known: Answered, db: Database, *, scores: bool) -> JsonObject:
+def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> JsonObject:
     """An answer as it was given, from the log. Raises Refused where it is there no more."""
     answer = transcript.logged(db, known.session, known.message or 0, scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
-    return turn_handle.told(answer)
+    return turn_handle.response_body(answer)
 
 
-def _again(kept: JsonObject, question: Question) -> Response:
+def _repeat_answer(answer: JsonObject, question: ChatRequest) -> Response:
     """The answer once more, in the form that is asked for now."""
     if not question.stream:
-        return JSONResponse(kept)
+        return JSONResponse(answer)
 
     async def pieces() -> AsyncGenerator[str, None]:
-        yield _piece({"type": "start", "schema": 1, "session": kept["session"], "turn": kept["turn"]})
-        yield _piece({"type": "used", "used": kept["used"]})
-        yield _piece({"type": "delta", "text": kept["answer"]})
-        yield _piece({"type": "end", "schema": 1, **kept})
+        yield _encode({"type": "start", "schema": 1, "session": answer["session"], "turn": answer["turn"]})
+        yield _encode({"type": "used", "used": answer["used"]})
+        yield _encode({"type": "delta", "text": answer["answer"]})
+        yield _encode({"type": "end", "schema": 1, **answer})
 
     return EventStream(pieces())

@@ -18,16 +18,16 @@ from agent_cli.agent.transcript import JsonObject
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve.core import streaming
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.run_turn import Asking
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.run_turn import TurnRequest
+from agent_cli.serve.core.state import ServerState
 from agent_cli.serve.core.streaming import EventStream
-from agent_cli.serve.core.turn_handle import Asked
+from agent_cli.serve.core.turn_handle import TurnHandle
 from agent_cli.serve.routes import conversations
-from agent_cli.serve.routes.conversations import History, Said
+from agent_cli.serve.routes.conversations import History, HistoryMessage
 
 MODEL = "agent"
-_BEGAN = 1767225600  # when a model "was created": every client wants a number, and none reads it
-Named = Annotated[
+_CREATED = 1767225600  # when a model "was created": every client wants a number, and none reads it
+SessionHeader = Annotated[
     str,
     Header(
         alias="X-Session", min_length=1, max_length=100, pattern=r"^[!-~]+$",
@@ -36,16 +36,16 @@ Named = Annotated[
 ]  # fmt: skip
 
 
-class Piece(BaseModel):
+class TextPart(BaseModel):
     type: Literal["text"]
     text: str
 
 
-class Line(BaseModel):
+class ChatMessage(BaseModel):
     """A message. One of a tool is refused, for the tools of a client are."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[Piece] = Field(description="Words, or pieces of text.")
+    content: str | list[TextPart] = Field(description="Words, or pieces of text.")
 
     @property
     def text(self) -> str:
@@ -56,11 +56,11 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class Request_(BaseModel):
+class CompletionRequest(BaseModel):
     """What is not named here is passed over."""
 
     model: str = Field(MODEL, description=f"{MODEL}, or the name of the model that is set.")
-    messages: list[Line] = Field(min_length=1)
+    messages: list[ChatMessage] = Field(min_length=1)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: int | None = Field(None, ge=1, le=1)
@@ -70,10 +70,10 @@ class Request_(BaseModel):
 
     @field_validator("tools", "functions", mode="before")
     @classmethod
-    def _none_of_its_own(cls, told: Any) -> Any:
-        if told:
+    def _refuse_client_tools(cls, tools: Any) -> Any:
+        if tools:
             raise ValueError("the tools here are the assistant's own, and a client's cannot be called: leave them out")
-        return told
+        return tools
 
 
 class Choice(BaseModel):
@@ -83,7 +83,7 @@ class Choice(BaseModel):
     logprobs: None
 
 
-class Usage(BaseModel):
+class CompletionUsage(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
@@ -95,7 +95,7 @@ class Completion(BaseModel):
     created: int
     model: str
     choices: list[Choice]
-    usage: Usage
+    usage: CompletionUsage
     agent: dict[str, Any] = Field(description="Where it is kept, what memory added, and what was noticed.")
 
 
@@ -111,97 +111,105 @@ class Models(BaseModel):
     data: list[Model]
 
 
-def router(house: House) -> APIRouter:
+def router(state: ServerState) -> APIRouter:
     routes = APIRouter(prefix="/v1")
 
     @routes.get("/models", summary="The one model there is: the assistant")
     async def models() -> Models:
-        return Models(object="list", data=[Model(id=MODEL, object="model", created=_BEGAN, owned_by="agent-cli")])
+        return Models(object="list", data=[Model(id=MODEL, object="model", created=_CREATED, owned_by="agent-cli")])
 
     @routes.post(
-        "/chat/completions", response_model=Completion, responses=streaming.TOLD, summary="OpenAI's chat, with a memory"
+        "/chat/completions",
+        response_model=Completion,
+        responses=streaming.EVENT_STREAM,
+        summary="OpenAI's chat, with a memory",
     )
-    async def completions(request: Request, asked_for: Request_, session: Named = "") -> Response:
+    async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
         caller: Caller = request.state.caller
-        _check_model(house, asked_for.model)
+        _check_model(state, asked_for.model)
         history, instructions = _history(asked_for), _instructions(asked_for)
         if not caller.writes:
             if session:
                 raise Refused(
                     403, "reads_only", "this caller only reads, so no session of it is kept: leave X-Session out"
                 )
-            asking = Asking(caller, conversations.apart(history), instructions=instructions)
-            return await _told(Asked(house, request, asking, None), asked_for)
-        line = await house.read(lambda db: conversations.line(db, caller, history, session))
-        begin = conversations.begin(caller, history, session)
-        kept = conversations.kept(caller, history, house.app)
-        asking = Asking(caller, begin, kept, instructions, streamed=bool(asked_for.stream))
-        return await _told(Asked(house, request, asking, line), asked_for)
+            asking = TurnRequest(caller, conversations.unlogged_session(history), instructions=instructions)
+            return await _respond(TurnHandle(state, request, asking, None), asked_for)
+        line = await state.read(lambda db: conversations.lock_key(db, caller, history, session))
+        begin = conversations.session_opener(caller, history, session)
+        kept = conversations.recorder(caller, history, state.app)
+        asking = TurnRequest(caller, begin, kept, instructions, streamed=bool(asked_for.stream))
+        return await _respond(TurnHandle(state, request, asking, line), asked_for)
 
     return routes
 
 
-def _check_model(house: House, name: str) -> None:
-    if name not in (MODEL, house.app.config.model):
+def _check_model(state: ServerState, name: str) -> None:
+    if name not in (MODEL, state.app.config.model):
         raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
 
 
-def _history(asked_for: Request_) -> History:
+def _history(asked_for: CompletionRequest) -> History:
     """Raises Refused where nothing is asked."""
-    said = [Said(each.role, each.text) for each in asked_for.messages if each.role in ("user", "assistant")]
-    said = [each for each in said if each.text.strip()]
-    if not said or said[-1].role != "user":
+    turns = [HistoryMessage(each.role, each.text) for each in asked_for.messages if each.role in ("user", "assistant")]
+    turns = [each for each in turns if each.text.strip()]
+    if not turns or turns[-1].role != "user":
         raise Refused(400, "no_question", "the last message must be the user's, and say something")
-    return History(tuple(said))
+    return History(tuple(turns))
 
 
-def _instructions(asked_for: Request_) -> str:
-    told = [each.text.strip() for each in asked_for.messages if each.role in ("system", "developer")]
-    return "\n\n".join(filter(None, told))
+def _instructions(asked_for: CompletionRequest) -> str:
+    instructions = [each.text.strip() for each in asked_for.messages if each.role in ("system", "developer")]
+    return "\n\n".join(filter(None, instructions))
 
 
-async def _told(asked: Asked, asked_for: Request_) -> Response:
-    if asked_for.stream:
-        first = await asked.first()
-        return EventStream(_chunks(asked, first, asked_for), _named(first), closed=asked.leave)
-    answer = await asked.whole()
+async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> Response:
+    if completion_request.stream:
+        first = await asked.first_event()
+        return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.abandon)
+    answer = await asked.answer()
     usage = _usage(answer)
     choice = {
         "index": 0, "message": {"role": "assistant", "content": answer["answer"], "refusal": None}, "logprobs": None,
-        "finish_reason": _finish(answer),
+        "finish_reason": _finish_reason(answer),
     }  # fmt: skip
-    told = {**_head("chat.completion", answer), "choices": [choice], "usage": usage, "agent": _beside(answer)}
-    return JSONResponse(told, headers={**_named(answer), **asked.timing})
+    completion = {
+        **_header_fields("chat.completion", answer),
+        "choices": [choice],
+        "usage": usage,
+        "agent": _memory_fields(answer),
+    }
+    return JSONResponse(completion, headers={**_session_header(answer), **asked.timing})
 
 
-async def _chunks(asked: Asked, first: JsonObject, asked_for: Request_) -> AsyncGenerator[str, None]:
+async def _chunks(asked: TurnHandle, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
     """The answer as it comes, in OpenAI's chunks."""
-    head = _head("chat.completion.chunk", first)
-    yield streaming.piece({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
+    head = _header_fields("chat.completion.chunk", first)
+    yield streaming.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     gap = said = ""
-    async for event in asked.rest():
+    async for event in asked.remaining_events():
         match event:
             case None:
-                yield streaming.COMMENT
+                yield streaming.HEARTBEAT
             case {"type": "delta", "text": text}:
                 said += text
-                yield streaming.piece({**head, "choices": [_delta({"content": gap + text})]})
+                yield streaming.encode_event({**head, "choices": [_delta({"content": gap + text})]})
                 gap = ""
             case {"type": "tool"}:
                 gap = "\n\n" if said.strip() else ""
             case {"type": "error"}:
-                yield streaming.piece(event)
+                yield streaming.encode_event(event)
                 return
             case {"type": "end"}:
-                last = {**_delta({}), "finish_reason": _finish(event)}
-                yield streaming.piece({**head, "choices": [last], "agent": _beside(event)})
+                last = {**_delta({}), "finish_reason": _finish_reason(event)}
+                yield streaming.encode_event({**head, "choices": [last], "agent": _memory_fields(event)})
                 if asked_for.stream_options and asked_for.stream_options.include_usage:
-                    yield streaming.piece({**head, "choices": [], "usage": _usage(event)})
+                    yield streaming.encode_event({**head, "choices": [], "usage": _usage(event)})
     yield "data: [DONE]\n\n"
 
 
-def _head(kind: str, told: JsonObject) -> dict[str, Any]:
-    turn = told.get("turn") or format(time.time_ns(), "x")
+def _header_fields(kind: str, answer: JsonObject) -> dict[str, Any]:
+    turn = answer.get("turn") or format(time.time_ns(), "x")
     return {"id": f"chatcmpl-{turn}", "object": kind, "created": int(time.time()), "model": MODEL}
 
 
@@ -209,18 +217,18 @@ def _delta(delta: dict[str, Any]) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "finish_reason": None}
 
 
-def _finish(told: JsonObject) -> str:
-    return "length" if told["finish"] == "length" else "stop"
+def _finish_reason(answer: JsonObject) -> str:
+    return "length" if answer["finish"] == "length" else "stop"
 
 
-def _usage(told: JsonObject) -> dict[str, int]:
-    read, wrote = told["usage"]["tokens_in"], told["usage"]["tokens_out"]
+def _usage(answer: JsonObject) -> dict[str, int]:
+    read, wrote = answer["usage"]["tokens_in"], answer["usage"]["tokens_out"]
     return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
 
 
-def _beside(told: JsonObject) -> dict[str, Any]:
-    return {key: told[key] for key in ("session", "turn", "model", "used", "notices")}
+def _memory_fields(answer: JsonObject) -> dict[str, Any]:
+    return {key: answer[key] for key in ("session", "turn", "model", "used", "notices")}
 
 
-def _named(told: JsonObject) -> dict[str, str]:
-    return {"X-Session": told["session"]} if told["session"] else {}
+def _session_header(answer: JsonObject) -> dict[str, str]:
+    return {"X-Session": answer["session"]} if answer["session"] else {}

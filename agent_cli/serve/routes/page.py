@@ -14,15 +14,15 @@ border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family
 
 def page(api: Mapping[str, Any]) -> str:
     """HTML of an OpenAPI description."""
-    told = api["info"]
-    body = [f"<h1>{escape(told['title'])} {escape(told['version'])}</h1>", f"<p>{escape(told['description'])}</p>"]
+    info = api["info"]
+    body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
     for path, methods in api["paths"].items():
         for method, route in methods.items():
             body += _route(path, method, route)
     body += ["<h2>Forms</h2>"]
     for name, schema in api.get("components", {}).get("schemas", {}).items():
         body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', _json(schema)]
-    style = f"<meta charset=utf-8><title>{escape(told['title'])}</title><style>{_STYLE}</style>"
+    style = f"<meta charset=utf-8><title>{escape(info['title'])}</title><style>{_STYLE}</style>"
     return f"<!doctype html><html lang=en><head>{style}</head><body>{''.join(body)}</body></html>"
 
 

@@ -24,34 +24,34 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
 from agent_cli.serve.core import streaming
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.state import ServerState
 from agent_cli.serve.core.streaming import EventStream
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import clean
 
-_LOOK = 0.5  # seconds between two looks for new events
+_POLL_SECONDS = 0.5  # seconds between two looks for new events
 _KINDS = tuple(kind.name for kind in kinds.SEARCHABLE)
 if TYPE_CHECKING:
-    Kind = str
+    SearchKind = str
 else:
-    Kind = Literal[_KINDS]
+    SearchKind = Literal[_KINDS]
 Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
 
 
-class Words(BaseModel):
+class SearchQuery(BaseModel):
     """What is looked for; a name that is not here is a slip of the pen."""
 
     model_config = ConfigDict(extra="forbid")
 
     q: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="The question, or words.")
-    kind: tuple[Kind, ...] = Field((), max_length=len(_KINDS))
+    kind: tuple[SearchKind, ...] = Field((), max_length=len(_KINDS))
     min_days_ago: Days = 0
     max_days_ago: Days = 0
     limit: int = Field(10, ge=1, le=50)
 
 
-class Found(BaseModel):
+class SearchHit(BaseModel):
     kind: str
     id: str
     session: str | None
@@ -60,42 +60,42 @@ class Found(BaseModel):
     label: str
 
 
-class Search(BaseModel):
+class SearchResult(BaseModel):
     """The best first. The verdict: known, maybe or nothing."""
 
     query: str
     verdict: Literal["known", "maybe", "nothing"]
-    hits: list[Found]
+    hits: list[SearchHit]
 
 
-def router(house: House) -> APIRouter:
+def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/search", summary="Find what was said, noted, summarised or learned")
-    def search(request: Request, asked: Annotated[Words, Query()]) -> Search:
+    def search(request: Request, asked: Annotated[SearchQuery, Query()]) -> SearchResult:
         caller: Caller = request.state.caller
-        app = house.app_of(caller)
+        app = state.app_of(caller)
         now = app.time()
         allowed = Filter(
-            caller.owner, asked.kind, current_place=app.scope.place, since=_ago(now, asked.max_days_ago),
-            until=_ago(now, asked.min_days_ago),
+            caller.owner, asked.kind, current_place=app.scope.place, since=_days_ago(now, asked.max_days_ago),
+            until=_days_ago(now, asked.min_days_ago),
         )  # fmt: skip
-        with house.pool.lent() as db:
-            meaning = _ready(app, caller, db)
+        with state.pool.connection() as db:
+            meaning = _question_embedder(app, caller, db)
             found = recall.find(db, asked.q, allowed, now, asked.limit, meaning)
-        return Search(query=clean(asked.q), verdict=found.verdict, hits=[_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
+        return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of this run, for Prometheus")
     def metrics(request: Request) -> Response:
         caller: Caller = request.state.caller
-        with house.pool.lent() as db:
+        with state.pool.connection() as db:
             states = jobs.count_by_state(db) if caller.mine else {}
-        gauges = {"agent_turns_running": house.turns.running, "agent_turns_waiting": house.turns.waiting}
-        told = house.metrics.told(caller, gauges, states)
+        gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
+        told = state.metrics.render(caller, gauges, states)
         return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get(
-        "/events", response_class=StreamingResponse, responses=streaming.TOLD,
+        "/events", response_class=StreamingResponse, responses=streaming.EVENT_STREAM,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )  # fmt: skip
     async def events(
@@ -106,47 +106,47 @@ def router(house: House) -> APIRouter:
         ] = "",
     ) -> Response:
         caller: Caller = request.state.caller
-        if house.streams.get(caller.id, 0) >= house.limits.streams:
-            raise Refused(429, "streams", f"{house.limits.streams} streams are open already", {"Retry-After": "5"})
-        house.streams[caller.id] = house.streams.get(caller.id, 0) + 1
+        if state.streams.get(caller.id, 0) >= state.limits.streams:
+            raise Refused(429, "streams", f"{state.limits.streams} streams are open already", {"Retry-After": "5"})
+        state.streams[caller.id] = state.streams.get(caller.id, 0) + 1
 
         def closed() -> None:
-            house.streams[caller.id] -= 1
+            state.streams[caller.id] -= 1
 
         since = ids.number("event", last) if last else None
-        return EventStream(_log(house, caller, since), closed=closed)
+        return EventStream(_log(state, caller, since), closed=closed)
 
     return routes
 
 
-async def _log(house: House, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:
+async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:
     """What happens in this caller's memory, until it goes, is let in no more, or the server ends.
 
     `since`: after which event; None: from now on.
     """
-    at = await house.read(audit.latest) if since is None else since
+    at = await state.read(audit.latest) if since is None else since
     told = time.monotonic()
-    yield streaming.COMMENT
-    while not house.stopping.is_set():
-        found, now, still = await house.read(partial(_look, house, caller, at))
+    yield streaming.HEARTBEAT
+    while not state.stopping.is_set():
+        found, now, still = await state.read(partial(_poll, state, caller, at))
         if not still:
             return
         for event in found:
-            yield streaming.piece(event, id=event["id"])
+            yield streaming.encode_event(event, id=event["id"])
             told = time.monotonic()
-        if time.monotonic() - told > streaming.BEAT:
-            yield streaming.COMMENT
+        if time.monotonic() - told > streaming.HEARTBEAT_SECONDS:
+            yield streaming.HEARTBEAT
             told = time.monotonic()
         if now == at:
-            await anyio.sleep(_LOOK)
+            await anyio.sleep(_POLL_SECONDS)
         at = now
 
 
-def _look(house: House, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
-    return *audit.after(db, caller.owner, at), house.still(db, caller)
+def _poll(state: ServerState, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
+    return *audit.after(db, caller.owner, at), state.is_still_admitted(db, caller)
 
 
-def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
+def _question_embedder(app: App, caller: Caller, db: Database) -> recall.EmbedQuery | None:
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):
@@ -154,12 +154,12 @@ def _ready(app: App, caller: Caller, db: Database) -> recall.Meaning | None:
     return app.meaning.question(db, choose=False)
 
 
-def _ago(now: datetime, days: int) -> float | None:
+def _days_ago(now: datetime, days: int) -> float | None:
     return None if not days else (now - timedelta(days=days)).timestamp()
 
 
-def _hit(hit: Hit) -> Found:
+def _search_hit(hit: Hit) -> SearchHit:
     """Without its score: see agent/transcript.py."""
     at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
     session = ids.handle("session", hit.session) if hit.session else None
-    return Found(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))
+    return SearchHit(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))

@@ -12,14 +12,14 @@ from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import House
+from agent_cli.serve.core.state import ServerState
 from agent_cli.store import ids
 from agent_cli.text import clean, without_surrogates
 
-Handle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
+TaskHandle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
 
 
-class Which(BaseModel):
+class TaskQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     state: Literal["open", "done", "all"] = "open"
@@ -33,7 +33,7 @@ class NewTask(BaseModel):
     when: str = Field("", max_length=200, description="In words: friday 3pm, every monday 9:00; empty: at no time.")
 
 
-class ToldTask(BaseModel):
+class TaskAnswer(BaseModel):
     id: str
     text: str
     when: str
@@ -45,44 +45,44 @@ class ToldTask(BaseModel):
     at: str
 
 
-class ToldTasks(BaseModel):
-    tasks: list[ToldTask]
+class TaskList(BaseModel):
+    tasks: list[TaskAnswer]
 
 
-def router(house: House) -> APIRouter:
+def router(state: ServerState) -> APIRouter:
     routes = APIRouter(prefix="/tasks")
 
     @routes.get("", summary="What is to be done")
-    def listing(request: Request, asked: Annotated[Which, Query()]) -> ToldTasks:
+    def listing(request: Request, asked: Annotated[TaskQuery, Query()]) -> TaskList:
         caller: Caller = request.state.caller
-        with house.pool.lent() as db:
+        with state.pool.connection() as db:
             found = tasks.listing(db, caller.owner, asked.state, asked.limit)
-        return ToldTasks(tasks=[_told(each) for each in found])
+        return TaskList(tasks=[_task_answer(each) for each in found])
 
     @routes.post("", status_code=201, summary="Keep something to do, with a reminder or without")
-    def add(request: Request, new: NewTask) -> ToldTask:
+    def add(request: Request, new: NewTask) -> TaskAnswer:
         caller = _writer(request)
-        now = house.app.time()
+        now = state.app.time()
         try:
             occasion = due_times.parse(without_surrogates(new.when), now, zones.local_name())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
-        with house.pool.lent() as db:
-            return _told(
-                tasks.add(db, caller.scope, without_surrogates(new.text), occasion, house.app.time, origin="http")
+        with state.pool.connection() as db:
+            return _task_answer(
+                tasks.add(db, caller.scope, without_surrogates(new.text), occasion, state.app.time, origin="http")
             )
 
     @routes.post("/{task}/done", summary="Mark it as done; one that repeats moves on")
-    def done(request: Request, task: Handle) -> ToldTask:
+    def done(request: Request, task: TaskHandle) -> TaskAnswer:
         caller = _writer(request)
-        with house.pool.lent() as db:
+        with state.pool.connection() as db:
             try:
                 found = tasks.get(db, ids.number("task", task), caller.owner)
             except UsageError:
                 raise Refused(404, "no_task", f"there is no task {task}") from None
             if found.state == "done" or found.hidden_at:
                 raise Refused(409, "done", f"{task} is done already")
-            return _told(tasks.complete(db, found, house.app.time, actor="program"))
+            return _task_answer(tasks.complete(db, found, state.app.time, actor="program"))
 
     return routes
 
@@ -94,7 +94,7 @@ def _writer(request: Request) -> Caller:
     return caller
 
 
-def _told(task: Task) -> ToldTask:
-    told = task.described()
-    told |= {"text": clean(task.text), "when": clean(task.told)}
-    return ToldTask(**{name: told[name] for name in ToldTask.model_fields})
+def _task_answer(task: Task) -> TaskAnswer:
+    fields = task.described()
+    fields |= {"text": clean(task.text), "when": clean(task.told)}
+    return TaskAnswer(**{name: fields[name] for name in TaskAnswer.model_fields})

@@ -160,7 +160,7 @@ def test_a_replacement_waits_and_changes_nothing_by_itself(db, session):
 
 
 def test_imported_words_are_not_read(db, session):
-    log.say(db, session, HERE, [Part("I live in Graz", "import")], NOON)
+    log.add_user_message(db, session, HERE, [Part("I live in Graz", "import")], NOON)
     reply(db, session, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
     worker.run_one(desk(db, Answers()))

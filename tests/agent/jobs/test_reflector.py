@@ -67,7 +67,7 @@ def use(db, session, name, result="its text"):
     call = ToolCall(f"c{log.count(db, session)}", *name)
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", calls=(call,)), "stop", log.Usage("m"), NOON)
-    log.answer(db, session, HERE, call, ToolResult(result), NOON)
+    log.add_tool_result(db, session, HERE, call, ToolResult(result), NOON)
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_text_that_demands_a_skill_waits_with_its_origin(db, talked, origin):
     if origin == "tool":
         use(db, talked, ("search", {"query": "site"}), demand)
     else:
-        log.say(db, talked, HERE, [Part("see this: ", "typed"), Part(demand, origin)], NOON)
+        log.add_user_message(db, talked, HERE, [Part("see this: ", "typed"), Part(demand, origin)], NOON)
     reply(db, talked, "Fine.")
     [asked] = look_back(db, found(state="accepted", accepted=True))
     assert f"<{origin}>" in asked

@@ -34,7 +34,7 @@ def desk(db, answers=None, cancel=None):
 @pytest.fixture
 def closed(db, session):
     """A session that was left, its summary queued."""
-    log.say(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
     closing.close(db, session, noon)
     return session
 
@@ -54,7 +54,7 @@ def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
     assert worker.run_one(desk(db, answers))
     assert not worker.run_one(desk(db, answers))
 
-    made = summaries.of(db, closed)
+    made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
     assert "person: My cat is called Mia." in answers.requests[0][0].content
     assert states(db) == [("s1", "done", 1, "")]
@@ -62,7 +62,7 @@ def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
 
 def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers(db, closed):
     worker.run_one(desk(db))
-    made = summaries.of(db, closed)
+    made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
 
     worker.look_around(desk(db))
@@ -71,7 +71,7 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
     with_model = desk(db, model("The cat is Mia."))
     worker.look_around(with_model)
     worker.run_one(with_model)
-    made = summaries.of(db, closed)
+    made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
 
 
@@ -80,13 +80,13 @@ def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
 
     assert worker.run_one(desk(db, model("Never.")))
 
-    assert (summaries.of(db, closed).method, states(db)) == ("extract", [("s1", "done", 1, "")])
+    assert (summaries.of_session(db, closed).method, states(db)) == ("extract", [("s1", "done", 1, "")])
 
 
 def test_a_model_that_fails_is_tried_again_later(db, closed):
     assert worker.run_one(desk(db, model(Reply(say="The cat", fail="broken"))))
 
-    assert (summaries.of(db, closed).method, states(db)) == (
+    assert (summaries.of_session(db, closed).method, states(db)) == (
         "extract", [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
     )  # fmt: skip
 
@@ -124,23 +124,23 @@ def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
 
     assert worker.run_one(desk(db, Slow(somebody_else)))
 
-    assert summaries.of(db, closed).text == "In time."
+    assert summaries.of_session(db, closed).text == "In time."
     assert states(db) == [("s1", "done", 2, "")]
 
 
 def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, closed):
     def go_on():
         sessions.reopen(db, closed, "person", NOON)
-        log.say(db, closed, HERE, [Part("And my dog is Rex.", "typed")], NOON)
+        log.add_user_message(db, closed, HERE, [Part("And my dog is Rex.", "typed")], NOON)
         closing.close(db, closed, noon)
 
     worker.run_one(desk(db, Slow(go_on)))
-    assert summaries.of(db, closed).method == "extract"
+    assert summaries.of_session(db, closed).method == "extract"
 
     answers = model("The cat is Mia, the dog is Rex.")
     worker.run_one(desk(db, answers))
     assert "dog is Rex" in answers.requests[0][0].content
-    assert summaries.of(db, closed).text == "The cat is Mia, the dog is Rex."
+    assert summaries.of_session(db, closed).text == "The cat is Mia, the dog is Rex."
 
 
 def test_a_bug_in_a_job_is_kept_with_it_and_seen(db, closed):
@@ -155,7 +155,7 @@ def file(tmp_path):
     database = empty(tmp_path / "memory.db")
     for _ in range(2):
         session = sessions.start(database, HERE, NOON)
-        log.say(database, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
+        log.add_user_message(database, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
         closing.close(database, session, noon)
     yield database
     database.close()
@@ -241,7 +241,10 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
 
 
 def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, session):
-    one, two = (log.say(db, session, HERE, [Part(f"My {pet} is called Mia.", "typed")], NOON) for pet in ("cat", "dog"))
+    one, two = (
+        log.add_user_message(db, session, HERE, [Part(f"My {pet} is called Mia.", "typed")], NOON)
+        for pet in ("cat", "dog")
+    )
     rolling_summary.fold(db, session, one, NOON)
     job = jobs.claim(db, NOON)
     effect = worker.fold(desk(db, model("A cat.")), job)
@@ -249,7 +252,7 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
     with db.write():
         jobs.finish(db, job, NOON)
         effect()
-    assert rolling_summary.of(db, session).method == "extract"
+    assert rolling_summary.get(db, session).method == "extract"
 
     assert worker.run_one(desk(db, model("A cat and a dog.")))
-    assert (rolling_summary.of(db, session).text, rolling_summary.of(db, session).up_to) == ("A cat and a dog.", two)
+    assert (rolling_summary.get(db, session).text, rolling_summary.get(db, session).up_to) == ("A cat and a dog.", two)

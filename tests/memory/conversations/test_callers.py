@@ -24,7 +24,7 @@ def test_each_caller_is_an_owner_of_its_own_and_only_a_grant_reaches_the_persons
         ("caller:one", "read write", True, False), ("caller:two", "read", False, False),
         ("person", "read write", True, True),
     ]  # fmt: skip
-    assert (callers.bearing(db, token), callers.bearing(db, other), callers.bearing(db, "x")) == (one, two, None)
+    assert (callers.by_token(db, token), callers.by_token(db, other), callers.by_token(db, "x")) == (one, two, None)
     assert token not in json.dumps(db.rows("select * from caller"))
 
 
@@ -39,13 +39,13 @@ def test_revoked_token_opens_nothing_and_a_new_one_reaches_the_same_memory(db):
     with pytest.raises(UsageError, match="there is a caller 'bot' already"):
         callers.add(db, "bot", noon)
     callers.revoke(db, "bot", noon)
-    assert callers.bearing(db, old) is None
+    assert callers.by_token(db, old) is None
     with pytest.raises(UsageError, match="is revoked already"):
         callers.revoke(db, "bot", noon)
 
     caller, new = callers.add(db, "bot", noon)
 
-    assert (callers.bearing(db, old), callers.bearing(db, new)) == (None, caller)
+    assert (callers.by_token(db, old), callers.by_token(db, new)) == (None, caller)
     assert caller.owner == "caller:bot"
     assert [(row["kind"], row["subject"]) for row in reversed(events.recent(db))] == [
         ("caller added", "caller 1"), ("caller revoked", "caller 1"), ("caller added", "caller 1")
@@ -54,9 +54,9 @@ def test_revoked_token_opens_nothing_and_a_new_one_reaches_the_same_memory(db):
 
 def test_that_a_caller_came_is_written_down_once_an_hour(db):
     caller, _ = callers.add(db, "bot", noon)
-    callers.seen(db, caller, noon)
+    callers.record_visit(db, caller, noon)
     for later in (timedelta(minutes=59), timedelta(minutes=61)):
-        callers.seen(db, callers.get(db, "bot"), lambda later=later: NOON + later)
+        callers.record_visit(db, callers.get(db, "bot"), lambda later=later: NOON + later)
     assert callers.get(db, "bot").seen_at == clock.utc(NOON + timedelta(minutes=61))
 
 
@@ -68,12 +68,12 @@ def bot(db):
 def exchange(db, caller, key="k"):
     """A request with a key, answered."""
     session = sessions.start(db, caller.scope, NOON)
-    log.say(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
-    reply = log.say(db, session, caller.scope, [Part("Nice.", "http")], NOON)
+    log.add_user_message(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
+    reply = log.add_user_message(db, session, caller.scope, [Part("Nice.", "http")], NOON)
     with db.write():
-        callers.take_on(db, caller, key, "body", session, noon)
-    callers.keep(db, caller, key, reply)
-    callers.end_with(db, caller, "all that was said", session, reply, noon)
+        callers.begin_request(db, caller, key, "body", session, noon)
+    callers.finish_request(db, caller, key, reply)
+    callers.record_transcript(db, caller, "all that was said", session, reply, noon)
     with db.write():
         callers.name_session(db, caller, "house", session, noon)
     return session, reply
@@ -81,19 +81,22 @@ def exchange(db, caller, key="k"):
 
 def test_request_is_known_by_its_key_and_told_from_another(db, bot):
     session, reply = exchange(db, bot)
-    known = callers.known(db, bot, "k")
+    known = callers.find_request(db, bot, "k")
 
     assert (known.session, known.message) == (session, reply)
-    assert (callers.same(db, known, "body"), callers.same(db, known, "other body")) == (True, False)
-    assert callers.known(db, callers.add(db, "other", noon)[0], "k") is None
+    assert (callers.is_same_request(db, known, "body"), callers.is_same_request(db, known, "other body")) == (
+        True,
+        False,
+    )
+    assert callers.find_request(db, callers.add(db, "other", noon)[0], "k") is None
 
 
 def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
     session, reply = exchange(db, bot)
-    callers.end_with(db, bot, "and more", session, reply, noon)
+    callers.record_transcript(db, bot, "and more", session, reply, noon)
 
-    assert callers.ending_with(db, bot, "all that was said") is None
-    assert callers.ending_with(db, bot, "and more").session == session
+    assert callers.find_by_transcript(db, bot, "all that was said") is None
+    assert callers.find_by_transcript(db, bot, "and more").session == session
     assert callers.named_session(db, bot, "house") == session
     assert "said" not in {key.partition("/")[2] for (key,) in db.rows("select key from answered")}
 
@@ -102,7 +105,7 @@ def test_old_keys_are_free_again_and_names_stay(db, bot):
     exchange(db, bot)
     callers.prune(db, clock.utc(NOON + timedelta(days=8)))
 
-    assert callers.known(db, bot, "k") is None
+    assert callers.find_request(db, bot, "k") is None
     assert callers.named_session(db, bot, "house") == 1
 
 

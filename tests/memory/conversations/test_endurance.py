@@ -16,7 +16,7 @@ from agent_cli.memory.language import details
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
-from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.memory.transfers import transfer
 from agent_cli.store import jobs, migrations
 from agent_cli.tools.tool import ToolContext
@@ -81,7 +81,7 @@ def test_what_was_given_up_is_tried_again_the_next_day(db, clock):
     worker.look_around(desk(db, clock, Echo()))
     work(db, clock, Echo())
 
-    assert summaries.of(db, session).method == "model"
+    assert summaries.of_session(db, session).method == "model"
 
 
 def test_a_model_that_never_ends_its_sentence_is_cut_off():
@@ -93,7 +93,7 @@ def test_a_summary_without_blanks_is_not_longer_than_one_with_them(db, session):
     for n in range(3):
         say(db, Clock(datetime(2026, 11, 20, n, tzinfo=UTC)), session, f"Mia ate {n} mice.")
     rolling_summary.fold(db, session, 4, datetime(2026, 11, 20, 9, tzinfo=UTC))
-    made = rolling_summary.ask(db, session, 1000, lambda question: iter(["猫はねずみを食べた。"] * 1000))
+    made = rolling_summary.ask_model(db, session, 1000, lambda question: iter(["猫はねずみを食べた。"] * 1000))
     assert len(made.text) <= 1500
 
 
@@ -105,7 +105,7 @@ def test_work_queued_by_a_clock_that_was_ahead_is_done_once_it_is_set_back(db, c
     say(db, clock, session, "Mia bit Tom.")
     closing.close(db, session, clock)
     work(db, clock, Echo())
-    assert summaries.of(db, session).method == "model"
+    assert summaries.of_session(db, session).method == "model"
 
 
 def test_a_long_list_of_numbers_is_split_as_fast_as_any_text():
@@ -123,29 +123,32 @@ def test_a_pasted_text_cannot_end_the_conversation_it_is_summarised_with():
 
 
 def test_sentences_that_run_together_come_from_what_both_come_from():
-    told, sources = summaries.joined([("- Mia is a cat", ONE), ("It weighs 42.", TWO), ("Rex barked", ())])
+    told, sources = summaries.join_sentences([("- Mia is a cat", ONE), ("It weighs 42.", TWO), ("Rex barked", ())])
     assert text.sentences(told) == ["- Mia is a cat.", "It weighs 42. Rex barked"]
     assert sources == (ONE, TWO)
-    assert summaries.joined([("He is 42.", ONE), ("She is 43!", TWO)]) == ("He is 42. She is 43!", ((*ONE, *TWO),))
-    assert summaries.joined([]) == ("", ())
+    assert summaries.join_sentences([("He is 42.", ONE), ("She is 43!", TWO)]) == (
+        "He is 42. She is 43!",
+        ((*ONE, *TWO),),
+    )
+    assert summaries.join_sentences([]) == ("", ())
 
 
 def test_a_list_without_full_stops_does_not_keep_what_is_forgotten_beside_what_retention_took(db, clock):
     session = talk(db, clock, "Mia bit Rex.")
     with db.write():
-        summaries.keep_session(db, session, Made("- Mia bit Rex", "", "model", "m", (ONE,)), clock)
+        summaries.save_session(db, session, NewSummary("- Mia bit Rex", "", "model", "m", (ONE,)), clock)
     take(db, session)
     sessions.reopen(db, session, "person", clock())
     say(db, clock, session, "My word is Xk7Qv2.")
     closing.close_with(
         db, session, session_summary.make(db, session, "- The word is Xk7Qv2\n- Fine", "model", "m"), clock
     )
-    assert "Xk7Qv2" in summaries.of(db, session).text
+    assert "Xk7Qv2" in summaries.of_session(db, session).text
 
     last = db.value("select max(id) from message where role = 'user'")
     erase(db, clock, f"m{last}")
 
-    assert summaries.of(db, session).text == "- Mia bit Rex."
+    assert summaries.of_session(db, session).text == "- Mia bit Rex."
 
 
 def test_a_hidden_conversation_leaves_a_day_of_which_retention_took_the_rest_and_comes_back(db, clock):
@@ -154,7 +157,7 @@ def test_a_hidden_conversation_leaves_a_day_of_which_retention_took_the_rest_and
     work(db, clock, Echo())
     take(db, first)
     with db.write():
-        summaries.erase(db, [summaries.of(db, first).id])
+        summaries.erase(db, [summaries.of_session(db, first).id])
 
     for change, said in ((sessions.hide, "Mia bit Rex."), (sessions.restore, "Mia bit Rex. Mia hates Tom.")):
         clock.now += timedelta(hours=1)
@@ -172,7 +175,7 @@ def test_what_a_hidden_conversation_said_word_for_word_leaves_such_a_day_too(db,
     work(db, clock, Echo())
     take(db, first)
     with db.write():
-        summaries.erase(db, [summaries.of(db, first).id])
+        summaries.erase(db, [summaries.of_session(db, first).id])
     sessions.hide(db, hidden, clock())
     with db.write():
         period_summaries.queue_session(db, hidden, clock())
@@ -190,10 +193,10 @@ def test_the_summary_of_a_session_that_is_forgotten_leaves_its_day_and_does_not_
 
     with db.write():
         jobs.add(db, session_summary.JOB, f"s{session}", clock())
-    erase(db, clock, summaries.of(db, session).handle)
+    erase(db, clock, summaries.of_session(db, session).handle)
     work(db, clock, Echo())
 
-    assert summaries.of(db, session) is None
+    assert summaries.of_session(db, session) is None
     assert {kept(db, key).text for key in keys(db)} == {"Mia bit Rex."}
 
 
@@ -229,7 +232,7 @@ def test_a_session_closed_while_it_is_found_open_is_summarised(db, clock):
         effect()
     work(db, clock, Echo())
 
-    assert summaries.of(db, session).method == "model"
+    assert summaries.of_session(db, session).method == "model"
 
 
 def test_a_command_is_carried_up_whole():

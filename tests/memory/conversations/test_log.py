@@ -10,7 +10,7 @@ CALL = ToolCall("call_1", "jot", {"text": "Grüße"})
 
 
 def say(db, session, *parts, now=NOON):
-    return log.say(db, session, HERE, parts or [Part("Hello", "typed")], now)
+    return log.add_user_message(db, session, HERE, parts or [Part("Hello", "typed")], now)
 
 
 def reply(db, session, message, finish="stop", usage=None, close=True):
@@ -25,7 +25,7 @@ def test_a_conversation_comes_back_as_it_was(db, session):
     answer = Message("assistant", "Wait.", (CALL, ToolCall("call_2", "now", {})), thinking="Hm.")
     usage = log.Usage("m", 10, 5, 0.25, 900)
     reply(db, session, answer, usage=usage)
-    log.answer(db, session, HERE, CALL, ToolResult("no", failed=True), NOON)
+    log.add_tool_result(db, session, HERE, CALL, ToolResult("no", failed=True), NOON)
 
     at = "2026-01-02T12:00:00.000Z"
     said, answered, result = log.history(db, session)
@@ -51,7 +51,7 @@ def test_parts_of_several_origins_come_back_apart(db, session):
 
 def test_a_reply_is_on_disk_while_it_grows(db, session):
     id = reply(db, session, None, close=False)
-    log.grow(db, id, "Half a", "Hm.")
+    log.update_reply(db, id, "Half a", "Hm.")
 
     (entry,) = log.history(db, session)
     assert (entry.message, entry.finish) == (Message("assistant", "Half a", thinking="Hm."), None)
@@ -59,7 +59,7 @@ def test_a_reply_is_on_disk_while_it_grows(db, session):
 
 def test_only_the_last_messages_come_when_asked_for_with_their_calls(db, session):
     reply(db, session, Message("assistant", "", (CALL,)))
-    log.answer(db, session, HERE, CALL, ToolResult("kept"), NOON)
+    log.add_tool_result(db, session, HERE, CALL, ToolResult("kept"), NOON)
     reply(db, session, Message("assistant", "", (ToolCall("call_2", "now", {}),)))
     say(db, session)
 
@@ -77,11 +77,11 @@ def test_what_is_said_is_the_last_that_happened_in_the_session(db, session):
 
 def test_what_a_crash_cut_is_marked_and_open_calls_are_answered_once(db, session):
     reply(db, session, Message("assistant", "", (CALL, ToolCall("call_2", "now", {}))))
-    log.answer(db, session, HERE, CALL, ToolResult("kept"), NOON)
-    log.grow(db, reply(db, session, None, close=False), "Half", "")
+    log.add_tool_result(db, session, HERE, CALL, ToolResult("kept"), NOON)
+    log.update_reply(db, reply(db, session, None, close=False), "Half", "")
 
-    assert log.heal(db, session, HERE, NOON) == 2
-    assert log.heal(db, session, HERE, NOON) == 0
+    assert log.repair(db, session, HERE, NOON) == 2
+    assert log.repair(db, session, HERE, NOON) == 0
 
     healed = log.history(db, session)[2:]
     assert [(entry.message, entry.finish, entry.failed) for entry in healed] == [
@@ -95,7 +95,7 @@ def test_healing_one_session_leaves_the_others_alone(db, session):
     reply(db, other, Message("assistant", "", (CALL,)))
     reply(db, other, None, close=False)
 
-    assert log.heal(db, session, HERE, NOON) == 0
+    assert log.repair(db, session, HERE, NOON) == 0
     assert log.history(db, other)[-1].finish is None
 
 

@@ -43,9 +43,9 @@ def test_what_was_pasted_is_known_by_its_place(db):
 
 
 def test_the_oldest_are_dropped(db):
-    add(db, *(f"line {number}" for number in range(prompts.KEPT + 2)))
+    add(db, *(f"line {number}" for number in range(prompts.MAX_PROMPTS + 2)))
     assert db.value("select min(text) from prompt where id < 4") == "line 2"
-    assert db.value("select count(*) from prompt") == prompts.KEPT
+    assert db.value("select count(*) from prompt") == prompts.MAX_PROMPTS
 
 
 def test_what_is_erased_is_gone(db):

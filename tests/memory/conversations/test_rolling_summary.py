@@ -11,7 +11,7 @@ def talk(db, session):
     """Says a line of the person and one of the assistant; gives the number of the latter."""
 
     def say(person, assistant="I see."):
-        log.say(db, session, HERE, [Part(person, "typed")], NOON)
+        log.add_user_message(db, session, HERE, [Part(person, "typed")], NOON)
         id = log.open_reply(db, session, HERE, "m", NOON)
         log.close_reply(db, id, Message("assistant", assistant), "stop", log.Usage(), NOON)
         return id
@@ -25,8 +25,8 @@ def test_what_is_folded_away_is_told_at_once_in_short(db, session, talk):
 
     made = rolling_summary.fold(db, session, up_to, NOON)
 
-    assert made == rolling_summary.of(db, session)
-    assert made == rolling_summary.Rolling(
+    assert made == rolling_summary.get(db, session)
+    assert made == rolling_summary.RollingSummary(
         up_to, "person: My cat is called Mia. person: The NAS answers at 192.168.1.20. assistant: I see.",
         "192.168.1.20", "extract",
     )  # fmt: skip
@@ -54,33 +54,33 @@ def test_the_words_of_the_model_take_the_place_of_the_extract(db, session, talk)
         yield "The person has a cat, "
         yield "Mia. " + "More. " * 200
 
-    made = rolling_summary.ask(db, session, 4000, ask)
+    made = rolling_summary.ask_model(db, session, 4000, ask)
     with db.write():
-        rolling_summary.keep(db, session, made, NOON)
+        rolling_summary.save(db, session, made, NOON)
 
     assert "person: My cat is called Mia. She was born on 3 May 2020." in asked[0]
     assert made.text.startswith("The person has a cat, Mia. More.")
     assert len(made.text.split()) <= rolling_summary.WORDS
-    assert rolling_summary.of(db, session) == made
+    assert rolling_summary.get(db, session) == made
     assert (made.details, made.method) == ("3 May 2020", "model")
 
 
 def test_words_of_the_model_that_come_too_late_are_dropped(db, session, talk):
     rolling_summary.fold(db, session, talk("One."), NOON)
-    late = rolling_summary.ask(db, session, 4000, lambda question: iter(["Late."]))
+    late = rolling_summary.ask_model(db, session, 4000, lambda question: iter(["Late."]))
     newer = rolling_summary.fold(db, session, talk("Two."), NOON)
 
     with db.write():
-        rolling_summary.keep(db, session, late, NOON)
+        rolling_summary.save(db, session, late, NOON)
 
-    assert rolling_summary.of(db, session) == newer
+    assert rolling_summary.get(db, session) == newer
 
 
 def test_a_model_that_says_nothing_leaves_the_extract(db, session, talk):
     rolling_summary.fold(db, session, talk("One."), NOON)
 
-    assert rolling_summary.ask(db, session, 4000, lambda question: iter(["  "])) is None
-    assert rolling_summary.ask(db, sessions.start(db, HERE, NOON), 4000, lambda question: iter(["x"])) is None
+    assert rolling_summary.ask_model(db, session, 4000, lambda question: iter(["  "])) is None
+    assert rolling_summary.ask_model(db, sessions.start(db, HERE, NOON), 4000, lambda question: iter(["x"])) is None
 
 
 def test_it_is_made_from_the_transcript_each_time_and_never_from_itself(db, session, talk):
@@ -99,7 +99,7 @@ def test_erased_it_is_made_anew_when_the_window_is_folded_again(db, session, tal
     made = rolling_summary.fold(db, session, up_to, NOON)
     with db.write():
         rolling_summary.erase(db, [session])
-    assert rolling_summary.of(db, session) is None
+    assert rolling_summary.get(db, session) is None
 
     assert rolling_summary.fold(db, session, up_to, NOON) == made
     assert len(jobs.listing(db, 9)) == 1

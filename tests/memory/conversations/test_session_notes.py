@@ -13,12 +13,12 @@ NOTE = ToolCall("call_3", "save_note", {"text": "milk"})
 
 def jot(db, session):
     """A session in which the model jotted something down, read it, and saved a note."""
-    log.say(db, session, HERE, [Part("Keep this.", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("Keep this.", "typed")], NOON)
     reply = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, reply, Message("assistant", "", (JOT, READ, NOTE)), "stop", log.Usage(), NOON)
     session_notes.add(db, session, "swordfish", NOON)
     for call, words in ((JOT, "kept"), (READ, "swordfish"), (NOTE, "saved as n1")):
-        log.answer(db, session, HERE, call, ToolResult(words), NOON)
+        log.add_tool_result(db, session, HERE, call, ToolResult(words), NOON)
 
 
 def test_they_are_read_in_order_and_only_in_their_session(db, session):
@@ -27,8 +27,8 @@ def test_they_are_read_in_order_and_only_in_their_session(db, session):
         session_notes.add(db, session, f"thing {number}", NOON)
     session_notes.add(db, other, "another", NOON)
 
-    assert session_notes.of(db, session) == ["thing 0", "thing 1", "thing 2"]
-    assert session_notes.of(db, other) == ["another"]
+    assert session_notes.listed(db, session) == ["thing 0", "thing 1", "thing 2"]
+    assert session_notes.listed(db, other) == ["another"]
 
 
 def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone(db, session):
@@ -48,7 +48,7 @@ def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone
         (erased, (Part(erased, "tool", "read_jottings"),)),
         ("saved as n1", (Part("saved as n1", "tool", "save_note"),)),
     ]
-    assert (session_notes.of(db, session), session_notes.of(db, other)) == ([], ["swordfish"])
+    assert (session_notes.listed(db, session), session_notes.listed(db, other)) == ([], ["swordfish"])
     assert log.history(db, other)[1].message.calls == (JOT, READ, NOTE)
 
 

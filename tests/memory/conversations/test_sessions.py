@@ -13,7 +13,7 @@ from tests.conftest import HERE, NOON, empty
 
 def talk(db, words, scope=HERE, now=NOON, kind="chat"):
     id = sessions.start(db, scope, now, kind)
-    log.say(db, id, scope, [Part(words, "typed")], now)
+    log.add_user_message(db, id, scope, [Part(words, "typed")], now)
     return id
 
 
@@ -43,7 +43,7 @@ def test_the_latest_is_the_one_last_spoken_in_here(db):
     hidden = talk(db, "hidden", now=NOON + timedelta(hours=4))
     sessions.hide(db, hidden, NOON)
     sessions.start(db, HERE, NOON + timedelta(hours=5))
-    log.say(db, first, HERE, [Part("again", "typed")], NOON + timedelta(minutes=90))
+    log.add_user_message(db, first, HERE, [Part("again", "typed")], NOON + timedelta(minutes=90))
 
     assert [sessions.latest(db, "person", place).id for place in (None, HERE.place)] == [3, 1]
     assert sessions.latest(db, "person", HERE.place, before=1).id == 2

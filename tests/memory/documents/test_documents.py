@@ -344,7 +344,7 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
     say(db, session, "Tomorrow I see the dentist")
     (folder / "a.txt").write_text("The physician has office hours on Friday.")
     (folder / "b.txt").write_text("Gravel for the garden path.")
-    among = vectors.begin(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
+    among = vectors.create(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     add(db, folder)
     index.refresh_all(db)
     while vectors.fill(db, among, embedder.embed_documents):
@@ -360,7 +360,7 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
         pass
     assert db.rows(f"select id from {among.files.table} order by id") == [(-3,), (-2,)]
     assert vectors.count(db, among) == 3
-    vectors.renew(db)
+    vectors.recreate(db)
     assert not db.rows("select 1 from sqlite_schema where name glob '*_1f'")
 
 

@@ -254,7 +254,7 @@ def test_what_waited_is_kept_in_the_words_of_the_person_and_from_when_they_say_i
 
 
 def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
-    one, two = (log.say(db, session, HERE, [Part("I live in Graz", "typed")], NOON) for _ in range(2))
+    one, two = (log.add_user_message(db, session, HERE, [Part("I live in Graz", "typed")], NOON) for _ in range(2))
     fact = add(db, claim("I live in Graz", message=one, quote="I live in Graz")).fact
     add(db, claim("I live in Graz", message=two, quote="I live in Graz"))
     adoption.edit(db, fact, "I live near Graz", noon)

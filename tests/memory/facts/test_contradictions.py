@@ -18,7 +18,7 @@ def known(db):
 
 
 def found(db, session, *parts):
-    message = log.say(db, session, HERE, parts, NOON)
+    message = log.add_user_message(db, session, HERE, parts, NOON)
     return contradictions.find(db, HERE, session, message, parts, NOON, SINGLE_VALUED)
 
 
@@ -69,7 +69,9 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
-    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE_VALUED)
+    [line] = contradictions.keep(
+        db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE_VALUED
+    )
     assert line == ("kept f2 “I live in Linz now”, in place of f1 “I live in Graz” (agent facts undo takes it back)")
     new = facts.get(db, 2, HERE.owner)
     assert (new.object, new.message_id, new.quote, new.trust or new.origin) == (

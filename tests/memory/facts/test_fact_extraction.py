@@ -63,7 +63,7 @@ def test_a_quote_that_nobody_said_makes_it_inferred(db, session, found):
     ],
 )
 def test_trust_is_that_of_the_least_trusted_part_the_quote_stands_in(db, session, found, parts, trust):
-    log.say(db, session, HERE, parts, NOON)
+    log.add_user_message(db, session, HERE, parts, NOON)
     [claim] = found(operation())
     assert (claim.trust, claim.inferred) == (trust, False)
 
@@ -182,7 +182,9 @@ def test_what_was_wrong_is_told_to_the_model_once():
 
 def test_the_question_is_short_and_shows_what_is_known_and_said(db, session):
     known = accepted(db, "I live in Graz")
-    log.say(db, session, HERE, [Part("Ich bin nach Linz gezogen. ", "typed"), Part("x\n" * 900, "file")], NOON)
+    log.add_user_message(
+        db, session, HERE, [Part("Ich bin nach Linz gezogen. ", "typed"), Part("x\n" * 900, "file")], NOON
+    )
     reply(db, session, "Schön!\n" * 100)
     asked = fact_extraction.question(log.history(db, session), [known])
     assert "f1: I live in Graz" in asked

@@ -192,10 +192,10 @@ def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
 
     erase(db, gone)
 
-    assert summaries.of(db, session) is None
+    assert summaries.of_session(db, session) is None
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
     worker.run_one(desk(db))
-    assert summaries.of(db, session).text == "person: My cat is called Mia."
+    assert summaries.of_session(db, session).text == "person: My cat is called Mia."
 
 
 class Forgets(ScriptedModel):
@@ -217,7 +217,7 @@ def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, ses
 
     worker.run_one(desk(db, Forgets(db, gone)))
 
-    assert summaries.of(db, session) is None
+    assert summaries.of_session(db, session) is None
     first = jobs.listing(db, 1)[0]
     assert (first["kind"], first["state"]) == ("summary", "ready")
 
@@ -230,7 +230,7 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
 
     close_with(db, session, "They own a piano.", rounds=before)
 
-    assert summaries.of(db, session).text == "person: My cat is called Mia."
+    assert summaries.of_session(db, session).text == "person: My cat is called Mia."
     assert sessions.get(db, session, "person").closed_at is not None
 
 
@@ -338,7 +338,7 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
     erase(db, f"s{session}")
 
     assert db.rows("select id, title, opening from session") == [(session, "", None)]
-    assert log.say(db, session, HERE, [Part("and on", "typed")], NOON)
+    assert log.add_user_message(db, session, HERE, [Part("and on", "typed")], NOON)
 
 
 def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
@@ -471,8 +471,8 @@ def test_a_window_that_is_folded_meanwhile_holds_no_forgotten_words(file, other)
         reply(file, session, "Fine.")
     other.meanwhile = lambda: erase(file, "m3")
     rolling_summary.fold(other, session, int(last[1:]), NOON)
-    assert "Graz" in rolling_summary.of(file, session).text
-    assert SECRET not in str(rolling_summary.of(file, session))
+    assert "Graz" in rolling_summary.get(file, session).text
+    assert SECRET not in str(rolling_summary.get(file, session))
 
 
 def test_a_session_that_begins_meanwhile_is_told_no_forgotten_words(file, other):

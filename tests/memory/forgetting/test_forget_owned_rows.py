@@ -150,11 +150,11 @@ def test_what_was_recalled_and_found_of_a_section_goes_with_it(file, folder, tmp
     session = sessions.start(file, HERE, NOON)
     (folder / "a.md").write_text("The zebrafinch sings in the second room.\n\n")
     add(file, folder)
-    asked = log.say(file, session, HERE, [Part("Who sings?", "typed")], NOON)
+    asked = log.add_user_message(file, session, HERE, [Part("Who sings?", "typed")], NOON)
     hit = Hit("section", 1, None, None, 0.0, 1.0, "x", {"words": 1.0})
-    recall_log.keep(file, asked, [(hit, "- d1, a.md:1: The zebrafinch sings in the second room.")], NOON)
+    recall_log.record(file, asked, [(hit, "- d1, a.md:1: The zebrafinch sings in the second room.")], NOON)
     call = ToolCall("c1", "read_file", {"path": "a.md"})
-    log.answer(file, session, HERE, call, ToolResult("1: The zebrafinch sings in the second room."), NOON)
+    log.add_tool_result(file, session, HERE, call, ToolResult("1: The zebrafinch sings in the second room."), NOON)
 
     assert erase(file, "d1").clean
 
@@ -168,7 +168,7 @@ def test_what_a_tool_read_is_kept_where_other_files_say_it_too(db, session, fold
     for name in ("a.py", "b.py"):
         (folder / name).write_text(f"# {license}\n\n\ndef {name[0]}():\n    return 1\n")
     add(db, folder)
-    log.answer(db, session, HERE, ToolCall("c1", "read_file", {}), ToolResult(f"1: # {license}"), NOON)
+    log.add_tool_result(db, session, HERE, ToolCall("c1", "read_file", {}), ToolResult(f"1: # {license}"), NOON)
     erase(db, "d1")
     assert db.rows("select text from message") == [(f"1: # {license}",)]
 

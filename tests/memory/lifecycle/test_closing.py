@@ -14,7 +14,7 @@ from tests.turns import close_with
 
 @pytest.fixture
 def spoken(db, session):
-    log.say(db, session, HERE, [Part("My cat is Mia.", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("My cat is Mia.", "typed")], NOON)
     session_notes.add(db, session, "the cat", NOON)
     return session
 
@@ -24,14 +24,14 @@ def after(db, session):
     row = db.row("select closed_at is not null, holder from session where id = ?", (session,))
     waiting = [(job["kind"], job["subject"]) for job in jobs.listing(db, 9)]
     told = [(event["kind"], event["actor"], event["subject"]) for event in events.recent(db)]
-    return row, session_notes.of(db, session), waiting, told
+    return row, session_notes.listed(db, session), waiting, told
 
 
 def test_a_session_that_is_left_is_closed_with_an_extract_and_its_summary_queued(db, spoken):
     closing.close(db, spoken, noon)
 
     assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "person", "s1")])
-    made = summaries.of(db, spoken)
+    made = summaries.of_session(db, spoken)
     assert (made.text, made.method) == ("person: My cat is Mia.", "extract")
 
 
@@ -39,7 +39,7 @@ def test_one_that_is_closed_with_its_summary_queues_its_day_alone(db, spoken):
     close_with(db, spoken, "The cat is Mia.")
 
     assert after(db, spoken) == ((1, None), [], [("grain", "2026-01-02")], [("session closed", "person", "s1")])
-    assert summaries.of(db, spoken).text == "The cat is Mia."
+    assert summaries.of_session(db, spoken).text == "The cat is Mia."
 
 
 def test_one_in_which_nothing_was_said_gets_no_summary(db, session):
@@ -76,7 +76,7 @@ def test_a_session_that_is_closed_taken_up_and_closed_again_waits_once(db, spoke
 def killed(db, kind):
     """A session whose process did not live to close it, in the middle of an answer."""
     id = sessions.start(db, HERE, NOON, kind)
-    log.say(db, id, HERE, [Part("I like tea", "typed")], NOON)
+    log.add_user_message(db, id, HERE, [Part("I like tea", "typed")], NOON)
     log.open_reply(db, id, HERE, "m", NOON)
     db.execute("update session set holder = 'gone/1/1' where id = ?", (id,))
     db.execute("update session set holder = ? where id = ?", (f"{socket.gethostname()}/999999999/1", id))
@@ -95,7 +95,7 @@ def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
 
 
 def test_a_session_that_lives_is_not_swept(db, session):
-    log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("I like tea", "typed")], NOON)
 
     closing.sweep(db, noon)
 
@@ -103,7 +103,7 @@ def test_a_session_that_lives_is_not_swept(db, session):
 
 
 def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, session):
-    log.say(db, session, HERE, [Part("I like tea", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("I like tea", "typed")], NOON)
     close_with(db, session, "They like tea.")
     sessions.reopen(db, session, HERE.owner, NOON)
 
@@ -113,13 +113,13 @@ def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, sessio
 
 
 def test_what_the_offline_model_quoted_is_not_summarised(db, session):
-    log.say(db, session, HERE, [Part("When is tea", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("When is tea", "typed")], NOON)
     reply = log.open_reply(db, session, HERE, "offline", NOON)
     log.close_reply(db, reply, Message("assistant", "No server answers"), "stop", log.Usage("offline"), NOON)
 
     close_with(db, session, "")
 
-    assert summaries.of(db, session).text == "person: When is tea."
+    assert summaries.of_session(db, session).text == "person: When is tea."
 
 
 LATER = timedelta(minutes=30)

@@ -18,7 +18,7 @@ from agent_cli.memory.planner import schedules, tasks
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import session_summary, summaries
-from agent_cli.memory.summaries.summaries import Made, Source
+from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
@@ -200,7 +200,7 @@ def hold_up(db, how, day):
     """Let the conversation of a day not be taken in, in one of many ways; gives that session."""
     stored = at(day, 10)
     session = db.value("select id from session where kind = 'chat' and started_at = ?", (clock.utc(stored),))
-    summary = summaries.of(db, session)
+    summary = summaries.of_session(db, session)
     whole = (Source("session", session),)
     with db.write():
         match how:
@@ -328,11 +328,11 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
     years.live(db, date(2026, 3, 2), at(date(2026, 3, 5), 9))
     day = date(2026, 3, 5)
     late = years.chat(db, day, summary=False)
-    log.say(db, late, HERE, [Part("Past midnight.", "typed")], at(day + timedelta(days=1), 0, 30))
+    log.add_user_message(db, late, HERE, [Part("Past midnight.", "typed")], at(day + timedelta(days=1), 0, 30))
     sessions.mark_closed(db, late, at(day, 23))
-    made = Made("Late.", "", "model", "m")
+    made = NewSummary("Late.", "", "model", "m")
     with db.write():
-        summaries.keep_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
+        summaries.save_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
         years.keep(db, periods.containing(day, "day"), (Source("session", late),), at(date(2026, 3, 6), 0, 5))
     table = {"working": "48h", "day": "1d"}
 
@@ -345,7 +345,7 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
         )
     run(db, table)
     assert messages(db) == set()
-    assert summaries.of(db, late) is None
+    assert summaries.of_session(db, late) is None
 
 
 def test_with_the_messages_goes_what_was_kept_beside_them(season):
@@ -412,20 +412,20 @@ def test_a_fact_keeps_its_quote_when_its_message_goes(season):
 
 def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(season):
     session = season.value("select min(id) from session")
-    before = summaries.of(season, session)
+    before = summaries.of_session(season, session)
     run(season, {"working": "48h"})
 
     sessions.reopen(season, session, HERE.owner, NOW)
-    log.say(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
+    log.add_user_message(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
     sessions.mark_closed(season, session, NOW)
     made = session_summary.make(season, session, "It became 9 km.", "model", "m")
     with season.write():
-        summaries.keep_session(season, session, made, now)
+        summaries.save_session(season, session, made, now)
 
-    after = summaries.of(season, session)
+    after = summaries.of_session(season, session)
     assert after.text == f"{before.text} It became 9 km."
     assert after.details == "2025-12-15; 9 km"
-    assert summaries.outlived(season, after) == summaries.outlived(season, before)[:2]
+    assert summaries.orphaned_sentences(season, after) == summaries.orphaned_sentences(season, before)[:2]
 
 
 def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
@@ -433,7 +433,7 @@ def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
         season.execute("update summary set method = 'extract', model = ''")
     run(season, SHORT)
 
-    left = {session for _, _, session in summaries.extracted(season) if session}
+    left = {session for _, _, session in summaries.made_without_model(season) if session}
     there = {id for (id,) in season.rows("select distinct session_id from message")}
     assert left == there & {id for (id,) in season.rows("select session_id from summary where session_id is not null")}
 
@@ -458,22 +458,22 @@ def test_what_retention_left_can_be_forgotten(season):
     forget.erase(season, plan, now)
 
     assert season.value("select count(*) from session where id = ?", (session,)) == 0
-    assert summaries.of(season, session) is None
+    assert summaries.of_session(season, session) is None
 
 
 def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot_tell_again(season):
     index.refresh_all(season)
     run(season, SHORT)
     session = season.value("select session_id from summary where session_id is not null order by id limit 1")
-    before = summaries.of(season, session).text
+    before = summaries.of_session(season, session).text
     sessions.reopen(season, session, HERE.owner, NOW)
-    said = log.say(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
+    said = log.add_user_message(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
     sessions.mark_closed(season, session, NOW)
 
     forget.erase(season, forget.planned(season, provenance.named(season, HERE.owner, [f"m{said}"])), now)
 
     assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
-    assert summaries.of(season, session).text == before
+    assert summaries.of_session(season, session).text == before
 
 
 def test_a_session_without_messages_is_named_by_its_summary(season):
@@ -483,7 +483,7 @@ def test_a_session_without_messages_is_named_by_its_summary(season):
     named = sessions.name(season, sessions.get(season, session, HERE.owner))
 
     assert named
-    assert summaries.of(season, session).text.startswith(named.removesuffix("…"))
+    assert summaries.of_session(season, session).text.startswith(named.removesuffix("…"))
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):
@@ -586,7 +586,7 @@ def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_pa
     with db.write():
         session = years.chat(db, date(2026, 3, 2))
         for n in range(beside):
-            log.say(db, session, HERE, [Part(f"Word {n}.", "typed")], at(date(2026, 3, 2), 10, 2))
+            log.add_user_message(db, session, HERE, [Part(f"Word {n}.", "typed")], at(date(2026, 3, 2), 10, 2))
         day = date(2026, 3, 2)
         told = [Source("session", id) for (id,) in db.rows("select id from session where started_at < '2026-03-03'")]
         years.keep(db, periods.containing(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))

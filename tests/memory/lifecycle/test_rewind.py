@@ -28,7 +28,7 @@ from tests.turns import summarise
 
 def exchange(db, session, question, answer):
     """A question and its answer; the number of the question."""
-    asked = log.say(db, session, HERE, [Part(question, "typed")], NOON)
+    asked = log.add_user_message(db, session, HERE, [Part(question, "typed")], NOON)
     reply = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, reply, Message("assistant", answer), "stop", log.Usage("m", 10, 5), NOON)
     return asked
@@ -57,9 +57,9 @@ def found(db, words):
 def test_it_stays_in_the_log_and_is_said_no_more(db, session, last):
     assert take_back(db, session, last) == [3, 4]
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
-    assert (log.count(db, session), log.said(db, session)) == (2, 2)
+    assert (log.count(db, session), log.count_spoken(db, session)) == (2, 2)
     assert db.value("select count(*) from message where text like '%Gutenberg%'") == 1
-    assert log.nth(db, session, "user", 1).message.text == "My router is a Zyxel."
+    assert log.nth_last(db, session, "user", 1).message.text == "My router is a Zyxel."
     assert take_back(db, session, last) == [], "twice is once"
     assert take_back(db, session, 1) == [1, 2]
     assert said(db, session) == []
@@ -82,10 +82,10 @@ def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db,
     assert sessions.listing(db, HERE.owner, 5) == []
     assert sessions.latest(db, HERE.owner) is None
     assert sessions.all_of(db, HERE.owner) == []
-    assert recall_log.latest(db, HERE.owner) is None
+    assert recall_log.latest_message(db, HERE.owner) is None
     assert carry_over.compose(db, HERE)[0].text == ""
     closing.close(db, session, noon)
-    assert summaries.of(db, session) is None
+    assert summaries.of_session(db, session) is None
 
 
 def test_a_session_is_named_after_what_still_counts(db, session):
@@ -111,13 +111,13 @@ def test_a_session_is_offered_by_what_still_counts(db, session):
 
 def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
     rolling_summary.fold(db, session, 4, NOON)
-    assert "Gutenberg" in rolling_summary.of(db, session).text
+    assert "Gutenberg" in rolling_summary.get(db, session).text
     take_back(db, session, last)
-    assert rolling_summary.of(db, session) is None
+    assert rolling_summary.get(db, session) is None
     assert "Gutenberg" not in rolling_summary.fold(db, session, 2, NOON).text
     exchange(db, session, "Now what?", "Nothing.")
     take_back(db, session, 5)
-    assert rolling_summary.of(db, session).up_to == 2, "what was folded before stays"
+    assert rolling_summary.get(db, session).up_to == 2, "what was folded before stays"
 
 
 def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(db, session, last):
@@ -130,13 +130,13 @@ def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(
         )  # fmt: skip
     assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
     take_back(db, session, last)
-    assert summaries.of(db, session) is None
+    assert summaries.of_session(db, session) is None
     assert summaries.of_period(db, HERE.owner, "2026-01-02") is None
     assert db.rows("select subject from job where kind = 'grain' and subject = '2026-01-02'") == [("2026-01-02",)]
     material = period_summaries.read(db, HERE.owner, day, 1000)
     assert ["Gutenberg" in item.text for item in material.items] == [False]
     closing.close(db, session, noon)
-    assert "Gutenberg" not in summaries.of(db, session).text
+    assert "Gutenberg" not in summaries.of_session(db, session).text
 
 
 def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
@@ -149,7 +149,7 @@ def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
         )
     take_back(db, session, asked)
     material = period_summaries.read(db, HERE.owner, day, 1000)
-    assert (material.items, material.outlived, material.empty) == ((), (), True)
+    assert (material.items, material.orphaned, material.empty) == ((), (), True)
 
 
 def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
@@ -211,7 +211,7 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
 def test_what_was_jotted_since_is_gone(db, session, last):
     session_notes.add(db, session, "the printer", NOON)
     take_back(db, session, last)
-    assert session_notes.of(db, session) == []
+    assert session_notes.listed(db, session) == []
 
 
 def replace_last(db, session, last, answer="", finish="stop", model="m"):
@@ -238,7 +238,7 @@ def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_
 
 def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
     take_back(db, session, last)
-    log.say(db, session, HERE, [Part("Which printer?", "typed")], NOON)
+    log.add_user_message(db, session, HERE, [Part("Which printer?", "typed")], NOON)
     rewind.heal(db, session, HERE, noon)
     assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
 
@@ -249,7 +249,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     waits = adoption.propose(db, HERE, claim, noon)
     session_notes.add(db, session, "the printer", NOON)
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
-    assert session_notes.of(db, session) == []
+    assert session_notes.listed(db, session) == []
     anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
     rewind.heal(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
@@ -258,7 +258,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
         "withdrawn",
         "proposed again",
     ]
-    assert session_notes.of(db, session) == ["the printer"]
+    assert session_notes.listed(db, session) == ["the printer"]
 
 
 def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):
@@ -274,7 +274,7 @@ def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, l
 def test_a_crash_leaves_no_answer_open_in_what_was_taken_back(db, session, last):
     log.open_reply(db, session, HERE, "m", NOON)
     take_back(db, session, last)
-    log.heal(db, session, HERE, NOON)
+    log.repair(db, session, HERE, NOON)
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
 
 

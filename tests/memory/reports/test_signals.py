@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 
 
 def say(db, session, at, words="hello", scope=HERE):
-    return log.say(db, session, scope, [Part(words, "typed")], at)
+    return log.add_user_message(db, session, scope, [Part(words, "typed")], at)
 
 
 def task(db, due=None, owner="person", **columns):
@@ -54,7 +54,7 @@ def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
     first = say(db, session, NOW)
     say(db, sessions.start(db, Scope("caller", "/"), NOW), NOW, scope=Scope("caller", "/"))
     with db.write():
-        log.take_back(db, session, first, NOW)
+        log.undo_from(db, session, first, NOW)
     assert (signals.turns(db, "person", NOW.date()), signals.days_said(db, "person", NOW)) == (0, 0)
 
 

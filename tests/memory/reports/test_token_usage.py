@@ -10,7 +10,7 @@ from tests.conftest import HERE, NOON
 
 
 def told(db, session, at, *usages, scope=HERE):
-    log.say(db, session, scope, [Part("Hello?", "typed")], at)
+    log.add_user_message(db, session, scope, [Part("Hello?", "typed")], at)
     for usage in usages:
         id = log.open_reply(db, session, scope, usage.model, at)
         log.close_reply(db, id, Message("assistant", "Yes."), "stop", usage, at)

@@ -48,7 +48,9 @@ def states(db):
 
 def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     sessions.rename(db, session, "router setup")
-    said = log.say(db, session, HERE, [Part("put the NAS on .20 please", "typed")], NOON - timedelta(days=2))
+    said = log.add_user_message(
+        db, session, HERE, [Part("put the NAS on .20 please", "typed")], NOON - timedelta(days=2)
+    )
     old = known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20", message=said, quote="NAS on .20", place=HERE.place)
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
@@ -66,7 +68,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
 
 
 def test_what_waits_comes_oldest_first_and_by_session(db, reviewer, session):
-    said = log.say(db, session, HERE, [Part("tea", "typed")], NOON)
+    said = log.add_user_message(db, session, HERE, [Part("tea", "typed")], NOON)
     known(db, "I have a dog")
     proposed(db, "I like tea", message=said)
     proposed(db, "I like bread")
@@ -246,7 +248,7 @@ def test_of_very_many_conflicts_a_few_are_shown_and_the_others_stay(db, reviewer
 
 def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
     for number in range(7):
-        log.say(db, session, HERE, [Part(f"word {number}", "typed")], NOON)
+        log.add_user_message(db, session, HERE, [Part(f"word {number}", "typed")], NOON)
     proposal = read(reviewer, proposed(db, "I like words", message=4))
     assert review.passage(reviewer, proposal) == [
         Said(f"m{n + 1}", "user", f"word {n}", n == 3) for n in range(1, 6)

@@ -142,7 +142,11 @@ def test_the_tree_tells_what_somebody_has_to_do_with(db):
         (2, "lives_in of Tom (f3)"),
         (3, "allergic_to: walnuts (f4)"),
     ]
-    assert graph.outline(db, "person", "anna", 1) == [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
+    assert graph.outline(db, "person", "anna", 1) == [
+        (0, "Anna"),
+        (1, "sister of you (f1)"),
+        (1, "lives_in: Graz (f2)"),
+    ]
     assert graph.outline(db, "person", "me", 1) == [(0, "you"), (1, "sister: Anna (f1)")]
     assert graph.outline(db, "person", "nobody", 3) == []
     assert graph.outline(db, "person", None, 1)[:3] == [(0, "Anna: 2 facts"), (0, "Graz: 2 facts"), (0, "Tom: 2 facts")]

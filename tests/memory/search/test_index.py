@@ -50,19 +50,19 @@ def test_what_the_person_says_and_what_is_replied_is_found_after_a_refresh(db, s
     said = say(db, session, "Where is Bhutan?")
     answer = reply(db, session, "Bhutan lies in the Himalaya")
 
-    assert index.waiting(db) == 2
+    assert index.count_stale(db) == 2
     assert index.refresh(db) == 2
-    assert index.refresh(db) == index.waiting(db) == 0
+    assert index.refresh(db) == index.count_stale(db) == 0
     assert matches(db, "bhutan") == [said, answer]
     whole(db)
 
 
 def test_a_reply_is_found_when_it_is_finished_and_not_before(db, session):
     id = log.open_reply(db, session, HERE, "m", NOON)
-    log.grow(db, id, "Bhutan lies", "")
+    log.update_reply(db, id, "Bhutan lies", "")
     assert handles(db, "Bhutan") == []
 
-    log.grow(db, id, "Bhutan lies in the", "")
+    log.update_reply(db, id, "Bhutan lies in the", "")
     log.close_reply(db, id, Message("assistant", "Bhutan lies in the Himalaya"), "stop", log.Usage("m"), NOON)
     assert handles(db, "Himalaya") == [f"m{id}"]
     whole(db)
@@ -70,10 +70,10 @@ def test_a_reply_is_found_when_it_is_finished_and_not_before(db, session):
 
 def test_a_reply_that_a_crash_cut_is_found_when_it_has_been_healed(db, session):
     id = log.open_reply(db, session, HERE, "m", NOON)
-    log.grow(db, id, "Bhutan lies in", "")
+    log.update_reply(db, id, "Bhutan lies in", "")
     catch_up(db)
 
-    log.heal(db, session, HERE, NOON)
+    log.repair(db, session, HERE, NOON)
     assert handles(db, "Bhutan") == [f"m{id}"]
 
 
@@ -81,7 +81,7 @@ def test_the_output_of_tools_and_what_was_thought_is_never_indexed(db, session):
     call = ToolCall("call_1", "now", {"zone": "Kathmandu"})
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", "", (call,), thinking="Thimphu"), "stop", log.Usage("m"), NOON)
-    log.answer(db, session, HERE, call, ToolResult("Bhutan says hello"), NOON)
+    log.add_tool_result(db, session, HERE, call, ToolResult("Bhutan says hello"), NOON)
 
     for word in ("Bhutan", "Thimphu", "Kathmandu"):
         assert handles(db, word) == []
@@ -234,7 +234,7 @@ def test_indexes_made_anew_give_the_same_hits(corpus, changed):
     progress = list(index.rebuild(db))
 
     assert progress[-1] == (progress[-1][1],) * 2
-    assert index.waiting(db) == 0
+    assert index.count_stale(db) == 0
     whole(db)
     after = hits(db, ASKED)
     db.close()
@@ -254,7 +254,7 @@ class Full:
         catch_up(db)
         self.words = EMBEDDED
         self.meaning = self.words.embed_query
-        among = vectors.begin(db, self.words.identity(), self.words.dimension(), self.words.similarity_floor)
+        among = vectors.create(db, self.words.identity(), self.words.dimension(), self.words.similarity_floor)
         vectors.fill(db, among, self.words.embed_documents)
 
     def damage(self, sql):
@@ -297,7 +297,7 @@ def test_search_survives_a_damaged_word_index_and_is_the_same_when_it_is_mended(
         assert found.damaged == ("words",)
     assert find(db, "when do I see the doctor?", meaning=full.meaning).hits[0].handle == "n1"
 
-    index.mend(db, "words")
+    index.repair(db, "words")
 
     assert find(db, "Katarzyna", meaning=full.meaning).damaged == ()
     assert hits(db, meaning=full.meaning) == before
@@ -316,7 +316,7 @@ def test_search_survives_a_damaged_trigram_index_and_is_the_same_when_it_is_mend
     if how != "idx":
         assert found.damaged == ("trigrams",)
 
-    index.mend(db, "trigrams")
+    index.repair(db, "trigrams")
 
     assert hits(db, meaning=full.meaning) == before
     whole(db)
@@ -338,7 +338,7 @@ def test_search_survives_damaged_vectors(full, damage_):
     assert found.hits[0].handle == "m2"
     assert found.damaged in ((), ("vectors",))
 
-    vectors.renew(db)
+    vectors.recreate(db)
     assert vectors.fill(db, vectors.current(db), full.words.embed_documents) == 7
     assert hits(db, meaning=full.meaning) == before
     assert find(db, "Lisbon", meaning=full.meaning).damaged == ()
@@ -356,7 +356,7 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
     index.merge(db)
 
     assert set(damaged_indexes.damaged(db)) <= {which}
-    index.mend(db, which)
+    index.repair(db, which)
 
     assert damaged_indexes.damaged(db) == []
     assert handles(db, "submarine") == [new]
@@ -369,7 +369,7 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
 def test_what_cannot_be_rebuilt_is_dropped_and_made_again(full):
     full.damage("drop table words_1_data")
     db = full.db
-    index.mend(db, "words")
+    index.repair(db, "words")
 
     assert index.table(db, "words") == "words_1"
     whole(db)
@@ -380,11 +380,11 @@ def test_what_cannot_be_dropped_is_left_for_another_name(full):
     db = full.db
     with pytest.raises(IndexDamaged), db.index_access():
         db.execute("drop table words_1")
-    index.mend(db, "words")
+    index.repair(db, "words")
 
     assert index.table(db, "words") == "words_2"
     assert handles(db, "Katarzyna") == ["m3"]
-    index.mend(db, "words")
+    index.repair(db, "words")
     assert index.table(db, "words") == "words_2"
     whole(db)
 
@@ -436,7 +436,7 @@ def test_a_secret_reaches_no_index_no_embedder_and_no_hit(db, session):
         given_.extend(texts)
         return [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] for _ in texts]
 
-    among = vectors.begin(db, "e", 8, 0.1)
+    among = vectors.create(db, "e", 8, 0.1)
     while vectors.fill(db, among, embed):
         pass
 

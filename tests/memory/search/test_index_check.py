@@ -34,7 +34,7 @@ def template(tmp_path_factory):
             say(db, session, " ".join(drawn.choices(words, k=20)))
     say(db, session, "The submarine is yellow")
     catch_up(db)
-    made = vectors.begin(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
+    made = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     while vectors.fill(db, made, EMBEDDED.embed_documents):
         pass
     db.execute("pragma wal_checkpoint(truncate)")
@@ -181,7 +181,7 @@ def test_a_damaged_index_is_not_looked_for_before_its_time(file):
 
 def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file):
     db = opened(file)
-    vectors.begin(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor, "vectors next")
+    vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor, "vectors next")
     whole = index_check._CHECKS["vectors"]
 
     def swapped(db, sample):

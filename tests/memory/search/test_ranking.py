@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.search import ranking
-from agent_cli.memory.search.ranking import Row
+from agent_cli.memory.search.ranking import CandidateRow
 
 IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
 
 
 def row(id=1, own=None, **more):
     values = {"session": 1, "length": 60, "age": 0.0, "text": "The cat is Mia.", "author": "", **more}
-    return Row(id, own={"cat": 1} if own is None else own, **values)
+    return CandidateRow(id, own_words={"cat": 1} if own is None else own, **values)
 
 
 def wide(row, average=60):
-    return ranking.wide(row, IDFS, average)
+    return ranking.bm25(row, IDFS, average)
 
 
 def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):

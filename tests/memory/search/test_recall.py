@@ -153,14 +153,14 @@ def test_the_summary_of_a_week_is_found_by_its_grain_and_says_which_week_it_tell
     said = say(db, session, "We move to Porto")
     summarise(db, session, "The person wants to move to Porto.")
     for key in ("2025-W50", "2025-12"):
-        made = summaries.Made(f"Porto was all they spoke of in {key}.", "", "model", "m")
+        made = summaries.NewSummary(f"Porto was all they spoke of in {key}.", "", "model", "m")
         with db.write():
-            summaries.keep_period(db, "person", periods.parse(key), made, "2025-12-14T10:00:00.000Z", noon)
+            summaries.save_period(db, "person", periods.parse(key), made, "2025-12-14T10:00:00.000Z", noon)
 
     assert set(handles(db, "Porto")) == {said, "y1", "y2", "y3"}
-    assert set(handles(db, "Porto", grain="week")) == {said, "y2"}
-    assert handles(db, "Porto", grain="month", kinds=("summary",)) == ["y3"]
-    assert handles(db, "Porto", grain="year", kinds=("summary",)) == []
+    assert set(handles(db, "Porto", unit="week")) == {said, "y2"}
+    assert handles(db, "Porto", unit="month", kinds=("summary",)) == ["y3"]
+    assert handles(db, "Porto", unit="year", kinds=("summary",)) == []
     labels = {hit.handle: hit.label for hit in find(db, "Porto", kinds=("summary",)).hits}
     assert labels == {"y1": "", "y2": "(summary of 2025-W50)", "y3": "(summary of 2025-12)"}
 
@@ -225,13 +225,13 @@ def test_filters_leave_out_everything_else(db, session):
     assert found(kinds=("message", "fact")) == {old, new, by_bob, there, f"f{number}"}
     assert found(kinds=("summary",)) == set()
     assert found(session=away) == {there}
-    assert found(besides=away) == {old, new, by_bob, written, f"f{number}"}
+    assert found(excluded_session=away) == {old, new, by_bob, written, f"f{number}"}
     assert found(place=ELSEWHERE.place) == {there}
     assert found(author="Bob") == {by_bob}
     assert found(until=day("2025-08-01").timestamp()) == {old}
     assert found(since=day("2025-08-01").timestamp(), until=day("2025-11-01").timestamp()) == {by_bob}
     assert found(since=day("2026-06-01").timestamp()) == set()
-    assert found(but=(int(old[1:]), int(new[1:]))) == {by_bob, there, written, f"f{number}"}
+    assert found(excluded_messages=(int(old[1:]), int(new[1:]))) == {by_bob, there, written, f"f{number}"}
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
     note(db, "buy milk and two loaves of bread")
     catch_up(db)
     words = EMBEDDED
-    among = vectors.begin(db, words.identity(), words.dimension(), words.similarity_floor)
+    among = vectors.create(db, words.identity(), words.dimension(), words.similarity_floor)
     while vectors.fill(db, among, words.embed_documents):
         pass
 
@@ -359,7 +359,7 @@ def searched():
         say(database, session, words)
     catch_up(database)
     words = EMBEDDED
-    among = vectors.begin(database, words.identity(), words.dimension(), words.similarity_floor)
+    among = vectors.create(database, words.identity(), words.dimension(), words.similarity_floor)
     vectors.fill(database, among, words.embed_documents)
     yield database, words.embed_query
     database.close()
@@ -408,7 +408,7 @@ def test_where_a_text_was_said_does_not_matter_unless_asked(db):
 
 def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, session):
     for words in ("What is your favourite dish?", "Käsespätzle, always.", "Mine is ramen."):
-        log.say(db, session, HERE, [Part(words, "typed")], NOON)
+        log.add_user_message(db, session, HERE, [Part(words, "typed")], NOON)
     while index.refresh(db):
         pass
     db.execute("insert into stale values ('m', 2)")  # as when a fact of it is accepted
@@ -418,7 +418,7 @@ def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, 
     ids_in_order = [id for (id,) in db.rows("select id from passage where kind = 'm' order by row")]
 
     assert ids_in_order != sorted(ids_in_order)
-    around = passage_context.around(db, ids_in_order)
+    around = passage_context.neighbours(db, ids_in_order)
     assert [around[id] for id in ids_in_order] == [
         (0, 0, ids_in_order[1]),
         (0, ids_in_order[0], ids_in_order[2]),
@@ -490,8 +490,8 @@ def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
     told = adoption.claim("Anna is on the phone", "typed", session=here)
     known = adoption.add(db, HERE, told, noon).fact
 
-    assert handles(db, "Anna phone", within=here) == [known.handle]
-    assert handles(db, "Anna phone", within=there) == []
+    assert handles(db, "Anna phone", current_session=here) == [known.handle]
+    assert handles(db, "Anna phone", current_session=there) == []
     assert handles(db, "Anna phone") == []
 
 
@@ -503,10 +503,14 @@ def test_a_fact_of_another_place_is_found_when_clearly_meant_or_asked_for_and_la
         return [(hit.handle, hit.label) for hit in find(db, question, **more).hits if hit.kind == "fact"]
 
     label = "(true in /home/other)"
-    assert found("How do the tests run?", here="/home/someone") == [(known.handle, label)]
-    assert found("How are the tests of the whole project deployed?", here="/home/someone") == []
-    assert found("How are the tests of the whole project deployed?", here="/home/other") == [(known.handle, "")]
-    assert found("tests of the whole project", here="/home/someone", place="/home/other") == [(known.handle, label)]
+    assert found("How do the tests run?", current_place="/home/someone") == [(known.handle, label)]
+    assert found("How are the tests of the whole project deployed?", current_place="/home/someone") == []
+    assert found("How are the tests of the whole project deployed?", current_place="/home/other") == [
+        (known.handle, "")
+    ]
+    assert found("tests of the whole project", current_place="/home/someone", place="/home/other") == [
+        (known.handle, label)
+    ]
 
 
 @pytest.mark.parametrize("files", [False, True])

@@ -29,7 +29,7 @@ def db(tmp_path):
 
 
 def begin(db, identity="compass", key="vectors"):
-    return vectors.begin(db, identity, 2, 0.1, key)
+    return vectors.create(db, identity, 2, 0.1, key)
 
 
 def filled(db, key="vectors"):
@@ -52,12 +52,12 @@ def vector_tables(db):
 
 
 def test_a_file_has_no_vectors_until_a_set_is_begun(db):
-    assert (vectors.current(db), vectors.filling(db)) == (None, None)
+    assert (vectors.current(db), vectors.being_filled(db)) == (None, None)
 
     made = begin(db)
 
-    assert vectors.current(db) == made == vectors.Set(1, "compass", 2, 0.1)
-    assert (vectors.filling(db), vectors.count(db, made), vectors.missing(db, made)) == (None, 0, 4)
+    assert vectors.current(db) == made == vectors.VectorSet(1, "compass", 2, 0.1)
+    assert (vectors.being_filled(db), vectors.count(db, made), vectors.missing(db, made)) == (None, 0, 4)
 
 
 def test_a_set_is_filled_in_batches_until_it_is_whole(db):
@@ -170,7 +170,7 @@ def test_a_set_dropped_while_vectors_are_made_for_it_stays_dropped(db):
     made = begin(db, key="vectors next")
 
     def meanwhile(texts):
-        vectors.abandon(db)
+        vectors.discard_unfinished(db)
         return embed(texts)
 
     assert vectors.fill(db, made, meanwhile) == 0
@@ -181,13 +181,13 @@ def test_a_set_dropped_while_vectors_are_made_for_it_stays_dropped(db):
 def test_the_present_set_is_searched_until_another_is_swapped_in(db):
     old = filled(db)
     new = begin(db, "other", "vectors next")
-    assert (vectors.current(db), vectors.filling(db)) == (old, new)
+    assert (vectors.current(db), vectors.being_filled(db)) == (old, new)
 
     while vectors.fill(db, new, embed):
         pass
     vectors.swap(db)
 
-    assert (vectors.current(db), vectors.filling(db)) == (new, None)
+    assert (vectors.current(db), vectors.being_filled(db)) == (new, None)
     assert vector_tables(db) == ["bits_2", "vectors_2"]
     assert db.rows("select key from meta where key glob 'embedded *'") == [("embedded 2",)]
 
@@ -203,10 +203,10 @@ def test_a_set_that_is_given_up_leaves_nothing_and_its_name_is_not_used_again(db
     old = filled(db)
     begin(db, "other", "vectors next")
 
-    vectors.abandon(db)
-    vectors.abandon(db)
+    vectors.discard_unfinished(db)
+    vectors.discard_unfinished(db)
 
-    assert (vectors.current(db), vectors.filling(db)) == (old, None)
+    assert (vectors.current(db), vectors.being_filled(db)) == (old, None)
     assert vector_tables(db) == ["bits_1", "vectors_1"]
     assert begin(db, "third", "vectors next").number == 3
 
@@ -218,10 +218,10 @@ def test_renewed_sets_are_empty_and_of_the_same_embedders(db):
         db.execute("select * from bits_9")
     assert damaged_indexes.damaged(db) == ["vectors"]
 
-    vectors.renew(db)
+    vectors.recreate(db)
 
-    assert vectors.current(db) == vectors.Set(3, "compass", 2, 0.1)
-    assert vectors.filling(db) == vectors.Set(4, "other", 2, 0.1)
+    assert vectors.current(db) == vectors.VectorSet(3, "compass", 2, 0.1)
+    assert vectors.being_filled(db) == vectors.VectorSet(4, "other", 2, 0.1)
     assert held(db, vectors.current(db)) == []
     assert damaged_indexes.damaged(db) == []
 
@@ -233,12 +233,12 @@ MANY, WIDE = 26_000, 64
 def large(tmp_path_factory):
     """A set of so many vectors that a bound on the distance is guessed, and the vectors."""
     database = empty(tmp_path_factory.mktemp("large") / "memory.db")
-    made = vectors.begin(database, "chance", WIDE, 0.1)
+    made = vectors.create(database, "chance", WIDE, 0.1)
     drawn = random.Random(5)
     all_ = [[drawn.choice((-0.125, 0.125)) for _ in range(WIDE)] for _ in range(MANY)]
     with database.write():
         for id, vector in enumerate(all_, 1):
-            vectors.put(database, made, id, vector)
+            vectors.insert(database, made, id, vector)
     yield database, made, all_
     database.close()
 
@@ -247,7 +247,7 @@ def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large):
     db, made, all_ = large
     for vector in all_[:5]:
         agreeing = [sum(a == b for a, b in zip(vector, each, strict=True)) for each in all_]
-        bound = vectors._bound(db, made, vectors._bits(vector))
+        bound = vectors._distance_bound(db, made, vectors._bits(vector))
         within = sum(WIDE - same <= bound for same in agreeing)
         found = vectors.nearest(db, made, vector, 15)
 
@@ -261,7 +261,7 @@ def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db):
     made = begin(db)
     with db.write():
         for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
-            vectors.put(db, made, id, direction)
+            vectors.insert(db, made, id, direction)
 
-    assert vectors._bound(db, made, vectors._bits(NORTH)) == 8
+    assert vectors._distance_bound(db, made, vectors._bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]

@@ -74,7 +74,7 @@ def test_a_question_about_none_is_offered_none(skilled):
 
 
 def test_meaning_offers_what_no_word_says_and_still_nothing_for_other_questions(skilled, embedder):
-    among = vectors.begin(skilled, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
+    among = vectors.create(skilled, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
     while vectors.fill(skilled, among, embedder.embed_documents):
         pass
 

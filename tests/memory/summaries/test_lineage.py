@@ -117,7 +117,7 @@ def test_a_sentence_whose_sources_retention_took_stays_and_nothing_else(file):
     assert handles(file, "boat") == ["y1"]
     assert handles(file, SECRET) == []
     assert queued(file) == ["2026"]
-    again = summaries.outlived(file, summaries.get(file, id, "person"))
+    again = summaries.orphaned_sentences(file, summaries.get(file, id, "person"))
     assert again == [("They sold a boat.", (message(old),))]
 
 
@@ -128,11 +128,11 @@ def test_what_is_left_of_a_summary_of_a_session_is_made_again(db, session):
     say(db, session, "I have a cat.")
     take(db, message(old))
     close_with(db, session, "They tune a piano.")
-    assert summaries.of(db, session).text == "They sold a boat. They tune a piano."
+    assert summaries.of_session(db, session).text == "They sold a boat. They tune a piano."
 
     erase(db, gone)
 
-    left = summaries.of(db, session)
+    left = summaries.of_session(db, session)
     assert (left.text, left.method, queued(db)) == ("They sold a boat.", "extract", ["s1", "2026-01-02"])
 
 
@@ -146,7 +146,7 @@ def test_a_summary_made_from_a_forgotten_fact_is_made_again_and_that_of_its_sess
     erase(db, fact.handle, time=lambda: LATER)
 
     assert (told(db), queued(db)) == ({}, ["2026-01-02", "2026-W01"])
-    assert summaries.of(db, session).text == "They moved."
+    assert summaries.of_session(db, session).text == "They moved."
 
 
 def test_a_summary_that_is_named_itself_is_not_made_again_and_what_was_made_from_it_is(db, session):
@@ -209,11 +209,11 @@ def test_the_rolling_summary_of_a_window_goes_with_a_message_of_it(file):
     reply(file, session, "Fine.")
     last = say(file, session, "I live in Graz.")
     rolling_summary.fold(file, session, int(last[1:]), NOON)
-    assert SECRET in rolling_summary.of(file, session).text
+    assert SECRET in rolling_summary.get(file, session).text
 
     assert erase(file, gone).clean
 
-    assert rolling_summary.of(file, session) is None
+    assert rolling_summary.get(file, session) is None
     assert traces(file.path, SECRET) == 0
 
 
@@ -266,7 +266,7 @@ def test_what_a_tool_found_of_a_summary_that_goes_is_taken_out(file):
     keep_period(file, "year", f"All year they meant {SECRET}. They sold a boat.", "", message(gone))
     say(file, other, "What did I mean?")
     call = ToolCall("c1", "search", {"query": "meant"})
-    log.answer(file, other, HERE, call, ToolResult(f"y1 2026: All year they meant {SECRET}."), NOON)
+    log.add_tool_result(file, other, HERE, call, ToolResult(f"y1 2026: All year they meant {SECRET}."), NOON)
 
     assert erase(file, gone).clean
 

@@ -68,7 +68,7 @@ def desk(db, clock, model=None):
 
 
 def say(db, clock, session, words):
-    log.say(db, session, HERE, [Part(words, "typed")], clock())
+    log.add_user_message(db, session, HERE, [Part(words, "typed")], clock())
     reply = log.open_reply(db, session, HERE, "m", clock())
     log.close_reply(db, reply, Message("assistant", "Noted."), "stop", log.Usage("m"), clock())
 
@@ -167,7 +167,7 @@ def test_a_source_that_changes_makes_the_chain_anew_and_nothing_else_is_asked_ag
     assert model.asked == []
 
     clock.to(2028, 1, 2, 1)
-    closing.close_with(db, session, summaries.Made("Mia bit Rex.", "", "model", "m"), clock)
+    closing.close_with(db, session, summaries.NewSummary("Mia bit Rex.", "", "model", "m"), clock)
     work(db, clock, model)
     chain = ["2026-11-20", "2026-W47", "2026-11", "2026-Q4", "2026"]
     assert model.summarised == chain
@@ -270,7 +270,7 @@ def test_what_retention_took_lives_on_in_the_summaries_made_from_it(db, clock):
     assert model.asked == []  # all that is left of it is there
 
     clock.to(2026, 11, 23, 2)
-    closing.close_with(db, 2, summaries.Made("Mia woke on 9 cushions.", "9 cushions", "model", "m"), clock)
+    closing.close_with(db, 2, summaries.NewSummary("Mia woke on 9 cushions.", "9 cushions", "model", "m"), clock)
     work(db, clock, Echo())
 
     week = kept(db, "2026-W47")

@@ -31,7 +31,7 @@ def asking(*pieces):
 
 def say(db, session, words, role="user", now=NOON):
     if role == "user":
-        return log.say(db, session, HERE, [Part(words, "typed")], now)
+        return log.add_user_message(db, session, HERE, [Part(words, "typed")], now)
     id = log.open_reply(db, session, HERE, "m", now)
     return log.close_reply(db, id, Message("assistant", words), "stop", log.Usage(), now)
 
@@ -146,7 +146,7 @@ def test_a_session_has_one_summary_the_last_and_of_five_sentences(db, session):
     summarise(db, session, SEVEN)
 
     at = "2026-01-02T12:00:00.000Z"
-    assert summaries.of(db, session) == summaries.Summary(
+    assert summaries.of_session(db, session) == summaries.Summary(
         1, session, "session", "", "One. Two! Three? Four. Five…", "", "model", at, 0, at, 0, "m"
     )
     assert db.rows("select owner, place, model from summary") == [("person", HERE.place, "m")]
@@ -158,7 +158,7 @@ def test_an_empty_summary_does_not_replace_one(db, session, words):
     index.refresh(db)
     summarise(db, session, words)
 
-    assert summaries.of(db, session).text == "Old."
+    assert summaries.of_session(db, session).text == "Old."
     assert [hit.handle for hit in recall.find(db, "old", Filter("person"), NOON).hits] == ["y1"]
 
 
@@ -208,7 +208,7 @@ def test_what_a_summary_loses_stands_beside_it_word_for_word_and_is_found(db, se
 
     summarise(db, session, "They told where the NAS is.")
 
-    assert summaries.of(db, session).details == "192.168.1.20; /srv/backup"
+    assert summaries.of_session(db, session).details == "192.168.1.20; /srv/backup"
     index.refresh(db)
     assert recall.find(db, "/srv/backup", Filter("person", ("summary",)), NOON).hits[0].handle == "y1"
 
@@ -222,4 +222,4 @@ def test_a_sentence_whose_messages_are_gone_stays_when_the_summary_is_made_anew(
 
     summarise(db, session, "The boiler leaks.")
 
-    assert summaries.of(db, session).text == "Lea moves to Linz. The boiler leaks."
+    assert summaries.of_session(db, session).text == "Lea moves to Linz. The boiler leaks."

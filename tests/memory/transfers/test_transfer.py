@@ -45,10 +45,10 @@ def chat(id="1", *messages, **more):
 def talk(db, session):
     """A session with a bit of everything."""
     call = ToolCall("call_1", "now", {"zone": "Ä"})
-    log.say(db, session, HERE, [Part("Look:\n\n", "typed"), Part("ä 👋", "file", "a b.txt")], NOON)
+    log.add_user_message(db, session, HERE, [Part("Look:\n\n", "typed"), Part("ä 👋", "file", "a b.txt")], NOON)
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", "", (call,), thinking="Hm."), "stop", log.Usage("m", 9, 5), NOON)
-    log.answer(db, session, HERE, call, FAILED, NOON)
+    log.add_tool_result(db, session, HERE, call, FAILED, NOON)
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", "Half"), "cancelled", log.Usage("m"), NOON)
     sessions.rename(db, session, "Lööking")
@@ -85,7 +85,7 @@ def test_importing_here_what_was_exported_here_adds_nothing(db, talk):
 
 def test_a_file_that_went_there_and_back_adds_only_what_was_said_there(db, other, talk):
     read(other, *exported(db))
-    log.say(other, 1, HERE, [Part("And now?", "typed")], NOON)
+    log.add_user_message(other, 1, HERE, [Part("And now?", "typed")], NOON)
 
     assert read(db, *exported(other)) == ((0, 1), [])
     assert log.history(db, talk)[-1].message.text == "And now?"
@@ -109,7 +109,7 @@ def test_what_is_dated_in_the_future_keeps_its_date_and_is_not_the_latest_for_ev
     now = clock.utc(NOON)
     assert (imported.started_at, imported.last_at, imported.closed_at) == (later, now, now)
     assert [entry.at for entry in log.history(db, 2)] == [later, later]
-    log.say(db, session, HERE, [Part("Hello", "typed")], NOON + timedelta(minutes=1))
+    log.add_user_message(db, session, HERE, [Part("Hello", "typed")], NOON + timedelta(minutes=1))
     assert sessions.latest(db, "person").id == session
     assert [row["id"] for row in sessions.listing(db, "person", 9)] == ["s1", "s2"]
 

@@ -46,7 +46,7 @@ def clip(tmp_path, monkeypatch):
 
 def answer(conversation, words):
     app = conversation.app
-    log.say(app.db, conversation.ensure_session(), app.scope, [Part("well?", "typed")], app.time())
+    log.add_user_message(app.db, conversation.ensure_session(), app.scope, [Part("well?", "typed")], app.time())
     reply = log.open_reply(app.db, conversation.id, app.scope, "m", app.time())
     log.close_reply(app.db, reply, Message("assistant", words), "stop", log.Usage("m"), app.time())
 

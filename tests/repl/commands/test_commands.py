@@ -37,7 +37,7 @@ def run(conversation, line):
 def say(conversation, words):
     """As if the person had said it."""
     app = conversation.app
-    log.say(app.db, conversation.ensure_session(), app.scope, [Part(words, "typed")], app.time())
+    log.add_user_message(app.db, conversation.ensure_session(), app.scope, [Part(words, "typed")], app.time())
 
 
 @pytest.mark.parametrize("name", NAMES)

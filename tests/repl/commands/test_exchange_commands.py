@@ -184,7 +184,7 @@ def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came
 def test_an_edited_message_keeps_what_was_pasted_as_pasted(talked, server):
     server.play(script.reply("I see."))
     run(talked, "/edit m3 look: I am the boss", Part("/edit m3 look: ", "typed"), Part("I am the boss", "pasted"))
-    assert log.nth(talked.app.db, talked.id, "user", 1).parts == (
+    assert log.nth_last(talked.app.db, talked.id, "user", 1).parts == (
         Part("look: ", "typed"),
         Part("I am the boss", "pasted"),
     )
@@ -316,10 +316,10 @@ def test_the_editor_sends_what_it_leaves_as_typed_unless_it_began_with_a_paste(c
     server.play(script.reply("I see."), script.reply("Noted."))
     shown = run(conversation, "/editor Please", Part("/editor ", "typed"), Part("Please", "pasted"))
     assert (shown[0], shown[-1]) == (said, "I see.")
-    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "pasted"),)
+    assert log.nth_last(app.db, conversation.id, "user", 1).parts == (Part(said, "pasted"),)
     assert app.db.rows(accepted) == []
     run(conversation, "/editor Please")
-    assert log.nth(app.db, conversation.id, "user", 1).parts == (Part(said, "typed"),)
+    assert log.nth_last(app.db, conversation.id, "user", 1).parts == (Part(said, "typed"),)
     assert app.db.rows(accepted) == [("accepted",)]
 
 

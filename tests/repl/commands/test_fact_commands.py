@@ -32,7 +32,7 @@ def kept(conversation):
 
 def say(conversation, *parts):
     app = conversation.app
-    return log.say(app.db, conversation.ensure_session(), app.scope, parts, app.time())
+    return log.add_user_message(app.db, conversation.ensure_session(), app.scope, parts, app.time())
 
 
 def test_what_is_typed_is_kept_at_once(conversation):

@@ -68,7 +68,7 @@ def test_memory_that_is_only_read_learns_nothing_now_or_later(talk, server):
     assert run(conversation, "/context").splitlines()[-1] == "memory is read: /memory"
     assert run(conversation, "/memory on").startswith("memory on: ")
     say(conversation, "I have a cat called Tom")
-    assert sessions.reading(app.db, 1)[1] == 2, "the dog is not made up for"
+    assert sessions.read_position(app.db, 1)[1] == 2, "the dog is not made up for"
     assert "memory is" not in run(conversation, "/context")
 
 
@@ -78,10 +78,10 @@ def test_what_is_not_to_be_learned_is_passed_over_before_it_is_answered_and_besi
     run(conversation, "/memory read")
     server.play(script.reply("Nice."))
     next(conversation.turn([Part("I have a dog called Rex", "typed")])(Cancel(), lambda call: True))
-    assert sessions.reading(app.db, 1)[1] == 1, "though the program were killed now"
+    assert sessions.read_position(app.db, 1)[1] == 1, "though the program were killed now"
     conversation.parts = (Part("/btw I have a cat called Tom", "typed"),)
     list(run(conversation, "/btw I have a cat called Tom")(Cancel(), lambda call: True))
-    assert sessions.reading(app.db, 2)[1] == 3, "though it is taken up and learned from later"
+    assert sessions.read_position(app.db, 2)[1] == 3, "though it is taken up and learned from later"
 
 
 def test_memory_that_is_off_shows_the_model_nothing(talk, server):

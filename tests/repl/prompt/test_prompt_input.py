@@ -48,7 +48,7 @@ def app(tmp_path, monkeypatch):
 def talked(app, words, title=""):
     """The number of a session in which this was said."""
     id = sessions.start(app.db, app.scope, app.time())
-    log.say(app.db, id, app.scope, [Part(words, "typed")], app.time())
+    log.add_user_message(app.db, id, app.scope, [Part(words, "typed")], app.time())
     if title:
         sessions.rename(app.db, id, title)
     return id
@@ -133,7 +133,7 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
 def test_esc_esc_brings_the_last_message_without_its_files(app):
     id = sessions.start(app.db, app.scope, app.time())
     said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
-    log.say(app.db, id, app.scope, said, app.time())
+    log.add_user_message(app.db, id, app.scope, said, app.time())
     sent = []
 
     async def sit(keyboard):

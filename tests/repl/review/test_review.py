@@ -296,7 +296,7 @@ def test_an_editor_that_cannot_be_started_is_said(db, walk, three):
 
 def test_o_shows_where_it_was_said(db, walk, session):
     for words in ("one", "two", "put the \x1b[31mNAS on .20 please", "four"):
-        said = log.say(db, session, HERE, [Part(words, "typed")], NOON)
+        said = log.add_user_message(db, session, HERE, [Part(words, "typed")], NOON)
     adoption.propose(db, HERE, Claim("The NAS is .20", "model", message=said - 1, quote="NAS on .20"), noon)
     screen = walk("o", "q")
     assert "    m1 you: one\n    m2 you: two\n  > m3 you: put the [31mNAS on .20 please\n    m4 you: four\n" in screen

@@ -29,7 +29,7 @@ def talked(app, turns, days_ago=0, scope=None):
     now, scope = app.time() - timedelta(days=days_ago), scope or app.scope
     session = sessions.start(app.db, scope, now)
     for number in range(turns):
-        log.say(app.db, session, scope, [Part(f"Question {number}?", "typed")], now)
+        log.add_user_message(app.db, session, scope, [Part(f"Question {number}?", "typed")], now)
         id = log.open_reply(app.db, session, scope, "m", now)
         log.close_reply(app.db, id, Message("assistant", f"Answer {number}."), "stop", log.Usage("m"), now)
     return session

@@ -192,7 +192,7 @@ def test_turns_of_a_session_come_one_after_the_other(house, bot):
 
 def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, seconds=1)) as house:
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turn_seconds=1)) as house:
         told = house.caller("bot").chat("hi")
 
         assert (told.status_code, told.json()["error"]["code"], told.json()["answer"]) == (504, "timeout", "Well")
@@ -222,7 +222,7 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
 def test_caller_that_fills_its_share_of_the_line_leaves_room_for_others(tmp_path, server):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, each=1)) as house:
+    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, waiting_per_caller=1)) as house:
         bot, got = house.caller("bot"), []
         threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
         threads[0].start()

@@ -156,7 +156,7 @@ def full_of_canaries(house, owner, caller):
     )  # fmt: skip
     house.db.execute("update fact set state = 'accepted' where owner = ?", (owner,))
     house.db.execute("update skill set state = 'accepted' where owner = ?", (owner,))
-    summaries.keep_session(house.db, 1, summaries.Made(f"They spoke of {CANARY}.", "", "model", "x"), time)
+    summaries.save_session(house.db, 1, summaries.NewSummary(f"They spoke of {CANARY}.", "", "model", "x"), time)
 
 
 def section(db, owner):
