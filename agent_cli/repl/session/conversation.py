@@ -220,7 +220,7 @@ class Conversation:
                 for piece in session_summary.stream(transcript, ask):
                     summary += piece
                     yield TextArrived(piece)
-                summary_row = session_summary.make(db, session.id, summary, method, name)
+                summary_row = session_summary.compose(db, session.id, summary, method, name)
                 closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
                 yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
