@@ -17,12 +17,12 @@ def test_the_clock_can_be_stopped(monkeypatch):
     assert clock.now().utcoffset() == timedelta(hours=1)
 
 
-@pytest.mark.parametrize("told", ["", None])
-def test_otherwise_it_is_now_with_the_local_offset(monkeypatch, told):
-    if told is None:
+@pytest.mark.parametrize("value", ["", None])
+def test_otherwise_it_is_now_with_the_local_offset(monkeypatch, value):
+    if value is None:
         monkeypatch.delenv("AGENT_NOW", raising=False)
     else:
-        monkeypatch.setenv("AGENT_NOW", told)
+        monkeypatch.setenv("AGENT_NOW", value)
     before = datetime.now(UTC)
 
     moment = clock.now()
@@ -37,11 +37,11 @@ def test_a_stopped_time_without_offset_is_local(monkeypatch):
     assert clock.now() == datetime(2026, 11, 20, 18, 30).astimezone()
 
 
-@pytest.mark.parametrize("told", ["tomorrow", "18:30", "2026-13-01", "2026-11-20T25:00"])
-def test_a_time_that_cannot_be_read_is_told(monkeypatch, told):
-    monkeypatch.setenv("AGENT_NOW", told)
+@pytest.mark.parametrize("value", ["tomorrow", "18:30", "2026-13-01", "2026-11-20T25:00"])
+def test_a_time_that_cannot_be_read_is_told(monkeypatch, value):
+    monkeypatch.setenv("AGENT_NOW", value)
 
-    with pytest.raises(ConfigError, match=rf"AGENT_NOW is '{told}': write it like 2026-11-20T18:30:00\+01:00"):
+    with pytest.raises(ConfigError, match=rf"AGENT_NOW is '{value}': write it like 2026-11-20T18:30:00\+01:00"):
         clock.now()
 
 
@@ -95,7 +95,7 @@ def test_stored_times_sort_as_they_follow():
 
 
 @pytest.mark.parametrize(
-    ("told", "moment"),
+    ("value", "moment"),
     [
         ("2026-11-20T18:30:00+01:00", EVENING),
         ("2026-11-20T17:30:00Z", EVENING),
@@ -104,11 +104,11 @@ def test_stored_times_sort_as_they_follow():
         ("20261120T183000", EVENING),
     ],
 )
-def test_a_time_from_outside_takes_the_offset_it_lacks(told, moment):
-    assert clock.parse(told, EVENING) == moment
+def test_a_time_from_outside_takes_the_offset_it_lacks(value, moment):
+    assert clock.parse(value, EVENING) == moment
 
 
-@pytest.mark.parametrize("told", ["", "soon", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
-def test_a_time_from_outside_that_cannot_be_kept_is_refused(told):
+@pytest.mark.parametrize("value", ["", "soon", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+def test_a_time_from_outside_that_cannot_be_kept_is_refused(value):
     with pytest.raises(ValueError, match=r"Invalid isoformat string|is out of range"):
-        clock.parse(told, EVENING)
+        clock.parse(value, EVENING)

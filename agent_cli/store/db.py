@@ -41,9 +41,8 @@ class TransactionLost(StoreError):
 BUSY_TIMEOUT = 15.0
 MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
-_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = (
-    weakref.WeakValueDictionary()
-)  # dropped with the last connection
+# A lock is dropped with the last connection to its file.
+_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()
 _SHARED_PREFIX = "file:/agent-"  # how names of databases in memory begin; that of a file is a path
 _shared_numbers = count(1)
 

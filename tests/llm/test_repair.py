@@ -162,7 +162,7 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"),
+    ("given", "meant"),
     [
         ({"city": "Paris"}, {"city": "Paris"}),
         ('{"city": "Paris"}', {"city": "Paris"}),
@@ -180,12 +180,12 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
         ([1], {}),
     ],
 )
-def test_arguments_are_what_they_were_meant_to_be(told, meant):
-    assert repair.coerce_arguments(told, CITY) == meant
+def test_arguments_are_what_they_were_meant_to_be(given, meant):
+    assert repair.coerce_arguments(given, CITY) == meant
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "meant"),
+    ("kind", "given", "meant"),
     [
         ("boolean", "True", True),
         ("boolean", "no", "no"),
@@ -202,10 +202,10 @@ def test_arguments_are_what_they_were_meant_to_be(told, meant):
         ("unheard-of", "x", "x"),
     ],
 )
-def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, told, meant):
+def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, given, meant):
     schema = {"type": "object", "properties": {"it": {"type": kind}}}
 
-    value = repair.coerce_arguments({"it": told}, schema)["it"]
+    value = repair.coerce_arguments({"it": given}, schema)["it"]
 
     assert value == meant
     assert type(value) is type(meant)
@@ -216,9 +216,9 @@ def test_own_argument_called_arguments_is_not_unwrapped():
     assert repair.coerce_arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
 
 
-@pytest.mark.parametrize("told", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
-def test_arguments_on_the_wire_are_repaired(server, told):
-    call = {"id": "call_1", "function": {"name": "weather", "arguments": told}}
+@pytest.mark.parametrize("given", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
+def test_arguments_on_the_wire_are_repaired(server, given):
+    call = {"id": "call_1", "function": {"name": "weather", "arguments": given}}
     server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
 
     chunks = list(OllamaModel(NAME, server.host, 4096).reply([Message("user", "hi")], TOOLS))
@@ -296,7 +296,7 @@ FRAGMENTS = st.lists(
 def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments, size):
     content = "".join(fragments)
 
-    def told(pieces):
+    def parsed(pieces):
         thoughts, merged = ThinkingParser(), []
         for chunk in [chunk for piece in pieces for chunk in thoughts.feed(piece)] + thoughts.flush():
             if merged and type(merged[-1]) is type(chunk) and not isinstance(chunk, PriorTextWasThinking):
@@ -306,7 +306,7 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
         return merged
 
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
-    assert told(pieces) == told([content])
+    assert parsed(pieces) == parsed([content])
 
 
 @given(st.text(alphabet='{}"`<>/_ \n:namefunctolcjsw', max_size=40))

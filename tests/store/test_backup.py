@@ -278,8 +278,8 @@ def test_a_restore_tells_when_forgotten_things_may_be_back(opened, path, tmp_pat
 
 def unit(text):
     """A vector that depends on the text."""
-    told = zlib.crc32(text.encode())
-    return [(told % (n + 7)) / (n + 7) / 8 - 0.06 for n in range(64)]
+    checksum = zlib.crc32(text.encode())
+    return [(checksum % (n + 7)) / (n + 7) / 8 - 0.06 for n in range(64)]
 
 
 def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):

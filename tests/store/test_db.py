@@ -122,11 +122,11 @@ def test_a_file_that_another_program_keeps_busy_is_a_sentence_and_then_free_agai
         [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         other.stdout.readline()
-        with pytest.raises(StoreError) as told, file.write():
+        with pytest.raises(StoreError) as raised, file.write():
             file.execute("insert into word values ('mine')")
         other.communicate("\n")
 
-    assert str(told.value) == f"{path}: another program keeps the database busy; nothing was written, try again"
+    assert str(raised.value) == f"{path}: another program keeps the database busy; nothing was written, try again"
     with file.write():
         file.execute("insert into word values ('mine')")
     assert words(file) == ["theirs", "mine"]

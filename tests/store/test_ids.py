@@ -55,10 +55,10 @@ def test_processes_do_not_count_alike():
 @pytest.mark.parametrize(("kind", "handle"), [("session", "s4"), ("note", "n4"), ("message", "m4"), ("job", "j4")])
 def test_a_handle_is_a_letter_and_a_number(kind, handle):
     assert ids.handle(kind, 4) == handle
-    assert [ids.number(kind, told) for told in (handle, handle.upper(), f" {handle} ", "4")] == [4] * 4
+    assert [ids.number(kind, text) for text in (handle, handle.upper(), f" {handle} ", "4")] == [4] * 4
 
 
-@pytest.mark.parametrize("told", ["s4", "n", "", "n-4", "n4.0", "n4 or 1=1", "n" + "9" * 19, "n٤ x", "the note"])
-def test_what_is_no_handle_is_told(told):
+@pytest.mark.parametrize("text", ["s4", "n", "", "n-4", "n4.0", "n4 or 1=1", "n" + "9" * 19, "n٤ x", "the note"])
+def test_what_is_no_handle_is_told(text):
     with pytest.raises(UsageError, match="is no handle of a note: write it like n4"):
-        ids.number("note", told)
+        ids.number("note", text)

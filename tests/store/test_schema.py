@@ -237,11 +237,11 @@ def hashes(path):
 def refused(path):
     database = Database(path)
     try:
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as raised:
             schema.check(database)
     finally:
         database.close()
-    return str(told.value)
+    return str(raised.value)
 
 
 def test_a_newer_file_is_refused_untouched(old, path):

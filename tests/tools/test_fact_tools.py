@@ -70,8 +70,8 @@ def test_what_is_no_fact_is_refused(context, statement):
 
 def test_what_is_known_is_said_to_be(context):
     adoption.add(context.db, HERE, adoption.claim("I live in Graz", "typed"), noon)
-    told = called(context, "propose_fact", statement="I live in Graz.")
-    assert told.receipt == "f1 “I live in Graz” was known already"
+    result = called(context, "propose_fact", statement="I live in Graz.")
+    assert result.receipt == "f1 “I live in Graz” was known already"
 
 
 def test_it_needs_no_approval_because_it_changes_nothing_and_no_tool_accepts(context):

@@ -198,17 +198,17 @@ def test_what_is_too_large_too_slow_or_leads_round_is_given_up(web):
 
 
 def test_a_secret_in_an_address_is_not_told():
-    with pytest.raises(ToolFailed) as told:
+    with pytest.raises(ToolFailed) as raised:
         fetching.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, allow_private=True)
-    assert "4711" not in str(told.value)
-    assert "hunter2" not in str(told.value)
+    assert "4711" not in str(raised.value)
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize("begins", ["20260101T000000Z\r\nRRULE:FREQ=SECONDLY", "00010101T000000Z\r\nRRULE:FREQ=HOURLY"])
 def test_a_calendar_of_millions_of_events_is_ended_and_said(begins):
-    told = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{begins}\r\nEND:VEVENT\r\nEND:VCALENDAR"
+    calendar = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{begins}\r\nEND:VEVENT\r\nEND:VCALENDAR"
     with pytest.raises(ToolFailed, match=r"the calendar cannot be read within 0\.7 s"):
-        read_calendar(told.encode(), NOON, "Europe/Vienna", 0.7)
+        read_calendar(calendar.encode(), NOON, "Europe/Vienna", 0.7)
 
 
 @pytest.mark.parametrize("piece", ["<script", "<", "<a ", "</script", "&lt;"])

@@ -67,10 +67,10 @@ def test_an_empty_file_says_nothing(here, folder):
 def test_nothing_outside_is_read_whichever_way_it_is_named(here, folder, path):
     (folder / "link").symlink_to(folder.parent / "shut" / "secret.txt")
     (folder / "door").symlink_to(folder.parent / "shut")
-    told = called(here, "read_file", path=path.format(shut=folder.parent / "shut"))
-    assert told.failed
-    assert "4711" not in told.text
-    assert told.text.endswith(f"may not be read: only what is not hidden in {folder}")
+    result = called(here, "read_file", path=path.format(shut=folder.parent / "shut"))
+    assert result.failed
+    assert "4711" not in result.text
+    assert result.text.endswith(f"may not be read: only what is not hidden in {folder}")
 
 
 def test_a_link_within_the_folder_is_followed(here, folder):
@@ -136,9 +136,9 @@ def test_what_a_rule_keeps_from_being_read_is_not_found_by_a_search_above_it(con
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(f"the treasure is {name}")
     here = replace(context, access=Access(folders=(tmp_path.resolve(),)))
-    for told in ({"words": "treasure"}, {"words": "treasure", "folder": str(tmp_path)}):
+    for arguments in ({"words": "treasure"}, {"words": "treasure", "folder": str(tmp_path)}):
         rules = {rule.format(tmp_path): "deny"}
-        hired = agent(calls(("search_files", told)), "Found.", tools=BUILT_IN, rules=rules)
+        hired = agent(calls(("search_files", arguments)), "Found.", tools=BUILT_IN, rules=rules)
         run(hired, here)
         [result] = [m.text for m in hired.model.requests[-1] if m.role == "tool"][-1:]
         assert ("is open" in result, "is Private" in result) == (True, False)

@@ -43,11 +43,11 @@ def test_its_tools_are_named_after_it_described_in_few_words_and_asked_for(offer
 
 
 def test_what_it_lies_about_itself_is_cut_and_cannot_pose_as_the_program(offered):
-    told = offered["engram__sum_up"].description
-    assert "[[" not in told
-    assert "]]" not in told
-    assert "\x1b" not in told
-    assert len(told) <= 320
+    description = offered["engram__sum_up"].description
+    assert "[[" not in description
+    assert "]]" not in description
+    assert "\x1b" not in description
+    assert len(description) <= 320
 
 
 def test_a_call_runs_once_the_person_has_said_yes_and_not_before(offered, context):
@@ -105,8 +105,8 @@ def test_a_hang_and_a_flood_are_left_behind_and_the_turn_ends_well(offered, serv
     anew = calls(("engram__add", {"one": 1}))  # with time enough to start, so that it floods at once
     hired = agent(calls("engram__hang"), anew, calls("engram__flood"), "It is of no use.", tools=tools)
     assert text_of(run(hired, context)) == "It is of no use."
-    told = [m.text for m in hired.model.requests[-1] if m.role == "tool"]
-    assert ["did not answer within 1 s" in each for each in told] == [True, False, True]
+    results = [m.text for m in hired.model.requests[-1] if m.role == "tool"]
+    assert ["did not answer within 1 s" in each for each in results] == [True, False, True]
     assert time.monotonic() - begun < 45
     assert called(offered["engram__add"], context, one=2) == ToolResult("3")
 
@@ -151,17 +151,17 @@ LONG = {f"argument_{n}": {"type": "string", "description": "so many words " * 50
     ],
 )
 def test_a_schema_made_to_break_or_fill_a_request_does_neither(schema):
-    told = mcp.sanitized_description("n" * 10**6, "d" * 10**6, schema)
-    assert len(str(told)) < 4500
-    assert "\x1b" not in str(told["parameters"])
+    description = mcp.sanitized_description("n" * 10**6, "d" * 10**6, schema)
+    assert len(str(description)) < 4500
+    assert "\x1b" not in str(description["parameters"])
 
 
 def test_any_number_of_tools_leaves_room_for_a_conversation():
     servers = Servers({"one": {"command": "x"}, "two": {"command": "x"}}, {})
-    told = [
+    descriptions = [
         mcp.sanitized_description(f"tool{n}", "does much " * 100, {"properties": LONG}) for n in range(mcp.MAX_TOOLS)
     ]
-    offered = [tool for name in servers.settings for tool in mcp.make_tools(servers, name, told, 1.0)]
+    offered = [tool for name in servers.settings for tool in mcp.make_tools(servers, name, descriptions, 1.0)]
     assert len(offered) >= 4
     assert sum(len(str(tool.schema())) for tool in offered) < 17_000
 
@@ -187,9 +187,9 @@ def test_a_secret_in_an_address_of_a_server_is_told_neither_to_the_model_nor_in_
     thread.start()
     address = f"http://me:hunter2@127.0.0.1:{web.server_port}/mcp?key=4711"
     servers = Servers({"far": {"url": address}}, {})
-    with pytest.raises(ServerFailed) as told:
+    with pytest.raises(ServerFailed) as raised:
         servers.tools("far", 10.0)
     servers.close()
     web.shutdown(), thread.join(), web.server_close()
-    assert "hunter2" not in f"{told.value} {redacted_address(address)}"
-    assert "4711" not in f"{told.value} {redacted_address(address)}"
+    assert "hunter2" not in f"{raised.value} {redacted_address(address)}"
+    assert "4711" not in f"{raised.value} {redacted_address(address)}"

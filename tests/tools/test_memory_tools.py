@@ -55,8 +55,8 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
     assert not any("secret" in text for (text,) in left)
     assert context.db.rows("select * from jotting") == []
     erased = "(erased when the session closed)"
-    told = [entry.message.text for entry in log.history(context.db, context.session) if entry.message.role == "tool"]
-    assert told == [erased, erased, erased, "no note has these words"]
+    results = [entry.message.text for entry in log.history(context.db, context.session) if entry.message.role == "tool"]
+    assert results == [erased, erased, erased, "no note has these words"]
     assert [part.text for entry in log.history(context.db, context.session) for part in entry.parts][1:3] == [
         erased
     ] * 2

@@ -60,8 +60,8 @@ def test_what_no_screen_shows_is_not_given_to_the_model(context):
 def test_very_long_steps_are_cut_with_a_word(context):
     skill_adoption.add(context.db, "person", DEPLOY.replace(STEPS, "x" * 9000), noon)
 
-    told = read(context, "deploy-site").text
-    assert told == "x" * skill_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
+    steps = read(context, "deploy-site").text
+    assert steps == "x" * skill_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
 
 
 def test_the_tool_is_offered_only_to_who_has_a_skill(context):
@@ -78,5 +78,5 @@ def test_the_model_sees_every_step_and_the_call_is_an_event(context):
     run(hired, context, "Publish the site")
 
     assert [message.text for message in hired.model.requests[-1] if message.role == "tool"] == [STEPS]
-    told = events.recent(context.db)[0]
-    assert (told["kind"], told["subject"], told["actor"]) == ("call allowed", "read_skill", "program")
+    event = events.recent(context.db)[0]
+    assert (event["kind"], event["subject"], event["actor"]) == ("call allowed", "read_skill", "program")

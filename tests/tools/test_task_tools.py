@@ -34,8 +34,8 @@ def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_a
     )
     kept = called(here, "create_reminder", text="call the dentist", when="Friday at 3pm")
 
-    told = "kept t1 “call the dentist”, Friday 2 Jan 2026, 15:00"
-    assert (kept.failed, kept.text, kept.receipt) == (False, told.replace("kept", "kept:"), told)
+    receipt = "kept t1 “call the dentist”, Friday 2 Jan 2026, 15:00"
+    assert (kept.failed, kept.text, kept.receipt) == (False, receipt.replace("kept", "kept:"), receipt)
     assert here.db.rows("select session_id, message_id, origin, zone from task") == [
         (here.session, asked, "model", "Europe/Vienna")
     ]
@@ -50,8 +50,8 @@ def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_a
     ],
 )
 def test_a_time_that_cannot_be_is_told_to_the_model_and_nothing_is_kept(here, when, why):
-    told = called(here, "create_reminder", text="call the dentist", when=when)
-    assert (told.failed, why in told.text) == (True, True)
+    result = called(here, "create_reminder", text="call the dentist", when=when)
+    assert (result.failed, why in result.text) == (True, True)
     assert here.db.rows("select * from task") == []
 
 
@@ -78,8 +78,8 @@ def test_what_is_open_is_listed_and_completed(here):
         "done: t2; every monday 9:00, next Monday 12 Jan 2026, 09:00"
     )
     for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is no handle")):
-        told = called(here, "complete_task", task=wrong)
-        assert (told.failed, why in told.text) == (True, True)
+        result = called(here, "complete_task", task=wrong)
+        assert (result.failed, why in result.text) == (True, True)
 
 
 def test_lists_are_offered_only_where_something_is_to_be_done(here):
@@ -91,14 +91,14 @@ def test_lists_are_offered_only_where_something_is_to_be_done(here):
 
 def test_where_memory_is_not_read_no_task_is_shown_and_incognito_keeps_none(here):
     assert {"list_tasks", "complete_task"} & set(allowed(reads=False, keeps=True)) == set()
-    told = run_tool(
+    result = run_tool(
         allowed(reads=False, keeps=False)["create_reminder"], ToolCall("1", "create_reminder", {"text": "a"}), here
     )
-    assert (told.failed, "incognito" in told.text) == (True, True)
+    assert (result.failed, "incognito" in result.text) == (True, True)
     assert tasks.listing(here.db, "person") == []
 
 
 def test_words_that_hide_something_are_shown_without_it(here):
-    told = called(here, "create_reminder", text="pay \x1b[31mMallory\u202e now", when="friday 3pm")
-    assert told.receipt.startswith("kept t1 “pay [31mMallory now”")
+    result = called(here, "create_reminder", text="pay \x1b[31mMallory\u202e now", when="friday 3pm")
+    assert result.receipt.startswith("kept t1 “pay [31mMallory now”")
     assert datetime.fromisoformat(tasks.get(here.db, 1, "person").due_at).hour == 14

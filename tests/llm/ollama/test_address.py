@@ -7,7 +7,7 @@ from agent_cli.llm.ollama import address
 
 
 @pytest.mark.parametrize(
-    ("told", "url"),
+    ("value", "url"),
     [
         ("", "http://127.0.0.1:11434"),
         ("  ", "http://127.0.0.1:11434"),
@@ -26,12 +26,12 @@ from agent_cli.llm.ollama import address
         ("http://[::1]/", "http://[::1]:80"),
     ],
 )
-def test_address_is_read_as_ollama_reads_it(told, url):
-    assert address.parse(told).url == url
+def test_address_is_read_as_ollama_reads_it(value, url):
+    assert address.parse(value).url == url
 
 
 @pytest.mark.parametrize(
-    ("told", "url"),
+    ("value", "url"),
     [
         ("0.0.0.0", "http://127.0.0.1:11434"),
         ("0.0.0.0:8080", "http://127.0.0.1:8080"),
@@ -40,12 +40,12 @@ def test_address_is_read_as_ollama_reads_it(told, url):
         ("[::]:8080", "http://[::1]:8080"),
     ],
 )
-def test_every_interface_to_listen_on_is_this_machine_to_call(told, url):
-    assert address.parse(told).url == url
+def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
+    assert address.parse(value).url == url
 
 
 @pytest.mark.parametrize(
-    "told",
+    "value",
     [
         "localhost:port",
         "localhost:0",
@@ -62,15 +62,16 @@ def test_every_interface_to_listen_on_is_this_machine_to_call(told, url):
         "ho\nst",
     ],
 )
-def test_address_that_cannot_be_meant_is_refused_with_an_example(told):
+def test_address_that_cannot_be_meant_is_refused_with_an_example(value):
     with pytest.raises(ConfigError) as raised:
-        address.parse(told)
-    assert repr(told) in str(raised.value)
+        address.parse(value)
+    assert repr(value) in str(raised.value)
     assert "127.0.0.1:11434" in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("told", "here"), [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)]
+    ("value", "expected"),
+    [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)],
 )
-def test_this_machine_is_known(told, here):
-    assert address.parse(told).is_loopback is here
+def test_this_machine_is_known(value, expected):
+    assert address.parse(value).is_loopback is expected
