@@ -116,7 +116,7 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
     if asked.dry_run:
         _show_request(app, invocation, asked, parts)
         return
-    chosen = invocation.chosen()
+    chosen = invocation.chosen_session()
     with _resumed(app, chosen) if chosen else agent_turns.one_shot(app.db, app.scope, app.time, "ask") as session:
         transcript = _turn(app, invocation, asked, parts, session)
     upkeep.after_turn(app, app.db)
@@ -161,7 +161,10 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
 
     # A program may have composed these words, so none of them count as typed by the person.
     shell.run(
-        invocation.app(), invocation.chosen(), [replace(part, origin="piped") for part in parts], invocation.display()
+        invocation.app(),
+        invocation.chosen_session(),
+        [replace(part, origin="piped") for part in parts],
+        invocation.display(),
     )
 
 
@@ -223,7 +226,7 @@ class _Undo(Exception):
 
 def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part]) -> None:
     """Print the request, built in a transaction that is rolled back."""
-    chosen = invocation.chosen()
+    chosen = invocation.chosen_session()
     agent = turns.agent(app, _model(app, invocation), policy.nobody, instructions=asked.system)
     try:
         with app.db.write():

@@ -38,7 +38,9 @@ class Invocation:
         if self._app is None:
             from agent_cli.app.app import open_app  # `--help` needs none of it
 
-            self._app = open_app(self.flags, self.note, child=self.child, reads=self.reads, incognito=self.incognito)
+            self._app = open_app(
+                self.flags, self.note, child=self.child, reads=self.reads_memory, incognito=self.incognito
+            )
             if self.caller:
                 from agent_cli.memory.conversations import callers  # needed with --as only
 
@@ -54,7 +56,7 @@ class Invocation:
         )
 
     @property
-    def reads(self) -> bool:
+    def reads_memory(self) -> bool:
         """Whether anything of memory is shown to the model."""
         return not self.incognito if self.memory is None else self.memory
 
@@ -102,7 +104,7 @@ class Invocation:
         if not self.quiet:
             output.note(text)
 
-    def chosen(self) -> "Session | None":
+    def chosen_session(self) -> "Session | None":
         """The session that -c or -r names; None without them. Raises UsageError when there is none."""
         from agent_cli.memory.conversations import sessions
 

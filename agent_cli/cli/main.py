@@ -195,7 +195,7 @@ def _converse_or_ask(invocation: Invocation) -> None:
     else:
         from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
 
-        shell.run(invocation.app(), invocation.chosen(), display=invocation.display())
+        shell.run(invocation.app(), invocation.chosen_session(), display=invocation.display())
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ def pin(context: typer.Context, handles: PinnableHandles) -> None:
 
 @app.command()
 def unpin(context: typer.Context, handles: PinnableHandles) -> None:
-    """Remove them like all others when they are old."""
+    """Make sessions and summaries subject to retention again."""
     _pin(context, handles, False)
 
 

@@ -100,7 +100,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
         sys.stdout.flush()
     if words:
         output.say()
-    summary = session_summary.make(app_.db, session.id, words, method, name)
+    summary = session_summary.compose(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
     if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions

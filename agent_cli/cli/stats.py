@@ -61,12 +61,12 @@ def _signal_lines(found: Signals) -> list[str]:
     lines = [activity] if found.days_said else []
     if found.due.open:
         parts = [f"{found.due.open} open"]
-        parts += [f"{len(tasks)} {name} ({_named(tasks)})" for name, tasks in _due(found) if tasks]
+        parts += [f"{len(tasks)} {name} ({_task_handles(tasks)})" for name, tasks in _due(found) if tasks]
         lines.append(f"tasks: {', '.join(parts)}")
     if found.days_done:
         lines.append(f"a task was done {_in_a_row(found.days_done)}")
     if found.calls:
-        lines.append(f"tools in {_DAYS} days: {', '.join(map(_calls, found.calls))}")
+        lines.append(f"tools in {_DAYS} days: {', '.join(map(_format_calls, found.calls))}")
     return lines
 
 
@@ -74,13 +74,13 @@ def _due(found: Signals) -> list[tuple[str, tuple[int, ...]]]:
     return [("overdue", found.due.overdue), ("due today", found.due.today)]
 
 
-def _named(tasks: tuple[int, ...]) -> str:
+def _task_handles(tasks: tuple[int, ...]) -> str:
     named = [ids.handle("task", id) for id in tasks[:_TASKS_NAMED]]
     return " ".join([*named, "…"] if len(tasks) > _TASKS_NAMED else named)
 
 
-def _calls(each: Calls) -> str:
-    return f"{each.tool} {each.allowed}" + (f" ({each.refused} refused)" if each.refused else "")
+def _format_calls(calls: Calls) -> str:
+    return f"{calls.tool} {calls.allowed}" + (f" ({calls.refused} refused)" if calls.refused else "")
 
 
 def _in_a_row(days: int) -> str:

@@ -75,7 +75,7 @@ def show(
 ) -> None:
     """Show a summary whole, how it was made, and from what."""
     app_: App = context.obj.app()
-    summary = _found(app_, name)
+    summary = _summary(app_, name)
     if as_json:
         output.put_json(
             {**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)}
@@ -141,13 +141,13 @@ def unpin(context: typer.Context, names: SummaryNames) -> None:
 
 def _pin(app_: App, names: list[str], *, pinned: bool) -> None:
     word = "pinned" if pinned else "unpinned"
-    for summary in [_found(app_, each) for each in names]:
+    for summary in [_summary(app_, each) for each in names]:
         summaries.pin(app_.db, summary.id, pinned)
         events.append(app_.db, app_.time, f"summary {word}", summary.handle, actor="person")
         output.say(f"{word} {summary.handle}, the summary of {_subject(summary)}")
 
 
-def _found(app_: App, name: str) -> Summary:
+def _summary(app_: App, name: str) -> Summary:
     """The summary named by its period, its handle or the handle of its session. Raises UsageError."""
     word, owner = name.strip().lower(), app_.scope.owner
     if re.fullmatch(r"y\d+", word):
@@ -171,7 +171,7 @@ def _period(app_: App, name: str) -> Period:
     """The period named by its words or by the handle of its summary. Raises UsageError."""
     if not re.fullmatch(r"[ys]\d+", name.strip().lower()):
         return periods.from_words(name, app_.time())
-    if key := _found(app_, name).period:
+    if key := _summary(app_, name).period:
         return periods.parse(key)
     raise UsageError(_SESSION_REFUSED)
 
@@ -179,7 +179,7 @@ def _period(app_: App, name: str) -> Period:
 def _with_related(app_: App, requested: list[Period]) -> list[Period]:
     """The shorter periods they are made from, themselves, and the longer ones that have ended or have a summary."""
     owner, now = app_.scope.owner, app_.time()
-    below = {each for period in requested for each in period_summaries.parts(app_.db, owner, period)}
+    below = {each for period in requested for each in period_summaries.parts_with_messages(app_.db, owner, period)}
     above = {each for period in requested for each in periods.all_enclosing(period)}
     return periods.in_order(
         below | {each for each in above if each.has_ended(now) or summaries.of_period(app_.db, owner, each.key)}

@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.facts.fact_format import found, receipt, short
+from agent_cli.cli.facts import fact_format
 from agent_cli.editor import edited
 from agent_cli.memory.facts import adoption, fact_markdown, facts
 from agent_cli.memory.facts.facts import Fact
@@ -21,24 +21,24 @@ def edit(
     app_: App = context.obj.app()
     app_.refuse_child()
     if handle is None:
-        _all(app_)
+        _edit_all(app_)
         return
-    fact = found(context, handle)[1]
+    fact = fact_format.find(context, handle)[1]
     if words:
-        _one(app_, fact, " ".join(words))
+        _edit_one(app_, fact, " ".join(words))
         return
     with edited(fact.statement, app_.config.editor) as typed:
-        _one(app_, fact, typed)
+        _edit_one(app_, fact, typed)
 
 
-def _one(app_: App, fact: Fact, words: str) -> None:
+def _edit_one(app_: App, fact: Fact, words: str) -> None:
     if words.strip() == fact.statement.strip():
         output.note(f"{fact.handle} was left as it is")
         return
-    output.say(f"changed {short(adoption.edit(app_.db, fact, words, app_.time, single=app_.single))}")
+    output.say(f"changed {fact_format.short(adoption.edit(app_.db, fact, words, app_.time, single=app_.single))}")
 
 
-def _all(app_: App) -> None:
+def _edit_all(app_: App) -> None:
     """Open all current facts as one file in the editor, and apply the changes."""
     opened = [each for each in facts.listing(app_.db, app_.scope.owner, -1) if each.current]
     with edited(fact_markdown.render(opened), app_.config.editor) as typed:
@@ -48,9 +48,9 @@ def _all(app_: App) -> None:
             return
         applied = fact_markdown.apply(app_.db, app_.scope, changes, app_.time, app_.single)
     for fact in applied.edited:
-        output.say(f"changed {short(fact)}")
+        output.say(f"changed {fact_format.short(fact)}")
     for fact in applied.hidden:
-        output.say(f"hidden {short(fact)}")
+        output.say(f"hidden {fact_format.short(fact)}")
     for adopted in applied.added:
-        output.say(receipt(adopted))
+        output.say(fact_format.receipt(adopted))
     output.note("`agent facts undo` takes all of it back")

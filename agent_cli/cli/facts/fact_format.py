@@ -13,7 +13,7 @@ from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, Fact
 from agent_cli.store import ids
 
 
-def found(context: typer.Context, handle: str) -> tuple[App, Fact]:
+def find(context: typer.Context, handle: str) -> tuple[App, Fact]:
     """Raises UsageError when the handle names no fact."""
     app_: App = context.obj.app()
     return app_, facts.get(app_.db, ids.number("fact", handle), app_.scope.owner)

@@ -10,8 +10,7 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import forget, output
-from agent_cli.cli.facts import fact_edit, fact_files, fact_tests, review
-from agent_cli.cli.facts.fact_format import day, found, note_masked, place, receipt, short, table, undo_result
+from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, review
 from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
@@ -73,13 +72,13 @@ def list_(
         place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
     )
-    table(rows, as_json, marks=not as_of)
+    fact_format.table(rows, as_json, marks=not as_of)
 
 
 @app.command()
 def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) -> None:
     """Show a fact with where it comes from and what it replaced."""
-    app_, fact = found(context, handle)
+    app_, fact = fact_format.find(context, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
     former, latter = replacements.replaced(app_.db, fact), replacements.replaced_by(app_.db, fact)
     if as_json:
@@ -101,20 +100,20 @@ def _detail_rows(
     fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]
 ) -> list[tuple[str, str]]:
     """The details of a fact, as names and values."""
-    decided = f" on {day(fact, fact.decided_at)}" if fact.decided_at else ""
+    decided = f" on {fact_format.day(fact, fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
     rows.append(("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"))
     until = fact.valid_to or fact.expires_at
-    rows.append(("true", f"since {fact.day}{f' until {day(fact, until)}' if until else ''}"))
-    rows.append(("place", place(fact) or "everywhere"))
+    rows.append(("true", f"since {fact.day}{f' until {fact_format.day(fact, until)}' if until else ''}"))
+    rows.append(("place", fact_format.place(fact) or "everywhere"))
     rows.append(("origin", f"{fact.origin}{f', made from {fact.trust}' if fact.trust != fact.origin else ''}"))
     if fact.inferred:
         rows.append(("", "inferred: its quote is not literally yours"))
     rows += [("source", f"{message} “{quote}”" if quote else message) for message, quote in sources]
     if fact.target_id and not former:
         rows.append(("would end", ids.handle("fact", fact.target_id)))
-    rows += [("replaced", short(each)) for each in former]
-    rows += [("replaced by", short(each)) for each in latter]
+    rows += [("replaced", fact_format.short(each)) for each in former]
+    rows += [("replaced by", fact_format.short(each)) for each in latter]
     return rows
 
 
@@ -157,8 +156,8 @@ def _claim(words: str, origin: Origin, properties: dict[str, Any]) -> Claim:
 def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
     app_.refuse_child()
     adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single)
-    output.say(receipt(adopted))
-    note_masked(adopted.fact, words)
+    output.say(fact_format.receipt(adopted))
+    fact_format.note_masked(adopted.fact, words)
 
 
 def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
@@ -169,7 +168,7 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
         queued = [adoption.propose(app_.db, app_.scope, each, app_.time, actor="person") for each in claims]
     for fact, claim in zip(queued, claims, strict=True):
         if fact:
-            output.say(f"{short(fact)} waits for your yes (agent facts approve {fact.handle})")
+            output.say(f"{fact_format.short(fact)} waits for your yes (agent facts approve {fact.handle})")
         else:
             output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
 
@@ -185,7 +184,7 @@ def approve(
     with app_.db.write():
         done = [adoption.accept(app_.db, each, app_.time, single=app_.single, batch=batch) for each in waiting]
     for adopted in done:
-        output.say(receipt(adopted, "accepted"))
+        output.say(fact_format.receipt(adopted, "accepted"))
 
 
 @app.command()
@@ -198,7 +197,7 @@ def reject(
     with app_.db.write():
         done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
     for fact in done:
-        output.say(f"rejected {short(fact)}")
+        output.say(f"rejected {fact_format.short(fact)}")
 
 
 def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes: bool) -> list[Fact]:
@@ -209,14 +208,14 @@ def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes:
         raise UsageError("name facts by their handles, as in f12, or say --all --yes")
     if every:
         return facts.pending(app_.db, app_.scope.owner)
-    return [found(context, handle)[1] for handle in dict.fromkeys(handles or ())]
+    return [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles or ())]
 
 
 @app.command()
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen, batch = [found(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at:
             raise UsageError(f"{fact.handle} is hidden already")
@@ -224,7 +223,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
         for fact in chosen:
             adoption.hide(app_.db, fact, app_.time, batch=batch)
     for fact in chosen:
-        output.say(f"hidden {short(fact)} (agent facts restore {fact.handle})")
+        output.say(f"hidden {fact_format.short(fact)} (agent facts restore {fact.handle})")
 
 
 @app.command()
@@ -232,26 +231,26 @@ def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden facts back."""
     app_: App = context.obj.app()
     app_.refuse_child()
-    chosen, batch = [found(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
     with app_.db.write():
         back = [adoption.restore(app_.db, each, app_.time, single=app_.single, batch=batch) for each in chosen]
     for fact in back:
-        ended = f"; it was true until {day(fact, fact.valid_to)}" if fact.valid_to else ""
-        output.say(f"restored {short(fact)}{ended}")
+        ended = f"; it was true until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
+        output.say(f"restored {fact_format.short(fact)}{ended}")
 
 
 @app.command()
 def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
-    app_, fact = found(context, handle)
+    app_, fact = fact_format.find(context, handle)
     changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
     rows = [
         {
             "at": each.at,
-            "day": f"{day(fact, each.at)}",
+            "day": f"{fact_format.day(fact, each.at)}",
             "change": each.change + (" (undone)" * each.undone),
             "actor": each.actor,
             "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
@@ -274,7 +273,7 @@ def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50,
         )
         return
     output.listing(rows, ("day", "change", "actor", "was"), as_json=False)
-    output.say(f"now: {short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
+    output.say(f"now: {fact_format.short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
 
 
 @app.command()
@@ -285,14 +284,14 @@ def undo(
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
     app_.refuse_child()
-    fact = found(context, handle)[1] if handle else None
+    fact = fact_format.find(context, handle)[1] if handle else None
     if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
         for line in descriptions:
             output.say(f"taken back: {line}")
         return
     undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # its last state
     for each in undone.values():
-        output.say(f"taken back: {short(each)} {undo_result(each)}")
+        output.say(f"taken back: {fact_format.short(each)} {fact_format.undo_result(each)}")
 
 
 @app.command()
@@ -303,7 +302,7 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
     owner = app_.scope.owner
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)
-    table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
+    fact_format.table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
 
 
 @app.command("graph")

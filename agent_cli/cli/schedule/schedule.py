@@ -70,7 +70,7 @@ def add(
     app_.refuse_child()
     if skill:
         skill = _skill(app_, skill)
-    target, where = targets.chosen(to_file, to_command or (), to_note)
+    target, where = targets.choose(to_file, to_command or (), to_note)
     added = schedules.add(
         app_.db,
         app_.scope,
@@ -116,7 +116,7 @@ def list_(
 @app.command()
 def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     """Show a schedule whole."""
-    each = _found(context.obj.app(), handle)
+    each = _schedule(context.obj.app(), handle)
     if as_json:
         output.put_json(each.described())
         return
@@ -140,7 +140,7 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
 @app.command()
 def rm(context: typer.Context, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
-    for each in _found_all(context, handles):
+    for each in _schedules(context, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")
         schedules.hide(context.obj.app().db, each, context.obj.app().time)
@@ -151,7 +151,7 @@ def rm(context: typer.Context, handles: ScheduleHandles) -> None:
 def restore(context: typer.Context, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
     context.obj.app().refuse_child()
-    for each in _found_all(context, handles):
+    for each in _schedules(context, handles):
         if not each.hidden_at:
             raise UsageError(f"{each.handle} is not hidden")
         back = schedules.restore(context.obj.app().db, each, context.obj.app().time)
@@ -161,7 +161,7 @@ def restore(context: typer.Context, handles: ScheduleHandles) -> None:
 @app.command()
 def pause(context: typer.Context, handles: ScheduleHandles) -> None:
     """Pause schedules until `resume`."""
-    for each in _found_all(context, handles):
+    for each in _schedules(context, handles):
         schedules.pause(context.obj.app().db, each, context.obj.app().time)
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
 
@@ -170,7 +170,7 @@ def pause(context: typer.Context, handles: ScheduleHandles) -> None:
 def resume(context: typer.Context, handles: ScheduleHandles) -> None:
     """Let schedules run again; missed runs are not made up."""
     context.obj.app().refuse_child()
-    for each in _found_all(context, handles):
+    for each in _schedules(context, handles):
         if not each.paused_at:
             raise UsageError(f"{each.handle} is not paused")
         back = schedules.resume(context.obj.app().db, each, context.obj.app().time)
@@ -184,7 +184,7 @@ app.command()(schedule_install.uninstall)
 
 def _skill(app_: App, name: str) -> str:
     """The name of an accepted skill. Raises UsageError when there is none."""
-    skill = skill_format.found(app_, name)
+    skill = skill_format.find(app_, name)
     if not skill.current:
         state = "hidden" if skill.hidden_at else skill.state
         way = " (agent skills review)" if state == "pending" else ""
@@ -192,12 +192,12 @@ def _skill(app_: App, name: str) -> str:
     return skill.name
 
 
-def _found(app_: App, handle: str) -> Schedule:
+def _schedule(app_: App, handle: str) -> Schedule:
     return schedules.get(app_.db, ids.number("schedule", handle), app_.scope.owner)
 
 
-def _found_all(context: typer.Context, handles: list[str]) -> list[Schedule]:
-    return [_found(context.obj.app(), handle) for handle in dict.fromkeys(handles)]
+def _schedules(context: typer.Context, handles: list[str]) -> list[Schedule]:
+    return [_schedule(context.obj.app(), handle) for handle in dict.fromkeys(handles)]
 
 
 def _short(each: Schedule) -> str:

@@ -142,7 +142,7 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
         with app.db.write():
             problem = str(error) if error else _problem(outcome)
             schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
-            where = where or ("" if error else targets.keep(placed, schedule, outcome.answer, outcome.session))
+            where = where or ("" if error else targets.save_note(placed, schedule, outcome.answer, outcome.session))
     except schedules.Lost:
         invocation.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None

@@ -18,11 +18,11 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.planner.schedules import Schedule, Target
 from agent_cli.text import one_line
 
-SECONDS = 120.0  # that a command may take
+COMMAND_SECONDS = 120.0  # that a command may take
 _STDERR_BYTES = 2000  # read of the errors of a command
 
 
-def chosen(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:
+def choose(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:
     """The target that the options choose, and its path or command as stored. Raises UsageError."""
     if bool(file) + bool(command) + to_note > 1:
         raise UsageError("say one of --to-note, --to-file and --to-command")
@@ -37,7 +37,7 @@ def _pattern(typed: str) -> str:
         pattern = typed
     else:
         pattern = os.path.join(os.getcwd().replace("%", "%%"), typed)
-    if "\0" in pattern or pattern.endswith("/") or os.path.isdir(path(pattern, datetime(2026, 1, 1))):
+    if "\0" in pattern or pattern.endswith("/") or os.path.isdir(file_path(pattern, datetime(2026, 1, 1))):
         raise UsageError(f"{typed!r} is no file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
     return pattern
 
@@ -50,12 +50,12 @@ def _command(words: Sequence[str]) -> str:
     return json.dumps([os.path.abspath(found), *words[1:]], ensure_ascii=False)
 
 
-def path(pattern: str, now: datetime) -> Path:
+def file_path(pattern: str, now: datetime) -> Path:
     """The file that a pattern names on that day, links resolved."""
     return Path(os.path.realpath(os.path.expanduser(now.strftime(pattern))))
 
 
-def keep(app: App, schedule: Schedule, answer: str, session: int) -> str:
+def save_note(app: App, schedule: Schedule, answer: str, session: int) -> str:
     """Write the answer as a note; its handle. Runs in the transaction of the caller."""
     title = f"{schedule.name}, {app.time():%Y-%m-%d}"
     note = notes.add(app.db, app.scope, answer, app.time, title=title, origin="schedule", session=session)
@@ -65,11 +65,11 @@ def keep(app: App, schedule: Schedule, answer: str, session: int) -> str:
 def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
     """Write the answer to the file or pass it to the command; the path or command. Raises AgentError."""
     if schedule.target == "file":
-        return write(path(schedule.target_path, now), answer)
-    return give(schedule.command, answer, stop)
+        return write_file(file_path(schedule.target_path, now), answer)
+    return pass_to_command(schedule.command, answer, stop)
 
 
-def write(file: Path, answer: str) -> str:
+def write_file(file: Path, answer: str) -> str:
     """Replace a file by the answer, atomically. Raises AgentError."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
@@ -84,7 +84,7 @@ def write(file: Path, answer: str) -> str:
     return str(file)
 
 
-def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SECONDS) -> str:
+def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: float = COMMAND_SECONDS) -> str:
     """Run a command with the answer on its standard input. Raises AgentError, and Cancelled with the command ended."""
     import subprocess
     import tempfile  # errors may be gigabytes, and only their beginning is read
@@ -98,13 +98,13 @@ def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SEC
         except OSError as error:
             raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
         try:
-            with stop.on_cancel(lambda: _end(process.pid)):
+            with stop.on_cancel(lambda: _kill_group(process.pid)):
                 process.communicate(f"{answer}\n".encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise AgentError(f"{name} took longer than {seconds:g} seconds, and was ended") from None
         finally:
             if process.poll() is None:
-                _end(process.pid)
+                _kill_group(process.pid)
                 process.wait()
         if process.returncode:
             stop.check()
@@ -114,7 +114,7 @@ def give(command: Sequence[str], answer: str, stop: Cancel, seconds: float = SEC
     return name
 
 
-def _end(pid: int) -> None:
+def _kill_group(pid: int) -> None:
     """Kill a process and all that it started: it leads a process group of its own."""
     import signal
 

@@ -8,7 +8,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.skills.skill_format import found, note_altered, short
+from agent_cli.cli.skills import skill_format
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.skills import skill_file, skill_folders, skills
 from agent_cli.memory.skills.skills import PENDING, Skill
@@ -27,7 +27,7 @@ def export(
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
     app_: App = context.obj.app()
-    chosen = list(dict.fromkeys(found(app_, name) for name in names or ()))
+    chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names or ()))
     if to is None:
         if len(chosen) != 1:
             raise UsageError("name the one skill to print, or say with --to where to write them all")
@@ -97,8 +97,9 @@ def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
         output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
-    output.say(f"{short(skill)} {f'waits for your yes{target}' if skill.state == PENDING else _format_accepted(skill)}")
-    note_altered(skill.name, text)
+    state = f"waits for your yes{target}" if skill.state == PENDING else _format_accepted(skill)
+    output.say(f"{skill_format.short(skill)} {state}")
+    skill_format.note_altered(skill.name, text)
     left = skill_folders.beside(file)
     if left:
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""

@@ -13,7 +13,7 @@ from agent_cli.store import ids
 from agent_cli.tools.skill_tools import MAX_STEPS
 
 
-def found(app_: App, name: str, *, hidden: bool = False) -> Skill:
+def find(app_: App, name: str, *, hidden: bool = False) -> Skill:
     """The skill of a name or handle. Raises UsageError when there is none.
 
     Of several with one name an accepted one (with `hidden`, a hidden one) comes first, and a pending one last.

@@ -10,8 +10,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.facts import review
 from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.skills import skill_files
-from agent_cli.cli.skills.skill_format import day, difference, found, note_altered, short, table
+from agent_cli.cli.skills import skill_files, skill_format
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.skills import skill_adoption, skill_file, skill_folders, skills
@@ -46,7 +45,7 @@ def list_(
     if pending + every + hidden > 1:
         raise UsageError("say one of --pending, --all and --hidden")
     states = (ACCEPTED, PENDING, REJECTED, MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
-    table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json)
+    skill_format.table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json)
 
 
 @app.command()
@@ -59,7 +58,7 @@ def show(
 ) -> None:
     """Show a skill whole, as it is or was."""
     app_: App = context.obj.app()
-    skill = found(app_, name)
+    skill = skill_format.find(app_, name)
     older = skills.former(app_.db, skill)
     if versions:
         _versions(skill, older, as_json)
@@ -73,7 +72,7 @@ def show(
         output.say(f"{what:<8} {value}")
     output.say()
     output.say(text.visible(words).rstrip("\n"))
-    note_altered(skill.name, words)
+    skill_format.note_altered(skill.name, words)
 
 
 def _version_text(skill: Skill, older: list[Version], version: int | None) -> str:
@@ -86,7 +85,7 @@ def _version_text(skill: Skill, older: list[Version], version: int | None) -> st
 
 def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
     """What there is to say of a skill beside its words."""
-    decided = f" on {day(skill, skill.decided_at)}" if skill.decided_at else ""
+    decided = f" on {skill_format.day(skill, skill.decided_at)}" if skill.decided_at else ""
     older = f" of {skill.version}" if version != skill.version else ""
     rows = [("skill", f"{skill.handle} {skill.name}, version {version}{older}")]
     rows.append(("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"))
@@ -94,7 +93,7 @@ def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
         base = f", version {skill.base}" if skill.base else ""
         rows.append(("changes", f"{skill.described()['changes']}{base}"))
     rows.append(("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"))
-    rows.append(("changed", day(skill, skill.changed_at)))
+    rows.append(("changed", skill_format.day(skill, skill.changed_at)))
     return rows
 
 
@@ -116,7 +115,7 @@ def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
     rows: list[dict[str, Any]] = [
         {
             "version": each.was["version"],
-            "until": f"until {day(skill, each.at)}",
+            "until": f"until {skill_format.day(skill, each.at)}",
             "how": f"{each.change} by the {each.actor}",
         }
         for each in older
@@ -167,8 +166,8 @@ def _write(app_: App, name: str, description: str) -> None:
 
 def _add(app_: App, words: str) -> None:
     skill = skill_adoption.add(app_.db, app_.scope.owner, words, app_.time)
-    output.say(f"saved {short(skill)}")
-    note_altered(skill.name, words)
+    output.say(f"saved {skill_format.short(skill)}")
+    skill_format.note_altered(skill.name, words)
 
 
 def _piped(name: str, description: str) -> str:
@@ -189,8 +188,8 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
-    output.say(f"{short(skill)} waits for your yes (agent skills review)")
-    note_altered(name, words)
+    output.say(f"{skill_format.short(skill)} waits for your yes (agent skills review)")
+    skill_format.note_altered(name, words)
 
 
 def _require_description(description: str) -> str:
@@ -204,7 +203,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
     app_: App = context.obj.app()
     app_.refuse_child()
-    skill = found(app_, name)
+    skill = skill_format.find(app_, name)
     if skill.hidden_at or skill.state not in (ACCEPTED, PENDING):
         how = f"; `agent skills restore {skill.name}` brings it back" if skill.hidden_at else ""
         raise UsageError(f"{skill.handle} is {'hidden' if skill.hidden_at else skill.state}, and stays as it is{how}")
@@ -214,17 +213,17 @@ def edit(context: typer.Context, name: SkillName) -> None:
             return
         changed = skill_adoption.edit(app_.db, skill, typed, app_.time)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
-    output.say(f"changed {short(changed)}{number}")
-    for line in difference(skill.text, changed.text):
+    output.say(f"changed {skill_format.short(changed)}{number}")
+    for line in skill_format.difference(skill.text, changed.text):
         output.say(line)
-    note_altered(changed.name, changed.text)
+    skill_format.note_altered(changed.name, changed.text)
 
 
 @app.command()
 def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen = list(dict.fromkeys(found(app_, name) for name in names))
+    chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")
@@ -234,7 +233,7 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
         for skill in chosen:
             skill_adoption.hide(app_.db, skill, app_.time)
     for skill in chosen:
-        output.say(f"hidden {short(skill)} (agent skills restore {skill.name})")
+        output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
 
 
 @app.command()
@@ -246,15 +245,15 @@ def restore(
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
     app_.refuse_child()
-    skill = found(app_, name, hidden=version is None)
+    skill = skill_format.find(app_, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
     if skill.hidden_at is None and version in (None, skill.version):
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
     back = skill_adoption.restore(app_.db, skill, app_.time, version)
-    output.say(f"restored {short(back)}, version {back.version}")
-    for line in difference(skill.text, back.text):
+    output.say(f"restored {skill_format.short(back)}, version {back.version}")
+    for line in skill_format.difference(skill.text, back.text):
         output.say(line)
 
 
