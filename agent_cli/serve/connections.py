@@ -16,8 +16,8 @@ def limited_protocol(limits: ServerLimits) -> type[asyncio.Protocol]:
     """The protocol of a server that keeps to these limits."""
 
     class Limited(_Connection):
-        def __init__(self, *told: Any, **named: Any):
-            super().__init__(*told, **named)
+        def __init__(self, *args: Any, **named: Any):
+            super().__init__(*args, **named)
             self.limits = limits
 
     return Limited

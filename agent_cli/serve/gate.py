@@ -62,8 +62,8 @@ class Gate:
         else:
             await self._app(scope, _replayed(body, receive), self._counted(send, caller))
 
-    def _check_host(self, told: str) -> None:
-        name = told.rsplit(":", 1)[0] if told.rpartition(":")[2].isdigit() and not told.endswith("]") else told
+    def _check_host(self, host: str) -> None:
+        name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
         name = name.strip("[]").lower().rstrip(".")
         if name not in self._names and not (self._beyond and _is_address(name)):
             raise Refused(
@@ -89,7 +89,7 @@ class Gate:
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
         limits = self._state.limits
-        if (told := headers.get("content-length", "0")).isdigit() and int(told[:20]) > limits.body_bytes:
+        if (length := headers.get("content-length", "0")).isdigit() and int(length[:20]) > limits.body_bytes:
             raise _too_large(limits.body_bytes)
         body = bytearray()
         try:
@@ -133,11 +133,11 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _token(told: str, *, page: bool) -> str:
+def _token(authorization: str, *, page: bool) -> str:
     """What stands behind Bearer. A browser sends what it was once told with every request, whoever made the page: so
     a password counts where only a person reads.
     """
-    way, _, rest = told.strip().partition(" ")
+    way, _, rest = authorization.strip().partition(" ")
     if way.lower() == "bearer":
         return rest.strip()
     if way.lower() == "basic" and page:

@@ -53,7 +53,7 @@ class Health(BaseModel):
 def application(state: ServerState) -> FastAPI:
     """All routes, without the gate that stands before them."""
     failures: dict[int | str, dict[str, Any]] = {
-        status: {"model": ErrorResponse, "description": told} for status, told in _FAILURES.items()
+        status: {"model": ErrorResponse, "description": reason} for status, reason in _FAILURES.items()
     }
     api = FastAPI(
         title="agent", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, responses=failures,
@@ -80,7 +80,7 @@ def application(state: ServerState) -> FastAPI:
         (HTTPException, _other),
     ):
         api.add_exception_handler(kind, cast(Any, answer))
-    api.add_exception_handler(Exception, _broken)  # it is told on standard error too, with where it happened
+    api.add_exception_handler(Exception, _broken)  # the traceback goes to standard error
     _describe(api)
     return api
 
@@ -94,7 +94,7 @@ def serve(
     app: App, host: str, port: int, limits: ServerLimits, names: Sequence[str] = (), *, beyond: bool = False,
     ready: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is told the address. Raises UsageError."""
+    """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is called with the address. Raises UsageError."""
     listening = bound(host, port, beyond=beyond)
     state = ServerState(app, limits)
     settings = uvicorn.Config(
@@ -161,15 +161,17 @@ def bound(host: str, port: int, *, beyond: bool) -> socket.socket:
 
 
 def _describe(api: FastAPI) -> None:
-    """The description says what the gate does: all but /health needs a token, and every failure is told in JSON."""
+    """Add to the OpenAPI description what the gate enforces: a token except for /health, and errors in JSON."""
     failure = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
     make = api.openapi
 
     def openapi() -> dict[str, Any]:
         if api.openapi_schema is None:
-            told = make()
-            told.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            for path, methods in told["paths"].items():
+            description = make()
+            description.setdefault("components", {})["securitySchemes"] = {
+                "token": {"type": "http", "scheme": "bearer"}
+            }
+            for path, methods in description["paths"].items():
                 for route in methods.values():
                     route["security"] = [] if path == "/health" else [{"token": []}]
                     for given in route.get("parameters", ()):
@@ -195,12 +197,12 @@ async def _broken(request: Request, error: Exception) -> Response:
 
 async def _wrong(request: Request, error: RequestValidationError) -> Response:
     """What is wrong and where; never what was sent, which may hold anything."""
-    told = [_fault(row) for row in error.errors()[:5]]
-    return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(told)), 1000)), 422)
+    faults = [_fault(row) for row in error.errors()[:5]]
+    return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(faults)), 1000)), 422)
 
 
 def _fault(row: dict[str, Any]) -> str:
-    """One of the faults that are met most in words of their own, the others in those of the library."""
+    """A sentence of our own for the most frequent faults; the library's message for the others."""
     kind, where = row["type"], ".".join(str(each) for each in row["loc"])
     if kind == "json_invalid":
         return "the body is no JSON"
@@ -208,13 +210,16 @@ def _fault(row: dict[str, Any]) -> str:
         return "the body must be a JSON object, sent with Content-Type: application/json"
     if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
         return f"{where}: it says nothing"
-    own = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
-    return f"{where}: {own.get(kind, row['msg'])}"
+    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
+    return f"{where}: {sentences.get(kind, row['msg'])}"
 
 
 async def _other(request: Request, error: HTTPException) -> Response:
-    own = {404: "there is no such route: GET /docs lists them", 405: "this route takes another method: see GET /docs"}
-    told = refusals.body(
-        error.status_code, f"http_{error.status_code}", own.get(error.status_code, clean(str(error.detail)))
+    sentences = {
+        404: "there is no such route: GET /docs lists them",
+        405: "this route takes another method: see GET /docs",
+    }
+    body = refusals.body(
+        error.status_code, f"http_{error.status_code}", sentences.get(error.status_code, clean(str(error.detail)))
     )
-    return JSONResponse(told, error.status_code, error.headers)
+    return JSONResponse(body, error.status_code, error.headers)

@@ -73,9 +73,9 @@ def search(app: App) -> Callable[..., str]:
         max_results: int = 5,
     ) -> str:
         """Search the person's conversations, summaries, notes and facts: dated snippets with handles."""
-        told = {"query": query, "grain": kind, "min_days_ago": min_days_ago, "max_days_ago": max_days_ago,
+        arguments = {"query": query, "grain": kind, "min_days_ago": min_days_ago, "max_days_ago": max_days_ago,
                 "max_results": max_results}  # fmt: skip
-        return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, told))
+        return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, arguments))
 
     return mem_search
 
@@ -106,16 +106,16 @@ def save(app: App) -> Callable[..., str]:
 
 
 def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
-    """One call with its own connection, in the audit log; whatever is wrong with it is said in words."""
+    """Run one call on its own connection and record it in the audit log. Errors become ToolError with a sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     with closing(app.db.another_connection()) as db:
         try:
-            told = work(db)
+            result = work(db)
             events.append(db, app.time, "call allowed", name, actor="mcp")
         except AgentError as error:
             raise ToolError(str(error)) from error
-    return told
+    return result
 
 
 def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str:
@@ -138,10 +138,10 @@ def _whole(app: App, db: Database, handle: str) -> str:
                 raise UsageError(f"{fact.handle} is no fact that counts now")
             return f"{fact.handle} (since {fact.since[:10]}) {fact.statement}"
         case "summary":
-            told = summaries.get(db, ids.number("summary", handle), owner)
-            if told is None:
+            summary = summaries.get(db, ids.number("summary", handle), owner)
+            if summary is None:
                 raise UsageError(f"there is no summary {handle}")
-            return f"{told.handle} {told.text}\n{told.details}".strip()
+            return f"{summary.handle} {summary.text}\n{summary.details}".strip()
     return _run(app, db, memory_tools.timeline, {"around": handle})
 
 
@@ -149,9 +149,9 @@ def _context(app: App, db: Database) -> str:
     known = facts.listing(db, app.scope.owner, _KNOWN)
     lines = [f"{fact.handle} {fact.statement}" for fact in known]
     carried, _ = carry_over.compose(db, app.scope)
-    told = [f"What is known ({len(lines)}):", *lines] if lines else []
+    lines = [f"What is known ({len(lines)}):", *lines] if lines else []
     shown = carry_over.within(carried, app.config.num_ctx).text
-    return "\n".join([*map(unfenced, told), *([shown] if shown else [])]) or "nothing is known yet"
+    return "\n".join([*map(unfenced, lines), *([shown] if shown else [])]) or "nothing is known yet"
 
 
 def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:

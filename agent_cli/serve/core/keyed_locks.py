@@ -1,4 +1,4 @@
-"""Waiting in line: of those that name the same thing one goes at a time, in the order in which they came."""
+"""Locks by key: of those that hold the same key one goes at a time, in the order in which they came."""
 
 import asyncio
 from collections.abc import AsyncIterator, Hashable
@@ -10,12 +10,12 @@ class KeyedLocks:
         self._locks: dict[Hashable, _CountedLock] = {}
 
     def waiting(self, key: Hashable) -> int:
-        """How many wait in this line, with the one whose turn it is."""
+        """How many wait for this key, including the one that holds it."""
         return self._locks[key].users if key in self._locks else 0
 
     @asynccontextmanager
     async def hold(self, key: Hashable | None) -> AsyncIterator[None]:
-        """None waits for nobody."""
+        """Hold the lock of this key; None is no lock."""
         if key is None:
             yield
             return

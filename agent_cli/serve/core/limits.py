@@ -1,4 +1,4 @@
-"""What a server takes at most: of a request, of a caller, at once."""
+"""The limits of a server: per request, per caller, and at once."""
 
 import time
 from collections.abc import Callable

@@ -50,7 +50,7 @@ class Metrics:
             row[-1] += seconds
 
     def render(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
-        """What this caller may see, as text."""
+        """The figures that this caller may see, as text."""
         with self._lock:
             counts = {key: value for key, value in self._counts.items() if caller.mine or key[1] == caller.name}
             times = {key: list(row) for key, row in self._times.items() if caller.mine or key[1] == caller.name}

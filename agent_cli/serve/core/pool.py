@@ -1,4 +1,4 @@
-"""Connections to the file for threads that come and go. A connection is lent to one of them at a time."""
+"""Connections to the file for threads that come and go; each is used by one thread at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What answers the words of a caller: the loop, context, policy and audit of `agent ask`.
+"""Running the turn of a caller: the loop, context, policy and audit of `agent ask`.
 
 There is nobody at a keyboard: what needs asking is denied and said, and nothing that comes in is ever accepted as a
 fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
@@ -30,15 +30,15 @@ from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
-"""Which session it is said in, taken up or begun, and what is said: settled when its turn has come. Raises Refused."""
+"""Opens the session, a new one or one that goes on, when the turn begins; returns its number and the message. Raises Refused."""
 
 OnAnswer = Callable[[Database, int, int, str], None]
-"""Is told the session, its last message and the answer, before the caller is."""
+"""Is called with the session, its last message and the answer, before the caller gets that."""
 
 
 @frozen
 class TurnRequest:
-    """What a caller wants answered."""
+    """A turn that a caller asks for."""
 
     caller: Caller
     open_session: OpenSession
@@ -47,62 +47,64 @@ class TurnRequest:
     streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
 
 
-def make_work(state: ServerState, asking: TurnRequest) -> TurnWork:
-    """What answers it, on a thread of its own."""
-    return partial(_run_logged if asking.caller.writes else _run_unlogged, state, asking)
+def make_work(state: ServerState, request: TurnRequest) -> TurnWork:
+    """The work of the turn, to be run on a thread of its own."""
+    return partial(_run_logged if request.caller.writes else _run_unlogged, state, request)
 
 
-def _run_logged(state: ServerState, asking: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
-    app = state.app_of(asking.caller)
+def _run_logged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller)
     with state.pool.connection() as db:
-        session, parts = asking.open_session(db, app)
+        session, parts = request.open_session(db, app)
         with state.exclusive_session(session, cancel) as waited:
             if waited:  # who had it has let go of it
                 sessions.reopen(db, session, app.scope.owner, app.time())
             try:
-                yield from _run(state, app, asking, turns.context(app, db, session), parts, cancel)
+                yield from _run(state, app, request, turns.context(app, db, session), parts, cancel)
                 upkeep.after_turn(app, db)
             finally:
                 sessions.release(db, session)
 
 
-def _run_unlogged(state: ServerState, asking: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
-    app = state.app_of(asking.caller).incognito(reads=True)
+def _run_unlogged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller).incognito(reads=True)
     try:
-        session, parts = asking.open_session(app.db, app)
-        here = turns.context(app, app.db, session)
+        session, parts = request.open_session(app.db, app)
+        context = turns.context(app, app.db, session)
         try:
-            yield from _run(state, app, asking, here, parts, cancel)
+            yield from _run(state, app, request, context, parts, cancel)
         finally:
-            if here.memory:
-                here.memory.close()
+            if context.memory:
+                context.memory.close()
     finally:
         app.db.close()
 
 
 def _run(
-    state: ServerState, app: App, asking: TurnRequest, here: ToolContext, parts: Sequence[Part], cancel: Cancel
+    state: ServerState, app: App, request: TurnRequest, context: ToolContext, parts: Sequence[Part], cancel: Cancel
 ) -> Iterator[JsonObject]:
-    """The events of a turn as they are told; when it is cut, first what had arrived."""
-    caller, began = asking.caller, time.monotonic()
-    transcript = Transcript(here, scores=caller.mine)
-    model = _ChosenModel(app, here.db)
+    """The events of a turn as JSON objects; when it is cut, first what had arrived."""
+    caller, began = request.caller, time.monotonic()
+    transcript = Transcript(context, scores=caller.mine)
+    model = _ChosenModel(app, context.db)
     finish = "failed"
     try:
-        turn = turns.run(app, here, parts, choose=model.choose, instructions=asking.instructions, cancel=cancel)
+        turn = turns.run(app, context, parts, choose=model.choose, instructions=request.instructions, cancel=cancel)
         with closed_after(turn) as events:
             for event in events:
                 _count_tool_call(state, caller, event)
                 objects = transcript.take(event)
                 if isinstance(event, TurnEnded):
                     finish = event.finish
-                    answer = transcript.streamed if asking.streamed else transcript.clean_answer
-                    if asking.on_answer and app.keeps:
-                        asking.on_answer(here.db, here.session, log.last_message(here.db, here.session), answer)
+                    answer = transcript.streamed if request.streamed else transcript.clean_answer
+                    if request.on_answer and app.keeps:
+                        request.on_answer(
+                            context.db, context.session, log.last_message(context.db, context.session), answer
+                        )
                 for each in objects:
                     yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
                 if isinstance(event, Asked) and app.keeps:
-                    for line in _propose_facts(here, ids.number("message", event.handle), parts, caller):
+                    for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
                         yield from transcript.take(Noticed(line))
     except Exception:
         finish = "cancelled" if cancel else "failed"
@@ -112,14 +114,14 @@ def _run(
         _record_metrics(state, caller, finish, model.seconds, time.monotonic() - began, transcript)
 
 
-def _propose_facts(here: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
-    """Put before the person what these words want remembered. Nobody typed them, so all they can do is wait."""
+def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
+    """Propose the facts that the message asks to remember. Nobody typed it, so they wait for the person's yes."""
     review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
     for each in capture.capture([replace(part, origin="typed") for part in parts]):
-        statement = absolute_dates.resolve(each.statement, here.time())
+        statement = absolute_dates.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
-        fact = adoption.propose(here.db, here.scope, claim, here.time, actor="program")
-        known = receipts.known(here.db, here.scope.owner, claim.statement) if fact is None else ""
+        fact = adoption.propose(context.db, context.scope, claim, context.time, actor="program")
+        known = receipts.known(context.db, context.scope.owner, claim.statement) if fact is None else ""
         yield f"{receipts.waits(fact)} ({review})" if fact else known
 
 

@@ -37,7 +37,7 @@ _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 
 
 class ServerState:
-    """Made on the main thread, lived in by the event loop; `app` is the person's, each caller has one of its own."""
+    """Made on the main thread, used by the event loop; `app` is the person's, each caller has one of its own."""
 
     def __init__(self, app: App, limits: ServerLimits, *, jobs: bool = True):
         self.app, self.limits = app, limits
@@ -58,7 +58,7 @@ class ServerState:
 
     @property
     def turns(self) -> TurnQueue:
-        """Made within the event loop, to which they belong."""
+        """The queue of turns, made within the event loop that it belongs to."""
         if self._turns is None:
             self._turns = TurnQueue(self.limits, self._report_busy)
         return self._turns
@@ -100,14 +100,15 @@ class ServerState:
         return self._apps[known]
 
     def seconds_to_wait(self, caller: Caller) -> float:
-        """Count a request of it; returns after how many seconds it may come again, or 0 where it may now."""
+        """Count a request of this caller; returns the seconds until the next is allowed, 0: now."""
         bucket = self._buckets.setdefault(caller.id, TokenBucket(self.limits.rate, self.limits.burst))
         return bucket.take()
 
     @contextmanager
     def exclusive_session(self, session: int, cancel: Cancel) -> Iterator[bool]:
-        """Have a session for oneself among the turns of this server, by whichever name they came; whether it was waited
-        for. Raises Cancelled.
+        """Hold a session exclusively among the turns of this server; yields whether that was waited for.
+
+        Raises Cancelled.
         """
         with self._session_freed:
             waited = session in self._busy_sessions
@@ -123,13 +124,13 @@ class ServerState:
                 self._session_freed.notify_all()
 
     async def read(self, work: Callable[[Database], T]) -> T:
-        """Do something with the file on a thread, so that nobody else waits for it."""
+        """Run `work` with a connection on a thread, so that the event loop does not wait."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         return await anyio.to_thread.run_sync(partial(self._with_connection, work), limiter=self._limiter)
 
     def caller_with_token(self, token: str) -> Caller | None:
-        """Who comes with this token."""
+        """The caller with this token; None where there is none."""
         with self.pool.connection() as db:
             caller = callers.by_token(db, token)
             if caller and caller.writes:
@@ -138,7 +139,7 @@ class ServerState:
             return caller
 
     def is_still_admitted(self, db: Database, caller: Caller) -> bool:
-        """Whether it is still let in, with the same token to the same memory."""
+        """Whether the caller still has the same token for the same memory."""
         now = callers.get(db, caller.name)
         return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
 

@@ -1,4 +1,4 @@
-"""A turn between its caller and the line: begun, waited for, told as events, left when the caller goes."""
+"""The turn of one request: enqueued, waited for, read as events, abandoned when the caller disconnects."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Hashable
@@ -14,22 +14,22 @@ from agent_cli.serve.core.state import ServerState
 
 
 class TurnHandle:
-    """One turn as a request has it. One that stays (`key`) is not cut when its caller goes: it will come again."""
+    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again."""
 
     def __init__(
-        self, state: ServerState, request: Request, asking: TurnRequest, lock_key: Hashable | None, key: str = ""
+        self, state: ServerState, request: Request, turn_request: TurnRequest, lock_key: Hashable | None, key: str = ""
     ):
         owner_key = (
-            (asking.caller.owner, lock_key) if lock_key else None
+            (turn_request.caller.owner, lock_key) if lock_key else None
         )  # or the wait would tell when another is answered
-        self.turn = state.turns.begin(run_turn.make_work(state, asking), owner_key, asking.caller.id)
+        self.turn = state.turns.begin(run_turn.make_work(state, turn_request), owner_key, turn_request.caller.id)
         self._request, self._stays = request, bool(key)
-        place = (asking.caller.id, key)
+        place = (turn_request.caller.id, key)
         if key:
             state.turns_by_key[place] = self.turn
 
         def on_done(_: object) -> None:
-            state.metrics.time("agent_turn_waited_seconds", asking.caller.name, self.turn.waited)
+            state.metrics.time("agent_turn_waited_seconds", turn_request.caller.name, self.turn.waited)
             if state.turns_by_key.get(place) is self.turn:
                 del state.turns_by_key[place]
 
@@ -37,19 +37,19 @@ class TurnHandle:
             self.turn.task.add_done_callback(on_done)
 
     async def answer(self) -> JsonObject:
-        """The answer with all that is told beside it. Raises Refused, with what had arrived."""
+        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
         await self._wait_for(self.turn.answered.wait())
         self._raise_error()
         return response_body(self.turn.outcome or {})
 
     @property
     def timing(self) -> dict[str, str]:
-        """What the turn took and whose time it was, in milliseconds, as a header."""
+        """How long the turn took, by part, in milliseconds, as a header."""
         parts = (self.turn.outcome or {}).get("took", {}) | {"line": self.turn.waited}
         return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
 
     async def first_event(self) -> JsonObject:
-        """The event with which it begins: what cannot begin gets a status of its own. Raises Refused."""
+        """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
         await self._wait_for(self.turn.started.wait())
         event = await self.turn.next_event()
         if event is None:
@@ -58,7 +58,7 @@ class TurnHandle:
         return event
 
     async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
-        """The events after it, and None where nothing came for a while. One that went wrong ends with an error."""
+        """The events after the first, None after each silence of a heartbeat; a failed turn ends with an error event."""
         while True:
             try:
                 async with asyncio.timeout(streaming.HEARTBEAT_SECONDS):
@@ -77,7 +77,7 @@ class TurnHandle:
             yield {"type": "error", **refused.body}
 
     def abandon(self) -> None:
-        """The caller reads no more."""
+        """Called when the caller reads no more."""
         if not self._stays and not self.turn.answered.is_set():
             self.turn.abandon()
 
@@ -95,5 +95,5 @@ class TurnHandle:
 
 
 def response_body(event: JsonObject) -> JsonObject:
-    """What a whole answer says; the kind of event and its form are for streams, what it took is for a header."""
+    """The event of a whole answer as a response: without the fields for streams (type, schema) and for the header (took)."""
     return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

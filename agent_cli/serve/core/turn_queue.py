@@ -1,4 +1,4 @@
-"""Turns in their order: so many at once, one at a time in a session, the others in line up to a limit.
+"""The queue of turns: a limited number run at once, one at a time in a session; the others wait, up to a limit.
 
 The event loop only waits: a turn runs on a thread of its own, with a connection of its own, and hands over what there
 is to tell. It has ended for good before its place is free, also when nobody waits for it any more: what arrived is
@@ -43,23 +43,23 @@ class QueuedTurn:
         self._error: BaseException | None = None
 
     async def next_event(self) -> JsonObject | None:
-        """What there is to tell, in order; None at the end."""
+        """The next event; None at the end."""
         return await self._events.get()
 
     def abandon(self) -> None:
-        """Nobody waits for it any more: what runs is cut, what waits in line never begins."""
+        """Cut the turn if it runs; if it still waits, it never begins."""
         if self.began:
             threading.Thread(target=self.cancel, name="cancel", daemon=True).start()  # it may wait for a lock
         elif self.task:
             self.task.cancel()
 
     def time_out(self) -> None:
-        """Its time is over."""
+        """Abandon the turn because its time is over."""
         self._timed_out = True
         self.abandon()
 
     def raise_error(self) -> None:
-        """Raises what ended it: Refused, or an error that is a bug."""
+        """Raise what ended the turn: Refused, or an error that is a bug."""
         error = self._error
         if isinstance(error, Cancelled) and self._timed_out and self.began:
             error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
@@ -75,7 +75,7 @@ class QueuedTurn:
             event.set()
 
     async def run(self) -> None:
-        """Carry it out on a thread; returns when that has ended, whatever is cancelled meanwhile."""
+        """Run the work on a thread; returns when that has ended, whatever is cancelled meanwhile."""
         self.began = True
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
@@ -112,7 +112,7 @@ class QueuedTurn:
 
 
 class TurnQueue:
-    """All that run or wait in line. `busy` is told when the first begins (true) and the last has ended."""
+    """All turns that run or wait. `busy` is called with True when the first begins, with False when the last has ended."""
 
     def __init__(self, limits: ServerLimits, busy: Callable[[bool], None]):
         self._limits, self._busy = limits, busy
@@ -123,7 +123,7 @@ class TurnQueue:
         self.running = self.waiting = 0
 
     def begin(self, work: TurnWork, lock_key: Hashable | None, caller_id: Hashable = None) -> QueuedTurn:
-        """Have it carried out when it is its turn. `line`: of these one runs at a time. Raises Refused."""
+        """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
         if self._closed:
             raise refusals.busy("the server is ending: ask again when it is back")
         if self.waiting >= self._limits.waiting:
@@ -142,7 +142,7 @@ class TurnQueue:
         return turn
 
     async def close(self) -> None:
-        """Begin no more; let those that run end, and cut what has not ended in time."""
+        """Accept no more turns; let those that run end, and cut those that have not ended in time."""
         self._closed = True
         for turn in self._turns:
             if not turn.began:

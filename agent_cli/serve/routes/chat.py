@@ -103,8 +103,8 @@ def router(state: ServerState) -> APIRouter:
             )
         if key:
             return await _answer_once(state, request, question, key)
-        asking = TurnRequest(caller, _session_opener(question))
-        return await _respond(TurnHandle(state, request, asking, question.session), question)
+        turn_request = TurnRequest(caller, _session_opener(question))
+        return await _respond(TurnHandle(state, request, turn_request, question.session), question)
 
     return routes
 
@@ -130,10 +130,10 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
         if known and known.message:
             logged = await state.read(partial(_logged_answer, known, scores=caller.mine))
             return _repeat_answer(logged, question)
-        asking = TurnRequest(
+        turn_request = TurnRequest(
             caller, _session_opener(question, (caller, key, text)), on_answer=partial(_record_answer, caller, key)
         )
-        asked = TurnHandle(state, request, asking, question.session, key)
+        asked = TurnHandle(state, request, turn_request, question.session, key)
     return await _respond(asked, question)
 
 

@@ -133,13 +133,13 @@ def router(state: ServerState) -> APIRouter:
                 raise Refused(
                     403, "reads_only", "this caller only reads, so no session of it is kept: leave X-Session out"
                 )
-            asking = TurnRequest(caller, conversations.unlogged_session(history), instructions=instructions)
-            return await _respond(TurnHandle(state, request, asking, None), asked_for)
+            turn_request = TurnRequest(caller, conversations.unlogged_session(history), instructions=instructions)
+            return await _respond(TurnHandle(state, request, turn_request, None), asked_for)
         line = await state.read(lambda db: conversations.lock_key(db, caller, history, session))
         begin = conversations.session_opener(caller, history, session)
-        kept = conversations.recorder(caller, history, state.app)
-        asking = TurnRequest(caller, begin, kept, instructions, streamed=bool(asked_for.stream))
-        return await _respond(TurnHandle(state, request, asking, line), asked_for)
+        on_answer = conversations.recorder(caller, history, state.app)
+        turn_request = TurnRequest(caller, begin, on_answer, instructions, streamed=bool(asked_for.stream))
+        return await _respond(TurnHandle(state, request, turn_request, line), asked_for)
 
     return routes
 

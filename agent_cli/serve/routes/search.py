@@ -81,8 +81,8 @@ def router(state: ServerState) -> APIRouter:
             until=_days_ago(now, asked.min_days_ago),
         )  # fmt: skip
         with state.pool.connection() as db:
-            meaning = _question_embedder(app, caller, db)
-            found = recall.find(db, asked.q, allowed, now, asked.limit, meaning)
+            embedder = _question_embedder(app, caller, db)
+            found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
         return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of this run, for Prometheus")
@@ -91,8 +91,8 @@ def router(state: ServerState) -> APIRouter:
         with state.pool.connection() as db:
             states = jobs.count_by_state(db) if caller.mine else {}
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
-        told = state.metrics.render(caller, gauges, states)
-        return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+        text = state.metrics.render(caller, gauges, states)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get(
         "/events", response_class=StreamingResponse, responses=streaming.EVENT_STREAM,
@@ -125,7 +125,7 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
     `since`: after which event; None: from now on.
     """
     at = await state.read(audit.latest) if since is None else since
-    told = time.monotonic()
+    last_sent = time.monotonic()
     yield streaming.HEARTBEAT
     while not state.stopping.is_set():
         found, now, still = await state.read(partial(_poll, state, caller, at))
@@ -133,10 +133,10 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
             return
         for event in found:
             yield streaming.encode_event(event, id=event["id"])
-            told = time.monotonic()
-        if time.monotonic() - told > streaming.HEARTBEAT_SECONDS:
+            last_sent = time.monotonic()
+        if time.monotonic() - last_sent > streaming.HEARTBEAT_SECONDS:
             yield streaming.HEARTBEAT
-            told = time.monotonic()
+            last_sent = time.monotonic()
         if now == at:
             await anyio.sleep(_POLL_SECONDS)
         at = now
