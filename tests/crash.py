@@ -37,7 +37,7 @@ session = sessions.start(db, here, now)
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(count):
-    print(log.say(db, session, here, [Part(f"{name} {number}", "typed")], now), flush=True)
+    print(log.add_user_message(db, session, here, [Part(f"{name} {number}", "typed")], now), flush=True)
 """
 
 

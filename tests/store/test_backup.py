@@ -32,7 +32,7 @@ db = file.open_file(Path(sys.argv[1]), now, print)
 session = sessions.start(db, here, now)
 number = 0
 while True:
-    log.say(db, session, here, [Part(f"message {number} " + "words " * 200, "typed")], now)
+    log.add_user_message(db, session, here, [Part(f"message {number} " + "words " * 200, "typed")], now)
     number += 1
     if number == 50:
         print("writing", flush=True)
