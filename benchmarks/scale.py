@@ -145,7 +145,7 @@ def _aged(program: Program) -> None:
     began = time.perf_counter()
     for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
         words = session_summary.transcript(db, session, 20_000)
-        made = session_summary.make(db, session, session_summary.extract(words), summaries.EXTRACT, "")
+        made = session_summary.compose(db, session, session_summary.extract(words), summaries.EXTRACT, "")
         if made:
             summaries.save_session(db, session, made, lambda: datetime.now(UTC))
     db.close()

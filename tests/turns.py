@@ -80,7 +80,7 @@ def unanswered(here):
 
 def summarise(db, session, words, method="model", model="m", time=noon):
     """Give a session a summary in these words, as closing it would."""
-    made = session_summary.make(db, session, words, method, model)
+    made = session_summary.compose(db, session, words, method, model)
     with db.write():
         return made and summaries.save_session(db, session, made, time)
 
@@ -88,7 +88,7 @@ def summarise(db, session, words, method="model", model="m", time=noon):
 def close_with(db, session, words, method="model", rounds=None):
     """Close a session with a summary in these words."""
     name = "m" if method == summaries.MODEL else ""
-    closing.close_with(db, session, session_summary.make(db, session, words, method, name), noon, rounds)
+    closing.close_with(db, session, session_summary.compose(db, session, words, method, name), noon, rounds)
 
 
 class Answers:

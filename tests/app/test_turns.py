@@ -92,4 +92,4 @@ def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
     run(opened)
     day = periods.containing(opened.time().date(), "day")
-    assert [item.title for item in period_sources.of(opened.db, "person", day, 1000)] == ["what a schedule ran"]
+    assert [item.title for item in period_sources.collect(opened.db, "person", day, 1000)] == ["what a schedule ran"]

@@ -16,7 +16,7 @@ from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 
 
-def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.Ask:
+def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
     """The model as memory knows it: a question in, words out."""
 
     def ask(question: str) -> Iterator[str]:
@@ -27,7 +27,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.Ask:
     return ask
 
 
-def summariser(desk: Desk) -> tuple[session_summary.Ask | None, str, str]:
+def summariser(desk: Desk) -> tuple[session_summary.AskModel | None, str, str]:
     """What a summary is made with: a model to ask, or None to extract; and the names of the method and the model."""
     model = desk.model()
     return (ask_with(model, desk.cancel), "model", model.name) if model else (None, "extract", "")
@@ -42,7 +42,7 @@ def summarise(desk: Desk, job: jobs.Job) -> Effect:
     if closed is not None and said:  # else it was taken up again, or is gone: there is nothing to summarise
         ask, method, name = summariser(desk)
         words = "".join(session_summary.stream(said, ask))
-        made = session_summary.make(desk.db, session, words, method, name)
+        made = session_summary.compose(desk.db, session, words, method, name)
 
     def effect() -> None:
         if _state(desk, session) == (closed, count):
@@ -62,22 +62,22 @@ def _state(desk: Desk, session: int) -> tuple[str | None, int]:
 
 def summarise_period(desk: Desk, job: jobs.Job) -> Effect:
     """Write the summary of a day or of what is coarser, from what there is now."""
-    owner, period = period_summaries.told(job.subject)
-    pause = period_summaries.too_early(desk.db, owner, period, desk.time())
+    owner, period = period_summaries.parse_subject(job.subject)
+    pause = period_summaries.time_to_wait(desk.db, owner, period, desk.time())
     if pause is not None:
-        return lambda: period_summaries.put_off(desk.db, owner, period, desk.time(), pause)
-    material = period_summaries.read(desk.db, owner, period, desk.characters)
+        return lambda: period_summaries.postpone(desk.db, owner, period, desk.time(), pause)
+    material = period_summaries.collect(desk.db, owner, period, desk.characters)
     if not material.items:
         return _unless_changed(desk, material, lambda: _settle(desk, material))
-    same = _unless_changed(desk, material, lambda: period_summaries.queue_coarser(desk.db, material, desk.time()))
+    same = _unless_changed(desk, material, lambda: period_summaries.queue_enclosing(desk.db, material, desk.time()))
     if material.is_current(summaries.MODEL):
         return same
     ask, method, name = summariser(desk)
     if material.is_current(method):
         return same
     words = "".join(period_summaries.stream(material, ask, desk.characters))
-    made = period_summaries.make(material, words, method, name)
-    return _unless_changed(desk, material, lambda: period_summaries.keep(desk.db, material, made, desk.time))
+    made = period_summaries.compose(material, words, method, name)
+    return _unless_changed(desk, material, lambda: period_summaries.save(desk.db, material, made, desk.time))
 
 
 def write_period(desk: Desk, owner: str, period: Period, *, anew: bool = False) -> Iterator[str]:
@@ -85,7 +85,7 @@ def write_period(desk: Desk, owner: str, period: Period, *, anew: bool = False) 
 
     `anew`: make it all the same. Raises AgentError when its sources change meanwhile; nothing is kept then.
     """
-    material = period_summaries.read(desk.db, owner, period, desk.characters)
+    material = period_summaries.collect(desk.db, owner, period, desk.characters)
     if not material.items:
         with desk.db.write():
             _settle(desk, material)
@@ -99,27 +99,27 @@ def write_period(desk: Desk, owner: str, period: Period, *, anew: bool = False) 
     for piece in period_summaries.stream(material, ask, desk.characters):
         words += piece
         yield piece
-    made = period_summaries.make(material, words, method, name)
+    made = period_summaries.compose(material, words, method, name)
     with desk.db.write():
-        if period_summaries.read(desk.db, owner, period, desk.characters) != material:
+        if period_summaries.collect(desk.db, owner, period, desk.characters) != material:
             raise AgentError(f"what {period.key} is made of changed while it was summarised; ask for it once more")
-        period_summaries.keep(desk.db, material, made, desk.time)
+        period_summaries.save(desk.db, material, made, desk.time)
 
 
 def _settle(desk: Desk, material: Material) -> None:
     """Without anything to make it from, what nothing else says any more stays, and all else goes."""
     if material.empty:
-        period_summaries.drop(desk.db, material, desk.time)
+        period_summaries.delete(desk.db, material, desk.time)
     elif material.earlier and material.known != material.expired:
-        made = period_summaries.make(material, "", material.earlier.method, material.earlier.model)
-        period_summaries.keep(desk.db, material, made, desk.time)
+        made = period_summaries.compose(material, "", material.earlier.method, material.earlier.model)
+        period_summaries.save(desk.db, material, made, desk.time)
 
 
 def _unless_changed(desk: Desk, material: Material, effect: Callable[[], object]) -> Effect:
     """Have it made again when its sources are no longer what was read."""
 
     def checked() -> None:
-        if period_summaries.read(desk.db, material.owner, material.period, desk.characters) == material:
+        if period_summaries.collect(desk.db, material.owner, material.period, desk.characters) == material:
             effect()
         else:
             period_summaries.queue(desk.db, material.owner, material.period, desk.time())

@@ -65,7 +65,7 @@ def sweep(db: Database, time: clock.Clock) -> None:
 
 def _extract(db: Database, session: int) -> NewSummary | None:
     """What stands for its first summary."""
-    return None if summaries.of_session(db, session) else session_summary.make(db, session, "", summaries.EXTRACT, "")
+    return None if summaries.of_session(db, session) else session_summary.compose(db, session, "", summaries.EXTRACT, "")
 
 
 def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:

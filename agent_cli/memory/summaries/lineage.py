@@ -1,7 +1,7 @@
-"""Summaries, as forgetting sees them: those that have something of rows that go, and what of them may stay.
+"""The lineage of summaries: which ones contain erased rows, and which of their sentences may stay.
 
-A summary names what it was made from, so the way leads from a message up to the year. Where retention has taken a step
-of it, the calendar leads on: what was said on a day may stand in every period that holds the day.
+A summary names its sources, so erased rows are followed from a message up to the year. Where retention has removed a
+link, the calendar is used: a message may be in the summary of every period that contains its day.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,18 +48,21 @@ def derive(db: Database, walk: Walk) -> None:
     """
     named = walk["summary"]
     shorter = {*walk["session"], *walk.staying("session")}
-    own = {*walk.names.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
+    mentioned = {*walk.names.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
     about = lineage.column(db, "select session_id from summary where session_id is not null and id {ids}", named)
-    erased = [*_sources(shorter, walk["message"], walk["fact"], own | {*named}), *_sources(about)]  # a day names it
+    erased = [
+        *_sources(shorter, walk["message"], walk["fact"], mentioned | {*named}),
+        *_sources(about),
+    ]  # a day names it
     found = linked(db, erased)
     days = of_days(db, walk.names.owner, walk["message"]) - found
-    again = (own | found | days) - {*named}
+    affected = (mentioned | found | days) - {*named}
     whole = {*_of_sessions(db, walk.names.rows.get("session", ()))}
-    stay = dict(kept(db, walk.names.owner, again - whole, erased, _saying(db, walk, days)))
+    stay = dict(orphaned_sentences(db, walk.names.owner, affected - whole, erased, _saying(db, walk, days)))
     walk.cut["summary"] = dict(stay)
-    walk.add("summary", again - stay.keys())
+    walk.add("summary", affected - stay.keys())
     walk.lost["summary"] = [words for id, sentences in stay.items() for words in _lost(db, id, sentences)]
-    walk.periods.extend(keys(db, again))
+    walk.periods.extend(keys(db, affected))
     walk.add("job", _jobs(db, walk.names.owner, named, about))
     _hold_sessions(db, walk)
 
@@ -94,9 +97,9 @@ def _saying(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str]
 
 def _lost(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
     """What a summary that stays in part loses."""
-    told, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
-    left = {words for words, _ in stay}
-    return [each for each in (*text.sentences(told), details) if each and each not in left]
+    words, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
+    left = {sentence for sentence, _ in stay}
+    return [each for each in (*text.sentences(words), details) if each and each not in left]
 
 
 def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
@@ -135,7 +138,7 @@ def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
            where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
         (messages,),
     )
-    keys = {periods.containing(date.fromisoformat(day), grain).key for (day,) in days for grain in periods.UNITS}
+    keys = {periods.containing(date.fromisoformat(day), unit).key for (day,) in days for unit in periods.UNITS}
     rows = db.rows(
         "select id from summary where owner = ? and period in (select value from json_each(?))",
         (owner, sorted(keys)),
@@ -149,12 +152,18 @@ def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
         "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
         (sorted(found),),
     )
-    told = [periods.parse(key) for (key,) in rows]
-    return tuple(each.key for each in sorted(told, key=lambda each: (periods.UNITS.index(each.unit), each.first)))
+    found_periods = [periods.parse(key) for (key,) in rows]
+    return tuple(
+        each.key for each in sorted(found_periods, key=lambda each: (periods.UNITS.index(each.unit), each.first))
+    )
 
 
-def kept(
-    db: Database, owner: str, found: Iterable[int], gone: Iterable[Source], said: Callable[[int, str], bool]
+def orphaned_sentences(
+    db: Database,
+    owner: str,
+    found: Iterable[int],
+    erased: Iterable[Source],
+    mentions_erased: Callable[[int, str], bool],
 ) -> tuple[Kept, ...]:
     """Of summaries that go, the sentences that stay: retention has taken all that they were made from.
 
@@ -162,26 +171,26 @@ def kept(
     summary says something of them even so. A sentence of unknown source does not stay.
     """
     left = []
-    forgotten = set(gone)
+    erased_sources = set(erased)
     for id in sorted(found):
-        told = _outlived(db, owner, id, forgotten)
-        stay = tuple((words, sources) for words, sources in told if sources and not said(id, words))
+        sentences = _orphaned(db, owner, id, erased_sources)
+        stay = tuple((words, sources) for words, sources in sentences if sources and not mentions_erased(id, words))
         if stay:
             left.append((id, stay))
     return tuple(left)
 
 
-def _outlived(db: Database, owner: str, id: int, forgotten: set[Source]) -> list[Sentence]:
+def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Sentence]:
     summary = summaries.get(db, id, owner)
     if summary is None:
         return []
     taken = frozenset[Source]()
     if summary.unit == "day":  # its sessions may stand and hold nothing of it any more
         day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
-        if period_sources.taken(db, day, [each for each in named if each not in forgotten]):
-            taken = period_summaries.read(db, owner, day, _LITTLE).expired
-    told = summaries.orphaned_sentences(db, summary, taken - forgotten)
-    return [(words, sources) for words, sources in told if not forgotten & set(sources)]
+        if period_sources.expired_sessions(db, day, [each for each in named if each not in erased]):
+            taken = period_summaries.collect(db, owner, day, _LITTLE).expired
+    sentences = summaries.orphaned_sentences(db, summary, taken - erased)
+    return [(words, sources) for words, sources in sentences if not erased & set(sources)]
 
 
 def _of_periods(db: Database, found: Iterable[int]) -> list[int]:

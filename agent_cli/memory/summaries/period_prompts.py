@@ -1,7 +1,7 @@
-"""How the summary of a period is asked for, and what it is without a model.
+"""The prompts for summaries of periods, and the extract used without a model.
 
-Each grain has a question of its own: a day is told by its events, people and facts, a week as a story, what is longer
-by its themes and milestones. What does not fit is left out of the longest sources first.
+Each unit has a prompt of its own: events, people and facts for a day, a story for a week, themes and milestones for
+longer periods. What does not fit is left out of the longest sources first.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from agent_cli.memory.summaries.period_sources import Item
 
 SENTENCES = {"day": 6, "week": 6, "month": 8, "quarter": 8, "year": 10}
 DETAILS = {"day": 400, "week": 500, "month": 600, "quarter": 700, "year": 800}  # characters
-_LONGEST = 300  # characters of a sentence that is extracted
+_MAX_SENTENCE = 300  # characters of an extracted sentence
 
-_WANTED = {
+_INSTRUCTIONS = {
     "day": "Say what happened, whom it was about, and what was learned, decided and left open.",
     "week": "Tell it as a short story from its first day to its last: what began, what went on, how it ended.",
     "month": "Say which themes came up again and again, and which milestones were reached. Leave out what passed.",
@@ -27,22 +27,25 @@ _QUESTION = """Summarise {what} of a person and their assistant for the assistan
 {wanted} At most {most} short sentences, in the language of the texts. Keep names, numbers, dates, preferences and
 decisions. State only what is said. No heading, no list, no introduction.
 
-<{grain}>
-{told}
-</{grain}>"""
+<{unit}>
+{sources}
+</{unit}>"""
 
 
 def question(period: Period, items: Sequence[Item], characters: int) -> str:
-    """What a model is asked, its sources at most this long in all."""
+    """The prompt for a model, with at most this many characters of sources."""
     what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
     return _QUESTION.format(
-        what=what, wanted=_WANTED[period.unit], most=SENTENCES[period.unit], grain=period.unit,
-        told=digest.escape_end_tag(_told(items, characters), period.unit),
-    )  # fmt: skip
+        what=what,
+        wanted=_INSTRUCTIONS[period.unit],
+        most=SENTENCES[period.unit],
+        unit=period.unit,
+        sources=digest.escape_end_tag(_format_sources(items, characters), period.unit),
+    )
 
 
 def extract(period: Period, items: Sequence[Item]) -> str:
-    """The sentences whose words stand most often in the sources: the best of each source, then the next best."""
+    """The sentences with the most frequent words: the best of each source, then the next best."""
     lines = [(n, line) for n, item in enumerate(items) for line in _lines(item)]
     pieces = [(n, sentence) for n, line in lines for sentence in text.sentences(line.partition(": ")[2])]
     weighed = list(zip(pieces, digest.sentences("\n".join(line for _, line in lines)), strict=True))
@@ -55,30 +58,32 @@ def extract(period: Period, items: Sequence[Item]) -> str:
     ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
     best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
     return " ".join(
-        text.one_line(f"{each.speaker}: {each.words}" if items[n].spoken else each.words, _LONGEST)
+        text.one_line(f"{each.speaker}: {each.words}" if items[n].spoken else each.words, _MAX_SENTENCE)
         for _, n, each in best
     )
 
 
 def _lines(item: Item) -> list[str]:
-    """Its text in lines of a conversation."""
+    """Its text as lines of a conversation."""
     if item.spoken:
         return item.text.splitlines()
     return [f"person: {' '.join(each.split())}" for each in text.sentences(item.text)]
 
 
-def _told(items: Sequence[Item], characters: int) -> str:
+def _format_sources(items: Sequence[Item], characters: int) -> str:
     shares = _shares([len(item.text) for item in items], characters)
-    told = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
-    parts = [f"## {title}\n" + "\n".join(words for _, words in each) for title, each in groupby(told, lambda it: it[0])]
+    shortened = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
+    parts = [
+        f"## {title}\n" + "\n".join(words for _, words in each) for title, each in groupby(shortened, lambda it: it[0])
+    ]
     return "\n\n".join(parts)
 
 
 def _shares(sizes: Sequence[int], room: int) -> list[int]:
-    """How much of each fits: the short ones whole, the long ones the same share of what is left."""
+    """How much of each size fits: short ones whole, long ones the same share of the rest."""
     shares = [0] * len(sizes)
-    ordered = sorted(range(len(sizes)), key=lambda n: sizes[n])
-    for waiting, n in zip(range(len(sizes), 0, -1), ordered, strict=True):
+    by_size = sorted(range(len(sizes)), key=lambda n: sizes[n])
+    for waiting, n in zip(range(len(sizes), 0, -1), by_size, strict=True):
         shares[n] = min(sizes[n], room // waiting)
         room -= shares[n]
     return shares

@@ -1,7 +1,7 @@
-"""What the summary of a period is made of.
+"""The sources of the summary of a period.
 
-A day is made of its conversations (the summary of one that lies whole in it, else what was said that day), of single
-questions, and of facts that came to be known; what is coarser of the finer summaries that exist, and of nothing else.
+For a day: its conversations (the summary of one wholly on that day, else the messages of the day), single questions,
+and facts learned. For longer periods: the summaries of their parts that exist, and nothing else.
 """
 
 from collections.abc import Sequence
@@ -24,52 +24,52 @@ _DAY = timedelta(days=1)
 _ONE_SHOTS = {"ask": "single questions", "schedule": "what a schedule ran"}
 
 _HAS_WORDS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
-    and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # beyond, a day has none beside it
+    and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # years with a day before and after
 _SAYS = f"{_HAS_WORDS} and m.undone_at is null"
-_ON = "date(m.at, m.utc_offset || ' minutes')"  # by the person's clock, where they were then
+_ON = "date(m.at, m.utc_offset || ' minutes')"  # local day of the message
 
 
 @frozen
 class Item:
-    """Something that a summary is made of."""
+    """One source of a summary."""
 
     source: Source
-    title: str  # what the model is told that it is
+    title: str  # its heading for the model
     text: str
     details: str
     at: str  # when it last changed
-    last_at: str  # the last moment it tells of
-    spoken: bool = False  # whether its lines are those of a conversation, each with its speaker
+    last_at: str  # the last moment it covers
+    spoken: bool = False  # whether its lines begin with their speaker
 
     @property
     def words(self) -> str:
-        """Its text without the names of those who speak."""
+        """Its text without the speakers."""
         return "\n".join(line.partition(": ")[2] for line in self.text.splitlines()) if self.spoken else self.text
 
 
-def of(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
-    """What there is now to make it of, in order; none of it longer than so many characters."""
+def collect(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
+    """The present sources of a period in order, each conversation at most so many characters."""
     if period.unit != "day":
         found = [summaries.of_period(db, owner, each.key) for each in periods.parts(period)]
         return [_summary(each, each.period, each.started_at) for each in found if each]
-    said = _sessions(db, owner, period.first, characters)
-    chats = [item for kind, item in said if kind == "chat"]
-    asked = [item for kind, item in said if kind != "chat"]
-    return [*chats, *_silent(db, owner, period.first), *asked, *_facts(db, owner, period.first)]
+    by_kind = _sessions(db, owner, period.first, characters)
+    chats = [item for kind, item in by_kind if kind == "chat"]
+    one_shots = [item for kind, item in by_kind if kind != "chat"]
+    return [*chats, *_without_messages(db, owner, period.first), *one_shots, *_facts(db, owner, period.first)]
 
 
 def days(db: Database, owner: str, first: date, end: date) -> list[date]:
-    """The days from the first on, before the end, on which something was said that is not hidden."""
+    """The days from `first` up to `end` (exclusive) with messages that are not hidden."""
     rows = db.rows(
         f"""select distinct {_ON} from message m cross join session s on s.id = m.session_id
             where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} order by 1""",
         (*_between(first, end), owner),
     )
-    return [day for (told,) in rows if first <= (day := date.fromisoformat(told)) < end]
+    return [day for (day_text,) in rows if first <= (day := date.fromisoformat(day_text)) < end]
 
 
-def days_of(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
-    """The owner of a session with each day on which something was said in it. `undone`: be it taken back since."""
+def days_of_session(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
+    """(owner, day) of each day with messages in a session. `undone`: count undone messages too."""
     rows = db.rows(
         f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
             where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2""",
@@ -78,16 +78,18 @@ def days_of(db: Database, session: int, *, undone: bool = False) -> list[tuple[s
     return [(owner, date.fromisoformat(day)) for owner, day in rows]
 
 
-def taken(db: Database, period: Period, sources: Sequence[Source]) -> set[Source]:
-    """The sessions among these of which nothing is left on that day, though nobody hid them: retention took it."""
+def expired_sessions(db: Database, period: Period, sources: Sequence[Source]) -> set[Source]:
+    """The sessions among these whose messages of that day were removed by retention, not hidden."""
     sessions = {each.row for each in sources if each.kind == "session"}
     hidden = {id for id in sessions if db.value("select 1 from session where id = ? and hidden_at is not null", (id,))}
-    left = {id for id in sessions - hidden if any(day == period.first for _, day in days_of(db, id, undone=True))}
+    left = {
+        id for id in sessions - hidden if any(day == period.first for _, day in days_of_session(db, id, undone=True))
+    }
     return {Source("session", id) for id in sessions - hidden - left}
 
 
 def _sessions(db: Database, owner: str, day: date, characters: int) -> list[tuple[str, Item]]:
-    """(kind of session, what was said in it that day), in the order in which they began."""
+    """(kind of session, its messages of that day), in the order in which they began."""
     rows = db.rows(
         f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
             from message m cross join session s on s.id = m.session_id
@@ -110,20 +112,20 @@ def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, i
         for entry in log.history(db, session, after=first - 1)
         if log.is_spoken(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
     ]
-    lifted = details.newest((entry.message.text for entry in entries), _DETAILS)
-    told = digest.transcript(entries, characters)
-    return Item(Source("session", session), title, told, lifted, last_at, last_at, spoken=True)
+    extracted = details.newest((entry.message.text for entry in entries), _DETAILS)
+    lines = digest.transcript(entries, characters)
+    return Item(Source("session", session), title, lines, extracted, last_at, last_at, spoken=True)
 
 
-def _silent(db: Database, owner: str, day: date) -> list[Item]:
-    """The summaries of conversations whose messages retention has taken."""
-    since, until = (clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY))
+def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
+    """The summaries of conversations whose messages were removed by retention."""
+    start, end = (clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY))
     rows = db.rows(
         """select s.id, s.last_at from session s
            where s.owner = ? and s.last_at >= ? and s.last_at < ? and s.hidden_at is null
              and date(s.last_at, s.utc_offset || ' minutes') = ?
              and not exists (select 1 from message where session_id = s.id) order by s.started_at, s.id""",
-        (owner, since, until, day.isoformat()),
+        (owner, start, end, day.isoformat()),
     )
     found = [(id, last_at, summaries.of_session(db, id)) for id, last_at in rows]
     return [
@@ -134,7 +136,7 @@ def _silent(db: Database, owner: str, day: date) -> list[Item]:
 
 
 def _facts(db: Database, owner: str, day: date) -> list[Item]:
-    """What came to be known that day and holds to this one."""
+    """The facts learned that day that are still true."""
     rows = db.rows(
         """select id, statement, coalesce(decided_at, learned_at),
                   (select max(at) from fact_version where fact_id = f.id)
@@ -154,7 +156,7 @@ def _summary(summary: summaries.Summary, title: str, last_at: str) -> Item:
 
 
 def _between(first: date, end: date) -> tuple[str, str]:
-    """The identifiers of what was made on these days, wherever on earth: they sort by time."""
+    """The range of uids (which sort by time) created on these days in any time zone."""
     early = max(first, date(1970, 1, 3)) - _DAY
     return ids.lowest(_midnight(early)), ids.lowest(_midnight(max(end, early) + _DAY))
 

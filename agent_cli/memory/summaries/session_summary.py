@@ -1,8 +1,8 @@
-"""How a session is summarised: at most five sentences, always made from the transcript, never from a summary.
+"""Summarises a session in at most five sentences, always from the transcript, never from a summary.
 
-With a model they are its words, cut after the fifth sentence by the program. Without one they are the five sentences
-of the transcript that say most, marked as extracted, and made again when a model answers. The program adds the messages
-that each sentence comes from, and word for word what summaries lose.
+A model's words are cut after the fifth sentence. Without a model the five most telling sentences of the transcript are
+extracted, marked as such, and replaced when a model answers. The program adds the messages that each sentence comes
+from, and details word for word.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,10 +19,10 @@ from agent_cli.store.db import Database
 SENTENCES = 5
 _EXTRACTED = 20_000  # characters of a transcript
 _DETAILS = 300
-_LONGEST = 4_000  # characters of what a model says
+_MAX_REPLY = 4_000  # characters of a model's reply
 JOB = "summary"
 
-Ask = Callable[[str], Iterator[str]]
+AskModel = Callable[[str], Iterator[str]]
 """Puts one question to a language model and streams its words. Raises AgentError."""
 
 _QUESTION = """Summarise this conversation between a person and their assistant for the assistant's own memory.
@@ -34,68 +34,71 @@ and what was left open. State only what is said. No heading, no list, no introdu
 </conversation>"""
 
 
-def stream(transcript: str, ask: Ask | None) -> Iterator[str]:
-    """The words of a summary as they come, at most five sentences; none of nothing. `ask` None extracts instead."""
+def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
+    """The words of a summary as they arrive, at most five sentences; none for an empty transcript. Without `ask` it is
+    extracted."""
     if ask is None:
         yield extract(transcript)
         return
     if not transcript:  # a model would make something up
         return
-    yield from beginning(ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES)
+    yield from first_sentences(
+        ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES
+    )
 
 
-def beginning(pieces: Iterable[str], count: int) -> Iterator[str]:
-    """What a model says up to the end of its `count`-th sentence, as it comes; one that finds no end is cut off."""
-    whole = ""
+def first_sentences(pieces: Iterable[str], count: int) -> Iterator[str]:
+    """A streamed reply up to the end of its `count`-th sentence, and at most _MAX_REPLY characters."""
+    reply = ""
     for piece in pieces:
-        before, whole = whole, (whole + piece)[:_LONGEST]
-        if len(text.sentences(whole)) > count:
-            yield text.first_sentences(whole, count)[len(before) :]
+        before, reply = reply, (reply + piece)[:_MAX_REPLY]
+        if len(text.sentences(reply)) > count:
+            yield text.first_sentences(reply, count)[len(before) :]
             return
-        yield whole[len(before) :]
-        if len(whole) == _LONGEST:
+        yield reply[len(before) :]
+        if len(reply) == _MAX_REPLY:
             return
 
 
 def cut(words: str) -> str:
-    """Its first five sentences."""
+    """The first five sentences."""
     return " ".join(text.sentences(words)[:SENTENCES])
 
 
 def extract(transcript: str) -> str:
-    """The five sentences whose words stand most often in the transcript, in their order."""
+    """The five sentences with the most frequent words of the transcript, in order."""
     best = sorted(digest.sentences(transcript), key=lambda each: (-each.weight, each.place))[:SENTENCES]
     return " ".join(f"{each.speaker}: {each.words}" for each in sorted(best, key=lambda each: each.place))
 
 
 def transcript(db: Database, session: int, characters: int) -> str:
-    """What person and assistant said, a line each, at most this long."""
+    """The messages of person and assistant, a line each, at most this long."""
     return digest.transcript(log.history(db, session), characters)
 
 
-def make(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
-    """The summary in these words, with its sources and details; None when a model has nothing to add to its own."""
+def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
+    """The summary in these words, with its sources and details; None to keep the model's earlier one."""
     if not words.strip():  # the model had nothing to say
         earlier = summaries.of_session(db, session)
         if earlier and earlier.method == summaries.MODEL:
-            return None  # an extract is made anew, to stand beside the name of the model: it is not asked again
+            return None  # otherwise an extract is stored with the model's name, so that it is not asked again
         words, method = extract(transcript(db, session, _EXTRACTED)), summaries.EXTRACT
         if not words:
             return None
-    said = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
+    entries = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
     earlier = summaries.of_session(db, session)
-    outlived = summaries.orphaned_sentences(db, earlier) if earlier else []
+    orphaned = summaries.orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(cut(words))
-    items = [(Source("message", entry.id), entry.message.text) for entry in said]
-    lifted = details.newest((entry.message.text for entry in said), _DETAILS)
-    if earlier and outlived:  # so do the details of what is gone
-        lifted = details.merge([earlier.details, lifted], _DETAILS)
-    told, sources = summaries.join_sentences([*outlived, *zip(new, attribution.sources(new, items), strict=True)])
-    return NewSummary(told, lifted, method, model, sources)
+    items = [(Source("message", entry.id), entry.message.text) for entry in entries]
+    extracted = details.newest((entry.message.text for entry in entries), _DETAILS)
+    if earlier and orphaned:  # keep the details of removed messages too
+        extracted = details.merge([earlier.details, extracted], _DETAILS)
+    whole, sources = summaries.join_sentences([*orphaned, *zip(new, attribution.sources(new, items), strict=True)])
+    return NewSummary(whole, extracted, method, model, sources)
 
 
 def queue_extracted(db: Database, now: datetime) -> None:
-    """Have those that were made without a model made again."""
+    """Queue the summaries made without a model again."""
     for _, _, session in summaries.made_without_model(db):
         if session is not None and not jobs.parked_recently(db, JOB, ids.handle("session", session), now):
             jobs.add(db, JOB, ids.handle("session", session), now)

@@ -1,7 +1,7 @@
-"""Summaries as rows: of sessions, and of days, weeks, months, quarters and years, with what each sentence comes from.
+"""Stores summaries of sessions and periods, with the sources of each sentence.
 
-How one is made is told in summarising.py (of a session) and grains.py (of a period). What retention has taken is gone
-for good: so a sentence whose sources are all gone is kept when its summary is made anew.
+They are made in session_summary.py and period_summaries.py. What retention removed cannot be summarised again, so a
+sentence whose sources are all missing ("orphaned") is kept when its summary is made again.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
-MODEL, EXTRACT = "model", "extract"  # how one was made; an extract is made again when a model answers
+MODEL, EXTRACT = "model", "extract"  # the method; an extract is replaced when a model answers
 
 
 @frozen
@@ -33,19 +33,19 @@ class Source:
 
 
 Sentence = tuple[str, tuple[Source, ...]]
-"""Its words, and what they come from."""
+"""(words, sources)."""
 
 
 @frozen
 class NewSummary:
-    """A summary to be kept. `sources`: of each sentence, as `text.sentences` numbers them."""
+    """A summary to be stored. `sources`: of each sentence, as split by `text.sentences`."""
 
     text: str
     details: str
     method: str
     model: str
     sources: tuple[tuple[Source, ...], ...] = ()
-    all_sources: tuple[Source, ...] = ()  # all that it was made from, where that is not its session
+    all_sources: tuple[Source, ...] = ()  # all sources of a period
 
 
 @frozen
@@ -57,7 +57,7 @@ class Summary:
     text: str
     details: str
     method: str
-    started_at: str  # of a session, when it began; of a period, when its last one ended
+    started_at: str  # when the session began; for a period, its last moment
     utc_offset: int
     at: str
     pinned: int
@@ -69,9 +69,9 @@ class Summary:
 
 
 def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
-    """One text of some sentences, and what each of it comes from, as `text.sentences` numbers them.
+    """Join sentences into one text; returns it with the sources of each sentence, as split by `text.sentences`.
 
-    Two may run together, as when one ends with a number: then that comes from what both come from.
+    Two may run together, as when one ends with a number: then their sources are joined.
     """
     words = [*(text.with_full_stop(each) for each, _ in sentences[:-1]), *(each for each, _ in sentences[-1:])]
     ends = list(accumulate(len(each) + 1 for each in words))
@@ -80,7 +80,7 @@ def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Sour
     for piece in text.split_sentences(whole):
         first, at = at, at + len(piece)
         if piece.strip():
-            inside = slice(bisect_right(ends, first + 1), bisect_left(ends, at) + 1)  # a piece begins with its blank
+            inside = slice(bisect_right(ends, first + 1), bisect_left(ends, at) + 1)  # a piece begins with a blank
             sources.append(tuple(dict.fromkeys(each for _, found in sentences[inside] for each in found)))
     return whole, tuple(sources)
 
@@ -97,7 +97,7 @@ def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock
 def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
     """Store the summary of a period in place of an earlier one. Runs in the caller's transaction.
 
-    `last_at`: the last moment it tells of.
+    `last_at`: the last moment it covers.
     """
     earlier = db.value("select id from summary where owner = ? and period = ?", (owner, period.key))
     return _save(db, earlier, made, time, (owner, "", None, period.unit, period.key, last_at))
@@ -152,7 +152,7 @@ def _one(db: Database, condition: str, values: Sequence[object]) -> Summary | No
 
 
 def is_current(db: Database, session: int) -> bool:
-    """Whether nothing has been said since its summary was made, by a model."""
+    """Whether a model made its summary, and nothing was said since."""
     row = db.row(
         """select y.method, y.at >= s.last_at from summary y join session s on s.id = y.session_id
            where s.id = ?""",
@@ -162,7 +162,7 @@ def is_current(db: Database, session: int) -> bool:
 
 
 def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -> list[Summary]:
-    """The newest summaries of conversations here, the most recent last."""
+    """The newest summaries of conversations in this place, the most recent last."""
     rows = db.rows(
         _SELECT
         + """ where y.owner = ? and y.place = ? and y.hidden_at is null and s.hidden_at is null and s.kind = 'chat'
@@ -173,7 +173,7 @@ def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -
 
 
 def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> list[Summary]:
-    """Those of every grain or of one, the latest first; of hidden sessions none."""
+    """The newest summaries, of all units or one, without hidden ones."""
     rows = db.rows(
         f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
               and (:grain is null or y.grain = :grain)
@@ -184,7 +184,7 @@ def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> lis
 
 
 def of_unit(db: Database, owner: str, unit: str, limit: int) -> list[Summary]:
-    """Those of one grain, the latest first."""
+    """The newest summaries of one unit."""
     rows = db.rows(
         f"""{_SELECT} where y.owner = ? and y.grain = ? and y.hidden_at is null
             order by coalesce(y.last_at, y.at) desc, y.id desc limit ?""",
@@ -194,7 +194,7 @@ def of_unit(db: Database, owner: str, unit: str, limit: int) -> list[Summary]:
 
 
 def sources(db: Database, id: int) -> dict[int, list[Source]]:
-    """What each sentence comes from, by its number; under 0 what the whole was made from."""
+    """The sources of each sentence, by its number from 1; under 0 those of the whole summary."""
     found: dict[int, list[Source]] = {}
     rows = db.rows("select sentence, kind, row from summary_source where summary_id = ? order by sentence, row", (id,))
     for sentence, kind, row in rows:
@@ -203,7 +203,7 @@ def sources(db: Database, id: int) -> dict[int, list[Source]]:
 
 
 def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
-    """The summaries that one of these rows has a part in."""
+    """The summaries with one of these rows as a source."""
     rows = db.rows(
         """select distinct y.summary_id from json_each(?) c cross join summary_source y
              on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1""",
@@ -213,15 +213,15 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
 
 
 def missing_sources(db: Database, summary: Summary) -> set[Source]:
-    """What it was made from and is there no more."""
+    """The sources of a summary that no longer exist."""
     return {each for found in sources(db, summary.id).values() for each in found if not _exists(db, each)}
 
 
 def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Source] = frozenset()) -> list[Sentence]:
-    """The sentences whose sources are all gone, with these: they can be made from nothing any more.
+    """The sentences whose sources are all missing, with these sources: they could not be made again.
 
-    When some source is gone, a sentence of which no source is known may have come from it, and counts among them.
-    `taken`: sources that are still there but hold nothing more.
+    When a source is missing, sentences without known sources may come from it, and count too.
+    `emptied`: sources that exist but hold nothing any more.
     """
     by_sentence = sources(db, summary.id)
     missing = missing_sources(db, summary) | emptied
@@ -239,15 +239,15 @@ def _exists(db: Database, source: Source) -> bool:
 
 
 def pin(db: Database, id: int, pinned: bool) -> None:
-    """Have retention leave it alone, or not."""
+    """Protect it from retention, or not."""
     with db.write():
         db.execute("update summary set pinned = ? where id = ?", (int(pinned), id))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete summaries, out of the index first. Runs in the caller's transaction.
+    """Delete summaries, and their index entries first. Runs in the caller's transaction.
 
-    What was made from them still names them as sources; `drop_sources` ends that.
+    Other summaries still name them as sources until `drop_sources`.
     """
     index.erase_many(db, "y", found)
     listed = (found,)
@@ -256,7 +256,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 
 def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
-    """Leave only these sentences of it, until it is made anew. Runs in the caller's transaction."""
+    """Keep only these sentences of a summary, until it is made again. Runs in the caller's transaction."""
     index.erase(db, "y", id)  # before its words change
     whole = tuple(sources(db, id).get(0, ()))
     words, found = join_sentences(sentences)
@@ -269,7 +269,7 @@ def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
 
 
 def drop_sources(db: Database, found: Iterable[Source]) -> None:
-    """Have no sentence name these rows any more: they are forgotten, and what came of them must not count as outlived.
+    """Remove these rows as sources: they are forgotten, and sentences made from them must not count as orphaned.
 
     Runs in the caller's transaction.
     """
@@ -280,9 +280,9 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 
 def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of those made without a model, of sessions only closed ones; not of what is gone.
+    """(owner, period, session) of summaries made without a model; sessions only when closed and not emptied.
 
-    A model that had nothing to say of it is named beside the extract, and is not asked again.
+    Not those that a model had nothing to add to.
     """
     return [
         (owner, period, session)

@@ -28,7 +28,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
         db = app.db.another_connection()
         try:
             context = background.job_context(app, db, cancel)
-            *parts, _ = period_summaries.parts(db, owner, period)
+            *parts, _ = period_summaries.parts_with_messages(db, owner, period)
             for part in parts:
                 if "".join(summariser.write_period(context, owner, part)):
                     yield Noticed(f"{part.key} is summarised")

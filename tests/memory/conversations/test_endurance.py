@@ -141,7 +141,7 @@ def test_a_list_without_full_stops_does_not_keep_what_is_forgotten_beside_what_r
     sessions.reopen(db, session, "person", clock())
     say(db, clock, session, "My word is Xk7Qv2.")
     closing.close_with(
-        db, session, session_summary.make(db, session, "- The word is Xk7Qv2\n- Fine", "model", "m"), clock
+        db, session, session_summary.compose(db, session, "- The word is Xk7Qv2\n- Fine", "model", "m"), clock
     )
     assert "Xk7Qv2" in summaries.of_session(db, session).text
 

@@ -418,7 +418,7 @@ def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(seaso
     sessions.reopen(season, session, HERE.owner, NOW)
     log.add_user_message(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
     sessions.mark_closed(season, session, NOW)
-    made = session_summary.make(season, session, "It became 9 km.", "model", "m")
+    made = session_summary.compose(season, session, "It became 9 km.", "model", "m")
     with season.write():
         summaries.save_session(season, session, made, now)
 

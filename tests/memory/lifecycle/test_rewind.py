@@ -124,8 +124,8 @@ def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(
     summarise(db, session, "The printer is called Gutenberg.")
     day = periods.parse("2026-01-02")
     with db.write():
-        period_summaries.keep(
-            db, period_summaries.read(db, HERE.owner, day, 1000), period_summaries.make(period_summaries.read(db, HERE.owner, day, 1000),
+        period_summaries.save(
+            db, period_summaries.collect(db, HERE.owner, day, 1000), period_summaries.compose(period_summaries.collect(db, HERE.owner, day, 1000),
             "The printer is called Gutenberg.", "model", "m"), noon,
         )  # fmt: skip
     assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
@@ -133,7 +133,7 @@ def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(
     assert summaries.of_session(db, session) is None
     assert summaries.of_period(db, HERE.owner, "2026-01-02") is None
     assert db.rows("select subject from job where kind = 'grain' and subject = '2026-01-02'") == [("2026-01-02",)]
-    material = period_summaries.read(db, HERE.owner, day, 1000)
+    material = period_summaries.collect(db, HERE.owner, day, 1000)
     assert ["Gutenberg" in item.text for item in material.items] == [False]
     closing.close(db, session, noon)
     assert "Gutenberg" not in summaries.of_session(db, session).text
@@ -142,13 +142,13 @@ def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(
 def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
     asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
     day = periods.parse("2026-01-02")
-    material = period_summaries.read(db, HERE.owner, day, 1000)
+    material = period_summaries.collect(db, HERE.owner, day, 1000)
     with db.write():
-        period_summaries.keep(
-            db, material, period_summaries.make(material, "The printer is called Gutenberg.", "model", "m"), noon
+        period_summaries.save(
+            db, material, period_summaries.compose(material, "The printer is called Gutenberg.", "model", "m"), noon
         )
     take_back(db, session, asked)
-    material = period_summaries.read(db, HERE.owner, day, 1000)
+    material = period_summaries.collect(db, HERE.owner, day, 1000)
     assert (material.items, material.orphaned, material.empty) == ((), (), True)
 
 
