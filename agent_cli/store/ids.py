@@ -1,7 +1,7 @@
 """Identifiers: sortable and unique across machines for rows, short handles for people.
 
-The sortable form is a ULID: 48 bits of milliseconds and 80 of chance in 26 letters of Crockford's base 32, counted up
-by one within a millisecond so that rows made in order sort in order.
+The sortable form is a ULID: 48 bits of milliseconds and 80 random bits in 26 letters of Crockford's base 32, increased
+by one within a millisecond so that rows sort in the order of their creation.
 """
 
 import os
@@ -19,7 +19,7 @@ _last = 0
 
 
 def new(moment: datetime) -> str:
-    """A new identifier of 26 characters for a row made at this moment."""
+    """A new identifier of 26 characters for a row created at this moment."""
     global _last
     fresh = (int(moment.timestamp() * 1000) << 80) | (int.from_bytes(os.urandom(10)) >> 1)
     with _lock:
@@ -30,7 +30,7 @@ def new(moment: datetime) -> str:
 
 
 def lowest(moment: datetime) -> str:
-    """What sorts before every identifier made from this moment on."""
+    """A string that sorts before every identifier created from this moment on."""
     value = int(moment.timestamp() * 1000) << 80
     return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
 

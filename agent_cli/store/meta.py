@@ -1,4 +1,4 @@
-"""Small values of the file itself, by key: the names of its indexes, how far a job has come, when something last ran.
+"""Small values of the file itself, by key: names of its indexes, positions of jobs, times of last runs.
 
 Each function that writes is a transaction of its own, or a step of the caller's.
 """
@@ -25,18 +25,18 @@ def drop(db: Database, key: str) -> None:
 
 
 def keys(db: Database, prefix: str) -> list[str]:
-    """The keys that begin so, sorted, without the prefix."""
+    """The keys with this prefix, sorted, without it."""
     rows = db.rows("select key from meta where substr(key, 1, ?) = ? order by key", (len(prefix), prefix))
     return [str(key)[len(prefix) :] for (key,) in rows]
 
 
 def number(db: Database, key: str) -> int:
-    """A number, or 0 when there is none."""
+    """The value as a number; 0 when there is none."""
     return int(get(db, key) or 0)
 
 
 def increase(db: Database, key: str) -> int:
-    """Count one more; gives the new number."""
+    """Add one to a number; returns the new number."""
     with db.write():
         count = number(db, key) + 1
         put(db, key, str(count))
@@ -44,11 +44,11 @@ def increase(db: Database, key: str) -> int:
 
 
 def stamp(db: Database, key: str, now: datetime) -> None:
-    """Keep that something was done now."""
+    """Store the present time."""
     put(db, key, clock.utc(now))
 
 
 def is_due(db: Database, key: str, now: datetime, pause: timedelta) -> bool:
-    """Whether the last stamp is as old as the pause, or of the future (the clock was set back), or there is none."""
+    """Whether the last stamp is missing, at least `pause` old, or in the future (after the clock was set back)."""
     last = get(db, key)
     return last is None or not clock.utc(now - pause) < last <= clock.utc(now)

@@ -1,4 +1,4 @@
-"""The tools that come with the program: each module of this folder whose name ends in `_tools` brings its own."""
+"""The built-in tools: all those defined in modules of this folder whose names end in `_tools`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -49,9 +49,9 @@ SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
-    """The tools of a run. `reads`: with those that read memory; `keeps`: what they keep is kept.
+    """The tools of a run. `reads`: whether memory may be read; `keeps`: whether anything may be written.
 
-    A tool that keeps is not offered where nothing is kept; a model that calls it all the same is told why.
+    A tool that writes is not offered when nothing may be written; a model that calls it anyway gets an error.
     """
     available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
     return available if keeps else {name: _without_keeping(tool) for name, tool in available.items()}
