@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from agent_cli.agent import carry_over, citations, context, estimate, prompt
+from agent_cli.agent import carry_over, citations, estimate, model_context, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Asked,
@@ -43,11 +43,11 @@ class Agent:
     rules: Mapping[str, policy.Ruling] = field(default_factory=dict)
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # per million tokens in and out
     limits: Limits = Limits()
-    window: context.Window = context.Window()
+    window: model_context.Window = model_context.Window()
     think: bool | str | None = None
     instructions: str = prompt.SYSTEM
     recollect: Callable[[ToolContext, int, str], None] | None = None  # puts memory beside a question
-    beside: context.Thread | None = None  # what is asked on the side, has this conversation before it
+    beside: model_context.Thread | None = None  # what is asked on the side, has this conversation before it
 
 
 def run_turn(
@@ -101,12 +101,12 @@ def offered(agent: Agent, here: ToolContext) -> list[dict[str, Any]]:
     return [tool.schema() for tool in agent.tools.values() if tool.offered(here)]
 
 
-def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> context.Context:
+def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> model_context.Context:
     """The next request, as the model would get it."""
     session = sessions.get(here.db, here.session, here.scope.owner)
     schemas = offered(agent, here)
     factor = estimate.factor(here.db, agent.model.name)
-    return context.build(
+    return model_context.build(
         here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor,
         reads=here.reads, beside=agent.beside,
     )  # fmt: skip

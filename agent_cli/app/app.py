@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_cli import clock
-from agent_cli.agent.context import Window
 from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.model_context import Window
 from agent_cli.app import pending_erasure, rule_check
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import context as agent_context
 from agent_cli.agent import listener, prompt, prompt_recall
+from agent_cli.agent import model_context as agent_context
 from agent_cli.agent import turns as agent_turns
-from agent_cli.agent.context import Thread
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
+from agent_cli.agent.model_context import Thread
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits
 from agent_cli.agent.policy.policy import Approve, Ruling

@@ -14,7 +14,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from agent_cli.agent import context, prompt_recall
+from agent_cli.agent import model_context, prompt_recall
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.store.db import Database
@@ -142,7 +142,7 @@ def _short_switch_interval() -> Iterator[None]:
 def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
     """What memory would add to this draft, searched by words alone."""
     turn_context = ToolContext(db, session or 0, app.scope, app.time)
-    shown_messages = context.visible(db, session, app.window) if session else []
+    shown_messages = model_context.visible(db, session, app.window) if session else []
     chosen, _ = prompt_recall.chosen(turn_context, draft, shown_messages, logged=False)
     return tuple(
         PreviewItem(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import loop
-from agent_cli.agent.context import Context, Thread
 from agent_cli.agent.events import Asked, Event, Noticed, TextArrived
 from agent_cli.agent.jobs.summariser import summariser
+from agent_cli.agent.model_context import Context, Thread
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript

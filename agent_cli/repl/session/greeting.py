@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.agent import carry_over, context
+from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
@@ -38,7 +38,7 @@ def incognito(app: App) -> str:
 
 def resumed(app: App, session: Session) -> str:
     """How much the model sees of a resumed session."""
-    seen = context.visible(app.db, session.id, app.window)
+    seen = model_context.visible(app.db, session.id, app.window)
     whole, shown = log.count_spoken(app.db, session.id), log.count_spoken(app.db, session.id, seen[0]) if seen else 0
     if not whole:
         return f"{_label(app, session)} goes on"

@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from agent_cli.agent import turns as agent_turns
-from agent_cli.agent.context import Thread
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
+from agent_cli.agent.model_context import Thread
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import turns, upkeep

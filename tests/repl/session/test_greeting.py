@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent import context
+from agent_cli.agent import model_context
 from agent_cli.app.app import open_app
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.planner import notes
@@ -73,7 +73,7 @@ def test_a_session_that_goes_on_says_what_was_folded(app):
     told = "s2 “Question 0?” goes on: the model sees its last 10 messages, and the 50 before them in short"
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
-    last = context.visible(app.db, long, app.window)[0] - 1
+    last = model_context.visible(app.db, long, app.window)[0] - 1
     rolling_summary.fold(app.db, long, last, app.time())
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
