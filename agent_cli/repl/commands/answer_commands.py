@@ -34,7 +34,9 @@ def _answer(conversation: Conversation, argument: str) -> Entry:
     """The last answer or the n-th last. Raises UsageError."""
     if argument and not (argument.isdecimal() and int(argument)):
         raise UsageError(f"{argument!r} is not the number of an answer: 1 is the last, 2 the one before")
-    found = log.nth_last(conversation.app.db, conversation.id, "assistant", int(argument or 1)) if conversation.id else None
+    found = (
+        log.nth_last(conversation.app.db, conversation.id, "assistant", int(argument or 1)) if conversation.id else None
+    )
     if found is None:
         raise UsageError("there is no such answer in this session" if argument else "nothing was answered here yet")
     return found

@@ -79,7 +79,9 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     else:
         plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
 
-    if set(plan.counts) == {"prompts"} and prompts.all_are_command(app.db, plan.verbatim_copies.rows["prompts"], "/forget"):
+    if set(plan.counts) == {"prompts"} and prompts.all_are_command(
+        app.db, plan.verbatim_copies.rows["prompts"], "/forget"
+    ):
         # Only the line just typed: it may name what should not be stored.
         erasure_receipt.erase(app.db, plan, app.time)
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
