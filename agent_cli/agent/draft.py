@@ -12,13 +12,13 @@ from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall
 from agent_cli.tools.tool import ToolContext
 
-_SHARE = 20
-_LONGEST = 1.0
+_WRITE_RATIO = 20
+_LONGEST_DELAY = 1.0
 
 
 class Draft:
-    def __init__(self, here: ToolContext, model: str):
-        self._here, self._model = here, model
+    def __init__(self, context: ToolContext, model: str):
+        self._context, self._model = context, model
         self._id: int | None = None
         self._began = time.monotonic()
         self._next = 0.0
@@ -27,13 +27,13 @@ class Draft:
         self.thinking = ""
         self.calls: list[ToolCall] = []
 
-    def arrive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
+    def receive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
         """Take in a piece; gives what may be shown now."""
-        self.take_in(event)
+        self.buffer(event)
         if time.monotonic() >= self._next:
             yield from self.flush()
 
-    def take_in(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
+    def buffer(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
         """Take in a piece, to be shown later."""
         match event:
             case TextArrived(""):
@@ -50,9 +50,9 @@ class Draft:
         """Write down what has arrived, then give it out."""
         started = time.monotonic()
         if self._waiting:
-            log.update_reply(self._here.db, self._open(), self.text, self.thinking)
+            log.update_reply(self._context.db, self._open(), self.text, self.thinking)
         written = time.monotonic()
-        self._next = written + min(_LONGEST, _SHARE * (written - started))
+        self._next = written + min(_LONGEST_DELAY, _WRITE_RATIO * (written - started))
         waiting, self._waiting = self._waiting, []
         yield from _merged(waiting)
 
@@ -62,13 +62,13 @@ class Draft:
         if self._id is not None or message.text or message.calls:
             took = round(1000 * (time.monotonic() - self._began))
             usage = log.Usage(usage.model or self._model, usage.tokens_in, usage.tokens_out, usage.cost, took)
-            log.close_reply(self._here.db, self._open(), message, finish, usage, self._here.time())
+            log.close_reply(self._context.db, self._open(), message, finish, usage, self._context.time())
         return message
 
     def _open(self) -> int:
         if self._id is None:
-            here = self._here
-            self._id = log.open_reply(here.db, here.session, here.scope, self._model, here.time())
+            context = self._context
+            self._id = log.open_reply(context.db, context.session, context.scope, self._model, context.time())
         return self._id
 
 

@@ -79,6 +79,15 @@ class TurnFailed:
 
 
 Event = (
-    Asked | Noticed | Progressed | ThinkingArrived | TextArrived | TextWasThinking | ApprovalNeeded | ToolStarted
-    | ToolFinished | TurnEnded | TurnFailed
-)  # fmt: skip
+    Asked
+    | Noticed
+    | Progressed
+    | ThinkingArrived
+    | TextArrived
+    | TextWasThinking
+    | ApprovalNeeded
+    | ToolStarted
+    | ToolFinished
+    | TurnEnded
+    | TurnFailed
+)

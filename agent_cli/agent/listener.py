@@ -49,68 +49,70 @@ class Ear:
 
 
 def listen(
-    events: Generator[Event, None, None], here: ToolContext, parts: Sequence[Part], ear: Ear
+    events: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: Ear
 ) -> Generator[Event, None, None]:
     """The events of a turn, and among them what the program has to say of memory."""
-    kept, message = False, 0
+    saved, message = False, 0
     with closing(events):
         for event in events:
             yield event
             match event:
                 case Asked(handle):
                     message = ids.number("message", handle)
-                    for line in hear(here, message, parts, ear):
-                        kept = True
+                    for line in hear(context, message, parts, options):
+                        saved = True
                         yield Noticed(line)
                 case ToolFinished(_, result):
-                    kept = kept or bool(result.receipt and not result.failed)
+                    saved = saved or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    if not kept and promises.is_promise(reply.text):
-                        yield Noticed(ear.offer)
-                    for each in _against(here, message, parts, ear):
+                    if not saved and promises.is_promise(reply.text):
+                        yield Noticed(options.offer)
+                    for each in _against(context, message, parts, options):
                         yield Noticed(each.told())
-                    if ear.learns and event.model not in ("", "offline"):
-                        _queue(here)
+                    if options.learns and event.model not in ("", "offline"):
+                        _queue(context)
 
 
-def _against(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[Contradiction]:
+def _against(context: ToolContext, message: int, parts: Sequence[Part], options: Ear) -> list[Contradiction]:
     """What was typed against what is known, where memory counts and the person can answer."""
-    if not (ear.at_keyboard and here.reads):
+    if not (options.at_keyboard and context.reads):
         return []
-    return contradictions.find(here.db, here.scope, here.session, message, parts, here.time(), ear.single)
+    return contradictions.find(
+        context.db, context.scope, context.session, message, parts, context.time(), options.single
+    )
 
 
-def _queue(here: ToolContext) -> None:
+def _queue(context: ToolContext) -> None:
     """Have the turn read for facts, and a conversation for skills; a one-shot is over too soon to teach one."""
-    session, now = ids.handle("session", here.session), here.time()
-    jobs.add(here.db, LEARN, session, now)
-    if sessions.get(here.db, here.session, here.scope.owner).kind == "chat":
-        jobs.add(here.db, REFLECT, session, now, now + REST)
+    session, now = ids.handle("session", context.session), context.time()
+    jobs.add(context.db, LEARN, session, now)
+    if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
+        jobs.add(context.db, REFLECT, session, now, now + REST)
 
 
-def hear(here: ToolContext, message: int, parts: Sequence[Part], ear: Ear) -> list[str]:
+def hear(context: ToolContext, message: int, parts: Sequence[Part], options: Ear) -> list[str]:
     """Keep what the person's words say is to be remembered; gives a receipt for each."""
-    if not ear.keeps:
+    if not options.keeps:
         return [NOT_KEPT] if capture.capture(parts) else []
-    lines = []
+    receipt_lines = []
     for each in capture.capture(parts):
-        claim = _claim(here, message, each)
-        accepts = ear.at_keyboard and each.trust == "typed"
-        lines.append(_accepted(here, claim, ear) if accepts else _waiting(here, claim, ear))
-    return lines
+        claim = _claim(context, message, each)
+        accepts = options.at_keyboard and each.trust == "typed"
+        receipt_lines.append(_accepted(context, claim, options) if accepts else _waiting(context, claim, options))
+    return receipt_lines
 
 
-def _accepted(here: ToolContext, claim: Claim, ear: Ear) -> str:
-    return receipts.kept(adoption.add(here.db, here.scope, claim, here.time, ear.single))
+def _accepted(context: ToolContext, claim: Claim, options: Ear) -> str:
+    return receipts.kept(adoption.add(context.db, context.scope, claim, context.time, options.single))
 
 
-def _waiting(here: ToolContext, claim: Claim, ear: Ear) -> str:
-    fact = adoption.propose(here.db, here.scope, claim, here.time, actor="person")
+def _waiting(context: ToolContext, claim: Claim, options: Ear) -> str:
+    fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
     if fact is None:
-        return receipts.known(here.db, here.scope.owner, claim.statement)
-    return f"{receipts.waits(fact)} ({'/review' if ear.at_keyboard else 'agent facts review'})"
+        return receipts.known(context.db, context.scope.owner, claim.statement)
+    return f"{receipts.waits(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
 
 
-def _claim(here: ToolContext, message: int, heard: CapturedStatement) -> Claim:
-    statement = absolute_dates.resolve(heard.statement, here.time())
-    return adoption.claim(statement, heard.trust, quote=heard.quote, message=message)
+def _claim(context: ToolContext, message: int, captured: CapturedStatement) -> Claim:
+    statement = absolute_dates.resolve(captured.statement, context.time())
+    return adoption.claim(statement, captured.trust, quote=captured.quote, message=message)

@@ -51,9 +51,12 @@ class Agent:
 
 
 def run_turn(
-    hire: Callable[[], Agent], here: ToolContext, parts: Sequence[Part], cancel: Cancel | None = None,
+    hire: Callable[[], Agent],
+    here: ToolContext,
+    parts: Sequence[Part],
+    cancel: Cancel | None = None,
     instead: int | None = None,
-) -> Generator[Event, None, None]:  # fmt: skip
+) -> Generator[Event, None, None]:
     """Run one turn. Each message is committed before it is sent or given out; raises AgentError.
 
     `hire` finds the model, which may fail, when the person's words are already safe. `instead`: of this message and all
@@ -107,9 +110,18 @@ def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> mo
     schemas = offered(agent, here)
     factor = estimate.factor(here.db, agent.model.name)
     return model_context.build(
-        here.db, session, agent.num_ctx, schemas, agent.window, agent.instructions, here.time(), extra, factor,
-        reads=here.reads, beside=agent.beside,
-    )  # fmt: skip
+        here.db,
+        session,
+        agent.num_ctx,
+        schemas,
+        agent.window,
+        agent.instructions,
+        here.time(),
+        extra,
+        factor,
+        reads=here.reads,
+        beside=agent.beside,
+    )
 
 
 def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
@@ -145,23 +157,23 @@ def _reply(
         for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
             match chunk:
                 case Text(text):
-                    yield from draft.arrive(TextArrived(cited.feed(text)))
+                    yield from draft.receive(TextArrived(cited.feed(text)))
                 case Thinking(text):
-                    yield from draft.arrive(ThinkingArrived(text))
+                    yield from draft.receive(ThinkingArrived(text))
                 case PriorTextWasThinking():
-                    yield from draft.arrive(TextArrived(cited.end()))
-                    yield from draft.arrive(TextWasThinking())
+                    yield from draft.receive(TextArrived(cited.end()))
+                    yield from draft.receive(TextWasThinking())
                 case Notice(text):
                     yield Noticed(text)
                 case ToolCall():
                     draft.calls.append(chunk)
                 case Done():
                     done = chunk
-        yield from draft.arrive(TextArrived(cited.end()))
+        yield from draft.receive(TextArrived(cited.end()))
         yield from draft.flush()
     except BaseException as error:
         cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
-        draft.take_in(TextArrived(cited.end()))
+        draft.buffer(TextArrived(cited.end()))
         draft.calls.clear()  # a call in a reply that broke off was never meant to run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):
@@ -222,7 +234,7 @@ def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> I
     if not reply.text.strip() or reply.calls:
         sentence = f"I stopped here: {stop}, and no answer came of it."
         draft = Draft(here, "")
-        yield from draft.arrive(TextArrived(sentence))
+        yield from draft.receive(TextArrived(sentence))
         yield from draft.flush()
         reply = draft.close("refused", log.Usage())
     yield _ended(reply, done, stop)

@@ -25,13 +25,26 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 PARTS = (
-    "instructions", "tools", "summaries", "last session", "earlier", "conversation", "recalled", "skills",
-)  # fmt: skip
+    "instructions",
+    "tools",
+    "summaries",
+    "last session",
+    "earlier",
+    "conversation",
+    "recalled",
+    "skills",
+)
 _WHOLE = ("read_skill", "read_file", "fetch_feed", "summarize_today")  # shown whole: they know what is enough
 _APPROVED = "read_skill"
 _OWN = (  # those that answer in the program's own words
-    "jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate",
-)  # fmt: skip
+    "jot",
+    "save_note",
+    "propose_fact",
+    "create_reminder",
+    "complete_task",
+    "draft_message",
+    "calculate",
+)
 
 
 @frozen
@@ -67,10 +80,19 @@ class _Beside:
 
 
 def build(
-    db: Database, session: sessions.Session, num_ctx: int, tools: Sequence[dict[str, Any]], window: Window,
-    instructions: str, now: datetime, extra: Message | None = None, factor: float = 1.0, *, reads: bool = True,
+    db: Database,
+    session: sessions.Session,
+    num_ctx: int,
+    tools: Sequence[dict[str, Any]],
+    window: Window,
+    instructions: str,
+    now: datetime,
+    extra: Message | None = None,
+    factor: float = 1.0,
+    *,
+    reads: bool = True,
     beside: Thread | None = None,
-) -> Context:  # fmt: skip
+) -> Context:
     """The next request of a session; folds its window when that is due. `extra` is said last and never logged.
 
     Over budget what was recalled goes first, then what was carried over, then the older half of the window; never the

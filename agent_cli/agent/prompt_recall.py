@@ -68,9 +68,12 @@ def chosen(
     headings = (MEMORY,) if skilled else (MEMORY, SKILLS)  # skills that are there are offered by themselves
     wanted = tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading in headings)
     allowed = Filter(
-        here.scope.owner, wanted, excluded_messages=() if apart else tuple(shown), current_place=here.scope.place,
+        here.scope.owner,
+        wanted,
+        excluded_messages=() if apart else tuple(shown),
+        current_place=here.scope.place,
         current_session=None if apart else here.session,
-    )  # fmt: skip
+    )
     meaning = _Remembered(here.embed) if here.embed else None
     found = recall.find(here.remembered, words, allowed, here.time(), ITEMS, meaning, logged=logged and not apart)
     vector = meaning.vector if meaning else None

@@ -22,10 +22,10 @@ from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import answer as answers
-from agent_cli.cli import ask_options, output
+from agent_cli.cli import ask_options, output, time_limit
 from agent_cli.cli.ask_options import AnswerForm, AskOptions
 from agent_cli.cli.invocation import Invocation
-from agent_cli.errors import Cancelled, StoreError, TimedOut, UsageError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
@@ -169,18 +169,10 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
 
 
 def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
-    cancel, late = Cancel(), threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        cancel()
-
-    timer = threading.Timer(asked.timeout or 0, give_up)
-    timer.daemon = True
+    cancel = Cancel()
     _stop_on_interrupt(cancel)
-    if asked.timeout:
-        timer.start()
-    try:
+    too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
+    with time_limit.limited(cancel, asked.timeout, too_late):
         tool_context = turns.context(app, app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
         turn = turns.run(
@@ -193,12 +185,6 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
         )
         with closed_after(turn) as events:
             return answers.print_turn(events, invocation, asked, tool_context)
-    except Cancelled:
-        if late.is_set():
-            raise TimedOut(f"no whole answer within {asked.timeout:g} s; what arrived is kept (--timeout)") from None
-        raise
-    finally:
-        timer.cancel()
 
 
 def _model(app: App, invocation: Invocation) -> ChatModel:

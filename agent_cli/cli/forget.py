@@ -1,6 +1,5 @@
 """`agent forget`: erase what is remembered and everything made from it, and search the files for words left over."""
 
-import sys
 from datetime import timedelta
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import confirm, output
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
@@ -87,12 +86,10 @@ def _confirm(plan: Plan, yes: bool, as_json: bool) -> None:
     """Show what will be erased, and ask for a yes. Raises AgentError without one."""
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or as_json:
+    if as_json or not confirm.is_possible():
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")
     _show(plan, False)
-    sys.stdout.write("erase it for good? type yes: ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() != "yes":
+    if not confirm.is_given("erase it for good? type yes: "):
         raise AgentError("nothing was erased")
 
 

@@ -1,6 +1,5 @@
 """`agent retention`: what is removed when it is old, what keeps the rest, and what is pinned."""
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import confirm, output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
@@ -137,12 +136,10 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
 
 def _confirm(going: Sequence[Item]) -> None:
     """Show what will be removed, and ask for a yes. Raises AgentError without one."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not confirm.is_possible():
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
     output.say(f"to be removed: {_format_counts(_counts(going))}")
-    sys.stdout.write("remove it for good? type yes: ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() != "yes":
+    if not confirm.is_given("remove it for good? type yes: "):
         raise AgentError("nothing was removed")
 
 

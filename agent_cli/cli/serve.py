@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import confirm, output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
@@ -113,12 +113,11 @@ def rm(context: typer.Context, name: CallerName) -> None:
 
 def _confirm_own_memory(name: str, read_only: bool) -> None:
     """Ask for a typed yes before a program reaches the person's own memory. Raises UsageError without one."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not confirm.is_possible():
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
     what = "read all you have said" if read_only else "read all you have said, and add to it"
-    sys.stderr.write(
+    question = (
         f"{name} will {what}, with the folders, feeds and tools of your settings, until you revoke it. Type yes: "
     )
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() != "yes":
+    if not confirm.is_given(question, sys.stderr):
         raise UsageError("nothing was changed")

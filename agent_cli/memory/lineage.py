@@ -43,8 +43,8 @@ class Table:
     mentions: str = ""  # the condition that a row says :topic
     dated: bool = True  # whether a time alone, without a topic, means its rows
     says: str = ""  # the words of a row that says them in its own right, wherever else they stand
-    own: Sequence[str] = ()  # queries for the words of the person
-    other: Sequence[str] = ()  # for the words of models, tools and files' names
+    personal_texts: Sequence[str] = ()  # queries for the words of the person
+    other_texts: Sequence[str] = ()  # for the words of models, tools and files' names
     filed: Sequence[str] = ()  # for the words of files
     statements: Sequence[str] = ()  # for what is no chance when it is said elsewhere too, however short it is
     retold: Sequence[str] = ()  # for texts whose sentences may stand in results of tools

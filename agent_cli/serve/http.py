@@ -36,13 +36,22 @@ its token as Authorization: Bearer TOKEN. Nothing that comes in is taken for a f
 for the person's yes at the keyboard, and no route accepts, changes or erases anything."""
 
 _FAILURES = {
-    400: "It cannot be read, or is too long for the model.", 401: "A token is missing, or is revoked.",
-    403: "This caller only reads.", 404: "There is no such thing.", 405: "Another method is needed.",
-    408: "It came too slowly.", 409: "It is in use elsewhere, or has gone on.", 410: "It was erased since.",
-    413: "It is too large.", 421: "The server is not reached under that name.", 422: "Something in it is wrong.",
-    429: "Too many requests; Retry-After tells when.", 502: "The model broke off.",
-    503: "There is no room, or no model; Retry-After tells when.", 504: "Its time was over; what arrived is told.",
-}  # fmt: skip
+    400: "It cannot be read, or is too long for the model.",
+    401: "A token is missing, or is revoked.",
+    403: "This caller only reads.",
+    404: "There is no such thing.",
+    405: "Another method is needed.",
+    408: "It came too slowly.",
+    409: "It is in use elsewhere, or has gone on.",
+    410: "It was erased since.",
+    413: "It is too large.",
+    421: "The server is not reached under that name.",
+    422: "Something in it is wrong.",
+    429: "Too many requests; Retry-After tells when.",
+    502: "The model broke off.",
+    503: "There is no room, or no model; Retry-After tells when.",
+    504: "Its time was over; what arrived is told.",
+}
 
 
 class Health(BaseModel):
@@ -56,9 +65,15 @@ def application(state: ServerState) -> FastAPI:
         status: {"model": ErrorResponse, "description": reason} for status, reason in _FAILURES.items()
     }
     api = FastAPI(
-        title="agent", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, responses=failures,
-        lifespan=partial(_lifespan, state), redirect_slashes=False,
-    )  # fmt: skip
+        title="agent",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        responses=failures,
+        lifespan=partial(_lifespan, state),
+        redirect_slashes=False,
+    )
 
     @api.get("/health", summary="Whether it is there; needs no token")
     async def health() -> Health:
@@ -91,17 +106,31 @@ def guarded(state: ServerState, names: Sequence[str] = (), *, beyond: bool = Fal
 
 
 def serve(
-    app: App, host: str, port: int, limits: ServerLimits, names: Sequence[str] = (), *, beyond: bool = False,
+    app: App,
+    host: str,
+    port: int,
+    limits: ServerLimits,
+    names: Sequence[str] = (),
+    *,
+    beyond: bool = False,
     ready: Callable[[str], None],
-) -> int:  # fmt: skip
+) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is called with the address. Raises UsageError."""
     listening = bound(host, port, beyond=beyond)
     state = ServerState(app, limits)
     settings = uvicorn.Config(
-        guarded(state, (host, *names), beyond=beyond), log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5), lifespan="on", ws="none",
-        h11_max_incomplete_event_size=65536, proxy_headers=False, http=connections.limited_protocol(limits), log_level="error",
-    )  # fmt: skip
+        guarded(state, (host, *names), beyond=beyond),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5),
+        lifespan="on",
+        ws="none",
+        h11_max_incomplete_event_size=65536,
+        proxy_headers=False,
+        http=connections.limited_protocol(limits),
+        log_level="error",
+    )
     server = _Server(settings, state)
     address, number = listening.getsockname()[:2]
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")

@@ -52,9 +52,12 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
     except ImportError as error:
         raise UsageError(_MISSING) from error
     made: MCPServer[Any] = MCPServer(
-        "agent", title="agent: what this person's assistant remembers", instructions=_INSTRUCTIONS,
-        version=__version__, log_level="ERROR",
-    )  # fmt: skip
+        "agent",
+        title="agent: what this person's assistant remembers",
+        instructions=_INSTRUCTIONS,
+        version=__version__,
+        log_level="ERROR",
+    )
     offered = [search, timeline, context, *([save] if writes else [])]
     for each in offered:
         reads = each is not save
@@ -73,8 +76,13 @@ def search(app: App) -> Callable[..., str]:
         max_results: int = 5,
     ) -> str:
         """Search the person's conversations, summaries, notes and facts: dated snippets with handles."""
-        arguments = {"query": query, "grain": kind, "min_days_ago": min_days_ago, "max_days_ago": max_days_ago,
-                "max_results": max_results}  # fmt: skip
+        arguments = {
+            "query": query,
+            "grain": kind,
+            "min_days_ago": min_days_ago,
+            "max_days_ago": max_days_ago,
+            "max_results": max_results,
+        }
         return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, arguments))
 
     return mem_search

@@ -18,8 +18,12 @@ Approve = Callable[[ToolCall], bool | None]
 """Asks the person about one call, with its real arguments; None where there is nobody to ask."""
 
 BY_RISK: Mapping[str, Ruling] = {
-    "read": "allow", "session": "allow", "propose": "allow", "write": "ask", "network": "ask"
-}  # fmt: skip
+    "read": "allow",
+    "session": "allow",
+    "propose": "allow",
+    "write": "ask",
+    "network": "ask",
+}
 _STRICTNESS: Mapping[Ruling, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -47,9 +51,12 @@ def rule(tool: Tool, told: Mapping[str, Ruling], written: Mapping[str, Any], rul
 def barred(told: Mapping[str, Ruling]) -> Callable[[str], bool]:
     """Whether a rule for some paths keeps a file from being read as it is: a search above it would read it too."""
     globs = {
-        glob for key, value in told.items() if value != "allow" for name, glob in rules.read(key).patterns
+        glob
+        for key, value in told.items()
+        if value != "allow"
+        for name, glob in rules.read(key).patterns
         if name in ("path", "folder")
-    }  # fmt: skip
+    }
     kept = [rules.Rule(patterns=(("path", glob),)) for glob in globs]
     return lambda path: any(rules.perhaps(each, {"path": path}) for each in kept)
 

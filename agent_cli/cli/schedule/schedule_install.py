@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import confirm, output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.values import frozen
 
@@ -279,9 +279,7 @@ def _confirm(question: str, yes: bool) -> None:
     """Ask for a yes. Raises AgentError without one."""
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not confirm.is_possible():
         raise UsageError("nothing was changed: look at it with --print, then say --yes, or run it at a terminal")
-    sys.stdout.write(f"{question} type yes: ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() != "yes":
+    if not confirm.is_given(f"{question} type yes: "):
         raise AgentError("nothing was changed")

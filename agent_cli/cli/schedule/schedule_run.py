@@ -19,9 +19,10 @@ from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
+from agent_cli.cli import time_limit
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.schedule import schedule_targets as targets
-from agent_cli.errors import AgentError, Cancelled, StoreBusy, TimedOut, UsageError
+from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
@@ -164,25 +165,11 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     words, extra = _words(app, schedule)
     if schedule.model:
         models.use(app, schedule.model)
-    cancel, late = Cancel(), threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        cancel()
-
-    timer = threading.Timer(LONGEST, give_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        with stop.on_cancel(cancel):
-            title = f"scheduled: {schedule.name}"
-            return turns.once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
-    except Cancelled:
-        if late.is_set():
-            raise TimedOut(f"no whole answer within {LONGEST // 60} minutes; what arrived is kept") from None
-        raise
-    finally:
-        timer.cancel()
+    cancel = Cancel()
+    too_late = f"no whole answer within {LONGEST // 60} minutes; what arrived is kept"
+    with time_limit.limited(cancel, LONGEST, too_late), stop.on_cancel(cancel):
+        title = f"scheduled: {schedule.name}"
+        return turns.once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
 
 
 def _words(app: App, schedule: Schedule) -> tuple[str, str]:

@@ -50,9 +50,13 @@ class Caller:
 
     def describe(self) -> dict[str, Any]:
         return {
-            "name": self.name, "memory": "yours" if self.mine else "its own", "may": self.may, "at": self.at,
-            "seen_at": self.seen_at, "revoked_at": self.revoked_at,
-        }  # fmt: skip
+            "name": self.name,
+            "memory": "yours" if self.mine else "its own",
+            "may": self.may,
+            "at": self.at,
+            "seen_at": self.seen_at,
+            "revoked_at": self.revoked_at,
+        }
 
 
 @frozen
@@ -190,7 +194,9 @@ def named_session(db: Database, caller: Caller, name: str) -> int | None:
     return found.session if found else None
 
 
-def record_transcript(db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock) -> None:
+def record_transcript(
+    db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
+) -> None:
     """This session has come so far that these are the words of its conversation, up to this message."""
     with db.write():
         like = _key(caller, _TRANSCRIPT)
@@ -206,9 +212,7 @@ def find_by_transcript(db: Database, caller: Caller, transcript: str) -> Answere
     return find_request(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}")
 
 
-def _save_name(
-    db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock
-) -> None:  # fmt: skip
+def _save_name(db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock) -> None:
     db.execute(
         """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
            on conflict (owner, key) do update set session_id = excluded.session_id,
@@ -219,7 +223,7 @@ def _save_name(
 
 def erase_answered(
     db: Database, messages: Sequence[int], sessions: Sequence[int] = (), requests: Sequence[int] = ()
-) -> None:  # fmt: skip
+) -> None:
     """Forget these requests, and which ones these messages answered. Runs in the caller's transaction."""
     for column, erased in (("message_id", messages), ("session_id", sessions), ("id", requests)):
         db.execute(f"delete from answered where {column} in (select value from json_each(?))", (erased,))

@@ -106,7 +106,9 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
 
 
-def _statement_span(plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]) -> tuple[int, int] | None:
+def _statement_span(
+    plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]
+) -> tuple[int, int] | None:
     """Where the statement stands that a sentence wants remembered."""
     sentence = plain[start:end]
     if _REFERENCE.match(sentence) and _typed(parts, start, end):

@@ -22,7 +22,7 @@ TABLES = (
         letter="s",
         counts={("sessions", "session"): "true"},
         line="title",
-        own=("select title, external_id from session where id {ids}",),
+        personal_texts=("select title, external_id from session where id {ids}",),
     ),
     Table(
         "message",
@@ -40,8 +40,8 @@ TABLES = (
                      or exists (select 1 from tool_call where message_id = message.id
                                 and {lineage.says("arguments")})""",
         says=lineage.joined("text", "thinking"),
-        own=("select text from message where role = 'user' and id {ids}",),
-        other=("select iif(role = 'user', '', text), thinking, external_id, author from message where id {ids}",),
+        personal_texts=("select text from message where role = 'user' and id {ids}",),
+        other_texts=("select iif(role = 'user', '', text), thinking, external_id, author from message where id {ids}",),
     ),
     Table(
         "tool_call",
@@ -51,7 +51,7 @@ TABLES = (
         letter="m",
         handle="message_id",
         says="arguments",
-        other=("select atom from tool_call, json_tree(arguments) where type = 'text' and tool_call.id {ids}",),
+        other_texts=("select atom from tool_call, json_tree(arguments) where type = 'text' and tool_call.id {ids}",),
     ),
 )
 

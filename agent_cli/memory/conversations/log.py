@@ -82,20 +82,42 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
     """Log the result of a call, whole."""
     return _insert(
-        db, session, scope, now, role="tool", text=result.text, parts=_spans([Part(result.text, "tool", call.name)]),
-        answers=call.id, tool=call.name, failed=int(result.failed), finish="stop",
-    )  # fmt: skip
+        db,
+        session,
+        scope,
+        now,
+        role="tool",
+        text=result.text,
+        parts=_spans([Part(result.text, "tool", call.name)]),
+        answers=call.id,
+        tool=call.name,
+        failed=int(result.failed),
+        finish="stop",
+    )
 
 
 def append_imported(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
     """Log a message that was said elsewhere. Runs in the caller's transaction."""
     message, usage = entry.message, entry.usage
     id = _write(
-        db, session, scope, at, role=message.role, author=entry.author, text=message.text, parts=_spans(entry.parts),
-        thinking=message.thinking, answers=message.call_id, tool=message.tool_name, failed=int(entry.failed),
-        finish=entry.finish, model=usage.model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out,
+        db,
+        session,
+        scope,
+        at,
+        role=message.role,
+        author=entry.author,
+        text=message.text,
+        parts=_spans(entry.parts),
+        thinking=message.thinking,
+        answers=message.call_id,
+        tool=message.tool_name,
+        failed=int(entry.failed),
+        finish=entry.finish,
+        model=usage.model,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
         external_id=external_id,
-    )  # fmt: skip
+    )
     _insert_calls(db, id, message.calls, at)
 
 
@@ -127,7 +149,7 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
 
 def history(
     db: Database, session: int, last: int | None = None, after: int = 0, before: int | None = None
-) -> list[Entry]:  # fmt: skip
+) -> list[Entry]:
     """The messages of a session in order, or its last ones, or those between two; what was taken back apart."""
     rows = db.rows(
         """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
@@ -303,10 +325,13 @@ def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: A
 def _write(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
     began = db.value("select place from session where id = ?", (session,))
     values |= {
-        "uid": ids.new(now), "session_id": session, "owner": scope.owner,
+        "uid": ids.new(now),
+        "session_id": session,
+        "owner": scope.owner,
         "place": "" if scope.place == began else scope.place,
-        "at": clock.utc(now), "utc_offset": clock.offset(now),
-    }  # fmt: skip
+        "at": clock.utc(now),
+        "utc_offset": clock.offset(now),
+    }
     return db.insert(f"insert into message ({', '.join(values)}) values (:{', :'.join(values)})", values)
 
 

@@ -12,9 +12,7 @@ from agent_cli.store.db import Database
 MAX_PROMPTS = 5000  # of each owner; older ones are dropped
 
 
-def add(
-    db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()
-) -> None:  # fmt: skip
+def add(db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()) -> None:
     """Keep a line, unless it is the last one again or begins with a space: that is how to keep it out.
 
     `pasted`: the pieces of it that were not typed.

@@ -10,8 +10,17 @@ from agent_cli.messages import Origin, Part
 from agent_cli.values import frozen
 
 _TRUSTED: tuple[Origin, ...] = (
-    "typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model",
-)  # fmt: skip
+    "typed",
+    "pasted",
+    "piped",
+    "file",
+    "import",
+    "http",
+    "mcp",
+    "schedule",
+    "tool",
+    "model",
+)
 _MIN_LENGTH = 4  # characters of a quote that proves something
 _MAX_LENGTH = 600
 

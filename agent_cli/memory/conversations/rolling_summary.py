@@ -66,12 +66,16 @@ def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummar
     return made
 
 
-def ask_model(db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]) -> RollingSummary | None:
+def ask_model(
+    db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]
+) -> RollingSummary | None:
     """The model's version of what is folded now; None when nothing is."""
     present = get(db, session)
     if present is None:
         return None
-    transcript = digest.escape_end_tag(digest.transcript(_folded(db, session, present.up_to), characters), "conversation")
+    transcript = digest.escape_end_tag(
+        digest.transcript(_folded(db, session, present.up_to), characters), "conversation"
+    )
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
     return RollingSummary(present.up_to, _cut(words), present.details, "model") if words else None
 

@@ -16,13 +16,13 @@ TABLES = (
         wordless="uid at",
         owner="(select owner from session where id = session_id)",
         counts={("jottings", "jotting"): "true"},
-        own=("select text from jotting where id {ids}",),
+        personal_texts=("select text from jotting where id {ids}",),
     ),
     Table(
         "rolling",
         words="text details",
         wordless="method at",
-        other=("select text, details from rolling where session_id {ids}",),
+        other_texts=("select text, details from rolling where session_id {ids}",),
     ),
     Table(
         "answered",
@@ -31,7 +31,7 @@ TABLES = (
         counts={("requests of callers", "request of a caller"): "true"},
         mentions=lineage.says("key"),
         dated=False,
-        other=("select key from answered where id {ids}",),
+        other_texts=("select key from answered where id {ids}",),
     ),
     Table("caller", words="name owner", wordless="uid hash may at seen_at revoked_at"),  # goes by a command of its own
     Table("prompt", words="place text", wordless="uid owner pasted at"),

@@ -50,19 +50,34 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
 
 
 def add_imported(
-    db: Database, scope: Scope, started: datetime, now: datetime, *, title: str, kind: str, source: str,
+    db: Database,
+    scope: Scope,
+    started: datetime,
+    now: datetime,
+    *,
+    title: str,
+    kind: str,
+    source: str,
     external_id: str,
-) -> int:  # fmt: skip
+) -> int:
     """Begin a session that took place elsewhere; it counts as closed. Runs in the caller's transaction."""
     moment, last = clock.utc(started), clock.utc(min(started, now))
     return db.insert(
         """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
               external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)""",
         (
-            ids.new(started), scope.owner, scope.place, kind, title, moment, clock.offset(started), last, source,
+            ids.new(started),
+            scope.owner,
+            scope.place,
+            kind,
+            title,
+            moment,
+            clock.offset(started),
+            last,
+            source,
             external_id,
         ),
-    )  # fmt: skip
+    )
 
 
 def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:

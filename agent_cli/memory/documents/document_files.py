@@ -128,9 +128,7 @@ def _parted(pattern: str) -> tuple[str, str]:
 def _matching(pattern: str) -> Callable[[str], bool]:
     """Of a glob: * within a name, ** over any number of folders."""
     folder, rest = _parted(pattern)
-    told = "".join(
-        "(?:.*/)?" if part == "**" else _one(part) + "/" for part in rest.split("/")
-    ).removesuffix("/")  # fmt: skip
+    told = "".join("(?:.*/)?" if part == "**" else _one(part) + "/" for part in rest.split("/")).removesuffix("/")
     if rest.endswith("**"):
         told = told.removesuffix("(?:.*/)?") + ".*"
     compiled = re.compile(re.escape(folder.rstrip("/") + "/") + told, re.DOTALL)

@@ -50,21 +50,32 @@ class Tally:
 
     def described(self) -> dict[str, Any]:
         return {
-            "new": self.new, "changed": self.changed, "moved": self.moved, "gone": self.gone, "failed": self.failed,
-            "unchanged": self.same, "elsewhere": self.elsewhere, "taken_out": self.out,
-            "forgotten": self.forgotten, "kept": self.kept,
-        }  # fmt: skip
+            "new": self.new,
+            "changed": self.changed,
+            "moved": self.moved,
+            "gone": self.gone,
+            "failed": self.failed,
+            "unchanged": self.same,
+            "elsewhere": self.elsewhere,
+            "taken_out": self.out,
+            "forgotten": self.forgotten,
+            "kept": self.kept,
+        }
 
     def sentence(self) -> str:
         told = [
             f"{many} {name}"
             for many, name in (
-                (self.new, "new"), (self.changed, "changed"), (self.moved, "moved"), (self.gone, "gone"),
-                (self.failed, "not readable (agent docs list --failed)"), (self.same, "unchanged"),
+                (self.new, "new"),
+                (self.changed, "changed"),
+                (self.moved, "moved"),
+                (self.gone, "gone"),
+                (self.failed, "not readable (agent docs list --failed)"),
+                (self.same, "unchanged"),
                 (self.elsewhere, "added before with something else"),
             )
             if many
-        ]  # fmt: skip
+        ]
         of = f"of {counted(self.forgotten, 'file')} what you had erased stays out; to have it again, write it down"
         return "\n".join([f"documents: {', '.join(told) or 'no files'}", *([of] if self.forgotten else [])])
 

@@ -42,9 +42,12 @@ _NO_TEXT = _set(
     .ppt .pptx .odt .ods .odp .epub .mobi .key .pages .numbers"""
 )
 _MARKS = (  # the longest first: that of UTF-32 begins like that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _TOLD = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
 _SKIPPED = _set("script style template noscript svg head")
 _BLOCKS = _set(

@@ -87,9 +87,7 @@ def _names(heading: str, gone: set[str]) -> str:
     return heading if gone.isdisjoint(names) else _NAMES.join(name for name in names if name not in gone)
 
 
-def _small_ones(
-    db: Database, path: str, was: str, title: str, pieces: Sequence[Piece], now: datetime
-) -> set[str]:  # fmt: skip
+def _small_ones(db: Database, path: str, was: str, title: str, pieces: Sequence[Piece], now: datetime) -> set[str]:
     """The lines, sentences and headings that were erased of this file; when it has moved, they go with it."""
     places = lessened(db, {path, was} - {""})
     if not places:

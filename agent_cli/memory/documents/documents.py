@@ -58,9 +58,14 @@ class Section:
 
     def described(self) -> dict[str, Any]:
         return {
-            "id": self.handle, "path": self.path, "line": self.line, "page": self.page, "title": self.title,
-            "heading": self.heading, "text": self.text,
-        }  # fmt: skip
+            "id": self.handle,
+            "path": self.path,
+            "line": self.line,
+            "page": self.page,
+            "title": self.title,
+            "heading": self.heading,
+            "text": self.text,
+        }
 
 
 @frozen
@@ -311,10 +316,17 @@ def _insert(db: Database, owner: str, among: Collection, read: Read, time: clock
         """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            ids.new(now), owner, among.id, read.path, read.size, read.changed_ns, clock.utc(now), clock.offset(now),
+            ids.new(now),
+            owner,
+            among.id,
+            read.path,
+            read.size,
+            read.changed_ns,
+            clock.utc(now),
+            clock.offset(now),
             clock.utc(now),
         ),
-    )  # fmt: skip
+    )
 
 
 def _stamp(db: Database, id: int, read: Read, time: clock.Clock) -> None:

@@ -50,8 +50,8 @@ TABLES = (
                      and not exists (select 1 from section where document_id = document.id)""",
         dated=False,
         says=lineage.joined("path", "title"),
-        own=("select path, title from document where id {ids}",),
-        other=("select error from document where id {ids}",),
+        personal_texts=("select path, title from document where id {ids}",),
+        other_texts=("select error from document where id {ids}",),
     ),
     Table(
         "collection",
@@ -64,7 +64,7 @@ TABLES = (
         mentions=lineage.says(_BELOW.format("pattern")),
         dated=False,
         says="pattern",
-        own=("select pattern from collection where id {ids}",),
+        personal_texts=("select pattern from collection where id {ids}",),
     ),
 )
 COPIES: tuple[Copy, ...] = ()

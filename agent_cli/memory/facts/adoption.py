@@ -88,9 +88,14 @@ def propose(
 
 
 def accept(
-    db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, replacing: Fact | None = None,
+    db: Database,
+    fact: Fact,
+    time: clock.Clock,
+    *,
+    single: Set[str] = SINGLE_VALUED,
+    replacing: Fact | None = None,
     batch: str = "",
-) -> Adopted:  # fmt: skip
+) -> Adopted:
     """The person's yes. `replacing`: a fact that ends with it. Raises UsageError when it was decided meanwhile."""
     with db.write():
         return Adopted(*_accept(db, fact, time, single, replacing, batch or ids.new(time())))
@@ -101,9 +106,15 @@ def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> F
     with db.write():
         waiting = _waiting(db, fact)
         return facts.change(
-            db, waiting, REJECTED, time, actor="person", batch=batch or ids.new(time()), state=REJECTED,
+            db,
+            waiting,
+            REJECTED,
+            time,
+            actor="person",
+            batch=batch or ids.new(time()),
+            state=REJECTED,
             decided_at=clock.utc(time()),
-        )  # fmt: skip
+        )
 
 
 def edit(
@@ -118,9 +129,17 @@ def edit(
     batch = batch or ids.new(time())
     with db.write():
         changed = facts.change(
-            db, fact, "edited", time, actor="person", batch=batch, statement=words, subject=triple.subject,
-            predicate=triple.predicate, object=triple.object,
-        )  # fmt: skip
+            db,
+            fact,
+            "edited",
+            time,
+            actor="person",
+            batch=batch,
+            statement=words,
+            subject=triple.subject,
+            predicate=triple.predicate,
+            object=triple.object,
+        )
         if changed.current:
             _settle(db, changed, time, single, batch)
         return facts.get(db, fact.id, fact.owner)
@@ -131,9 +150,16 @@ def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact
     with db.write():
         now = clock.utc(time())
         return facts.change(
-            db, fact, "ended", time, actor="person", batch=batch or ids.new(time()), state=SUPERSEDED, valid_to=now,
+            db,
+            fact,
+            "ended",
+            time,
+            actor="person",
+            batch=batch or ids.new(time()),
+            state=SUPERSEDED,
+            valid_to=now,
             decided_at=now,
-        )  # fmt: skip
+        )
 
 
 def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
@@ -165,10 +191,11 @@ def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE_VALUED) -> lis
     return [
         each
         for each in found.values()
-        if each.id != fact.id and each.current
+        if each.id != fact.id
+        and each.current
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
         and _meet(each, fact)
-    ]  # fmt: skip
+    ]
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
@@ -213,11 +240,20 @@ def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str)
     """What waits, as the person says it now: what else a proposal would have done, nobody has looked at."""
     triple = claim.triple or Triple("", "", "")
     return facts.change(
-        db, fact, "edited", time, actor="person", batch=batch, statement=claim.statement, subject=triple.subject,
-        predicate=triple.predicate, object=triple.object, operation="insert",
+        db,
+        fact,
+        "edited",
+        time,
+        actor="person",
+        batch=batch,
+        statement=claim.statement,
+        subject=triple.subject,
+        predicate=triple.predicate,
+        object=triple.object,
+        operation="insert",
         valid_from=clock.utc(claim.valid_from or claim.learned or time()),
         expires_at=clock.utc(claim.expires) if claim.expires else None,
-    )  # fmt: skip
+    )
 
 
 def _fits(statement: str) -> None:
@@ -238,11 +274,12 @@ def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
             if each.object.casefold() == claim.triple.object.casefold():
                 found[each.id] = each
     return [
-        each for each in found.values()
+        each
+        for each in found.values()
         if (each.place, each.session_id, each.operation, each.target_id)
         == (claim.place, claim.session, claim.operation, claim.target)
         or (claim.operation == "insert" and each.operation == "update" and each.place == claim.place)
-    ]  # fmt: skip
+    ]
 
 
 def _accept(
@@ -254,9 +291,7 @@ def _accept(
     if waiting.target_id and waiting.operation in ("update", "delete"):
         ends.append(facts.get(db, waiting.target_id, fact.owner))
     state = SUPERSEDED if waiting.operation == "delete" else ACCEPTED
-    changed = facts.change(
-        db, waiting, "accepted", time, actor="person", batch=batch, state=state, decided_at=now
-    )  # fmt: skip
+    changed = facts.change(db, waiting, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
     replaced = []
     for each in {each.id: each for each in ends}.values():
         if each.current:
@@ -292,9 +327,7 @@ def _lapse(db: Database, fact: Fact, time: clock.Clock, actor: str, batch: str) 
 
 
 def _replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
-    return facts.change(
-        db, fact, "replaced", time, actor="person", batch=batch, state=SUPERSEDED, valid_to=until
-    )  # fmt: skip
+    return facts.change(db, fact, "replaced", time, actor="person", batch=batch, state=SUPERSEDED, valid_to=until)
 
 
 def _meet(one: Fact, other: Fact) -> bool:

@@ -34,7 +34,7 @@ class Contradiction:
 
 def find(
     db: Database, scope: Scope, session: int, message: int, parts: Sequence[Part], now: datetime, single: Set[str]
-) -> list[Contradiction]:  # fmt: skip
+) -> list[Contradiction]:
     """What a message says against accepted facts that hold here."""
     found: dict[int, Contradiction] = {}
     for quote in capture.typed_sentences(parts):

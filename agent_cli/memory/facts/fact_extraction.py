@@ -191,10 +191,16 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
     if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
     claim = adoption.claim(
-        statement, "model", quote=quote.text if quote else "", message=source.id,
-        trust=quote.trust if quote else "model", inferred=quote is None, operation=told.op,
-        target=target.id if target else None, learned=at,
-    )  # fmt: skip
+        statement,
+        "model",
+        quote=quote.text if quote else "",
+        message=source.id,
+        trust=quote.trust if quote else "model",
+        inferred=quote is None,
+        operation=told.op,
+        target=target.id if target else None,
+        learned=at,
+    )
     return claim if claim.triple else _with_triple(claim, told.triple)
 
 

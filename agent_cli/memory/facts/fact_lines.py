@@ -25,9 +25,16 @@ _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 
 
 def read(
-    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock,
-    complain: Callable[[str], None], *, accepted: bool = False, single: Set[str] = SINGLE_VALUED,
-) -> tuple[int, int]:  # fmt: skip
+    db: Database,
+    scope: Scope,
+    lines: Iterable[str],
+    source: str,
+    time: clock.Clock,
+    complain: Callable[[str], None],
+    *,
+    accepted: bool = False,
+    single: Set[str] = SINGLE_VALUED,
+) -> tuple[int, int]:
     """Import facts, to the queue or as accepted ones; returns how many are new and how many lines were broken.
 
     Importing twice adds nothing, and brings back nothing that was rejected, ended or forgotten. What waits already, or
@@ -103,10 +110,16 @@ def _claim(db: Database, scope: Scope, line: str, source: str, now: datetime) ->
     if since and until and until < since:
         raise ValueError("it ends before it begins")
     claim = adoption.claim(
-        statement, "import", message=message, learned=_moment(row, "at", now), source=source,
-        valid_from=since, expires=until, place=_words(row, "place"),
+        statement,
+        "import",
+        message=message,
+        learned=_moment(row, "at", now),
+        source=source,
+        valid_from=since,
+        expires=until,
+        place=_words(row, "place"),
         quote=_words(row, "quote") if message else "",
-    )  # fmt: skip
+    )
     told = [_words(row, name) for name in ("subject", "predicate", "object")]
     if any(told) and not all(told):
         raise ValueError("subject, predicate and object go together")

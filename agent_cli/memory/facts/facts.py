@@ -106,9 +106,15 @@ def _read(db: Database, where: str, values: Sequence[Any]) -> list[Fact]:
 
 
 def listing(
-    db: Database, owner: str, limit: int, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False,
-    place: str | None = None, as_of: datetime | None = None,
-) -> list[Fact]:  # fmt: skip
+    db: Database,
+    owner: str,
+    limit: int,
+    *,
+    states: Sequence[str] = (ACCEPTED,),
+    hidden: bool = False,
+    place: str | None = None,
+    as_of: datetime | None = None,
+) -> list[Fact]:
     """Facts, the newest first. `as_of`: what was true at that moment, whatever has replaced it since."""
     moment = clock.utc(as_of) if as_of else None
     wanted = (ACCEPTED, SUPERSEDED, EXPIRED) if as_of else states
@@ -121,9 +127,13 @@ def listing(
                    and coalesce(expires_at > :moment, true) and operation <> 'delete'))
             order by id desc limit :limit""",
         {
-            "owner": owner, "states": wanted, "place": place, "moment": moment, "limit": limit,
+            "owner": owner,
+            "states": wanted,
+            "place": place,
+            "moment": moment,
+            "limit": limit,
         },
-    )  # fmt: skip
+    )
     return [Fact(*row) for row in rows]
 
 
@@ -177,8 +187,9 @@ def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
     ]
 
 
-def insert(db: Database, scope: Scope, claim: Claim, state: str, change: str, time: clock.Clock, *, actor: str,
-           batch: str) -> Fact:  # fmt: skip
+def insert(
+    db: Database, scope: Scope, claim: Claim, state: str, change: str, time: clock.Clock, *, actor: str, batch: str
+) -> Fact:
     """Write a claim down as a fact in this state. Runs in the caller's transaction."""
     now = time()
     learned = claim.learned or now
@@ -190,12 +201,29 @@ def insert(db: Database, scope: Scope, claim: Claim, state: str, change: str, ti
               utc_offset, source)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            ids.new(now), scope.owner, claim.place, claim.session, claim.statement.strip(), triple.subject,
-            triple.predicate, triple.object, state, claim.operation, claim.target, claim.origin,
-            claim.trust or claim.origin, claim.inferred, claim.message, claim.quote, *moments, clock.utc(learned),
-            None if state == PENDING else clock.utc(now), clock.offset(learned), claim.source,
+            ids.new(now),
+            scope.owner,
+            claim.place,
+            claim.session,
+            claim.statement.strip(),
+            triple.subject,
+            triple.predicate,
+            triple.object,
+            state,
+            claim.operation,
+            claim.target,
+            claim.origin,
+            claim.trust or claim.origin,
+            claim.inferred,
+            claim.message,
+            claim.quote,
+            *moments,
+            clock.utc(learned),
+            None if state == PENDING else clock.utc(now),
+            clock.offset(learned),
+            claim.source,
         ),
-    )  # fmt: skip
+    )
     _mark(db, id, claim.statement)
     fact = get(db, id, scope.owner)
     _record(db, fact, None, change, time, actor, batch)
@@ -203,9 +231,7 @@ def insert(db: Database, scope: Scope, claim: Claim, state: str, change: str, ti
     return fact
 
 
-def change(
-    db: Database, fact: Fact, change: str, time: clock.Clock, *, actor: str, batch: str, **values: Any
-) -> Fact:  # fmt: skip
+def change(db: Database, fact: Fact, change: str, time: clock.Clock, *, actor: str, batch: str, **values: Any) -> Fact:
     """Change some columns of a fact and keep how it was. Runs in the caller's transaction."""
     before = get(db, fact.id, fact.owner)
     changed = _set(db, before, values)

@@ -25,7 +25,7 @@ TABLES = (
         mentions=f"""{lineage.says("statement", "subject", "object", "quote")}
                      or exists (select 1 from fact_version where fact_id = fact.id and {lineage.says("was")})""",
         says=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
-        own=(
+        personal_texts=(
             "select statement, quote, object from fact where id {ids}",
             "select quote from fact_source where fact_id {ids}",
         ),
@@ -39,7 +39,9 @@ TABLES = (
         letter="f",
         handle="fact_id",
         says="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
-        own=("select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where id {ids}",),
+        personal_texts=(
+            "select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where id {ids}",
+        ),
         statements=("select was ->> 'statement' from fact_version where id {ids}",),
     ),
     Table("fact_test", words="question mention", wordless="uid owner at"),

@@ -8,9 +8,12 @@ from agent_cli.memory.language import terms
 from agent_cli.store.db import Database
 
 _STATES = {
-    PENDING: "waits for your yes already", ACCEPTED: "was known already", REJECTED: "was turned down before",
-    SUPERSEDED: "was true before", EXPIRED: "waited in vain before",
-}  # fmt: skip
+    PENDING: "waits for your yes already",
+    ACCEPTED: "was known already",
+    REJECTED: "was turned down before",
+    SUPERSEDED: "was true before",
+    EXPIRED: "waited in vain before",
+}
 
 
 def kept(adopted: Adopted) -> str:

@@ -45,10 +45,16 @@ class Receipt:
 
     def described(self) -> dict[str, Any]:
         return {
-            "traces": self.traces, "pieces": self.pieces, "bytes_read": self.read, "held_up": self.held_up,
-            "backups": dict(self.backups), "rows": list(self.rows), "free_pages_not_empty": self.unclean,
-            "replica": self.replica, "clean": self.clean,
-        }  # fmt: skip
+            "traces": self.traces,
+            "pieces": self.pieces,
+            "bytes_read": self.read,
+            "held_up": self.held_up,
+            "backups": dict(self.backups),
+            "rows": list(self.rows),
+            "free_pages_not_empty": self.unclean,
+            "replica": self.replica,
+            "clean": self.clean,
+        }
 
     def sentence(self) -> str:
         """What was found, and how to finish."""
@@ -95,9 +101,15 @@ def write(db: Database, wanted: SearchTerms, also: Mapping[str, list[str]], held
     copied = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
     unclean = traces.free_pages(own[0])[1] if own and not held_up else 0
     return Receipt(
-        sum(left.values()), len(pieces), size + traces.total_size(copies), held_up, unclean,
-        {path: many for path, many in copied.items() if many}, rows, str(traces.litestream_folder(db.path) or ""),
-    )  # fmt: skip
+        sum(left.values()),
+        len(pieces),
+        size + traces.total_size(copies),
+        held_up,
+        unclean,
+        {path: many for path, many in copied.items() if many},
+        rows,
+        str(traces.litestream_folder(db.path) or ""),
+    )
 
 
 def erase(db: Database, plan: Plan, time: clock.Clock) -> Receipt:

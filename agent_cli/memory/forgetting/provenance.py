@@ -98,8 +98,8 @@ def texts(db: Database, found: Walk) -> Texts:
     retold = [sentence for words in of(lambda table: table.retold) for sentence in text.sentences(words)]
     retold += [words for name, told in found.lost.items() if TABLES[name].retold for words in told]
     return Texts(
-        of(lambda table: table.own),
-        of(lambda table: table.other) + lost,
+        of(lambda table: table.personal_texts),
+        of(lambda table: table.other_texts) + lost,
         of(lambda table: table.filed),
         of(lambda table: table.statements),
         retold,

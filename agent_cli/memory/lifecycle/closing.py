@@ -23,7 +23,9 @@ def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person
         _end(db, session, time, actor, extract if tombstones.rounds(db) == rounds else None)
 
 
-def close_with(db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None) -> None:
+def close_with(
+    db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None
+) -> None:
     """Close it with the summary that has just been made.
 
     `rounds`: forgotten.rounds before that. When something was erased meanwhile, the summary is left to a job.
@@ -65,7 +67,9 @@ def sweep(db: Database, time: clock.Clock) -> None:
 
 def _extract(db: Database, session: int) -> NewSummary | None:
     """What stands for its first summary."""
-    return None if summaries.of_session(db, session) else session_summary.compose(db, session, "", summaries.EXTRACT, "")
+    return (
+        None if summaries.of_session(db, session) else session_summary.compose(db, session, "", summaries.EXTRACT, "")
+    )
 
 
 def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:

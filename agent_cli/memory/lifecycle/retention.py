@@ -133,9 +133,13 @@ def limit_of(limits: Policy, grain: str) -> Limit | None:
 
 
 def _old(
-    db: Database, limits: Policy, grain: str, now: datetime, only: Sequence[int] | None = None,
+    db: Database,
+    limits: Policy,
+    grain: str,
+    now: datetime,
+    only: Sequence[int] | None = None,
     gone: Gone = frozenset(),
-) -> list[Item]:  # fmt: skip
+) -> list[Item]:
     limit = limit_of(limits, grain)
     if limit is None:
         return []
@@ -162,9 +166,14 @@ def _batches(db: Database, grain: str, going: Sequence[int], size: int) -> Itera
 
 
 def _remove(
-    db: Database, limits: Policy, grain: str, batch: Sequence[tuple[int, int]], now: datetime, time: clock.Clock,
+    db: Database,
+    limits: Policy,
+    grain: str,
+    batch: Sequence[tuple[int, int]],
+    now: datetime,
+    time: clock.Clock,
     many: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Erase a batch, but for what has come to be kept meanwhile."""
     with db.write():
         named = list(dict.fromkeys(row for row, _ in batch))

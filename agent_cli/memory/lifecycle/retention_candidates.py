@@ -85,9 +85,14 @@ def messages(db: Database, before: datetime, only: Sequence[int] | None = None) 
 
 
 def of_sessions(
-    db: Database, before: datetime, now: datetime, only: Sequence[int] | None = None, *,
-    working: bool = False, gone: Gone = frozenset(),
-) -> list[Item]:  # fmt: skip
+    db: Database,
+    before: datetime,
+    now: datetime,
+    only: Sequence[int] | None = None,
+    *,
+    working: bool = False,
+    gone: Gone = frozenset(),
+) -> list[Item]:
     """Old summaries of sessions. `working`: messages are to go before them."""
     rows = db.rows(
         f"""select t.id, s.id, coalesce(t.last_at, t.at), s.utc_offset,
@@ -108,9 +113,15 @@ def of_sessions(
 
 
 def of_periods(
-    db: Database, grain: str, before: datetime, now: datetime, only: Sequence[int] | None = None, *,
-    limited: Collection[str] = (), gone: Gone = frozenset(),
-) -> list[Item]:  # fmt: skip
+    db: Database,
+    grain: str,
+    before: datetime,
+    now: datetime,
+    only: Sequence[int] | None = None,
+    *,
+    limited: Collection[str] = (),
+    gone: Gone = frozenset(),
+) -> list[Item]:
     """Old summaries of a grain. `limited`: the grains of which something is to go before them."""
     rows = db.rows(
         f"""select t.id, t.owner, t.period, t.at, t.pinned from {_among("summary", only)}
@@ -128,7 +139,7 @@ def of_periods(
 
 def _kept(
     db: Database, owner: str, period: Period, id: int, at: str, now: datetime, limited: Collection[str], gone: Gone
-) -> str:  # fmt: skip
+) -> str:
     if _waits(db, owner, period) or not all(
         each.has_ended(now) and _took_in(db, owner, each, id, at) for each in periods.enclosing(period)
     ):

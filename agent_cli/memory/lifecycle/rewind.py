@@ -33,7 +33,7 @@ _WITHDRAWN = "withdrawn"
 
 def take_back(
     db: Database, session: int, owner: str, since: int, time: clock.Clock, by: int | None = None, actor: str = "person"
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Take back a message of a session and all that came after it; returns their numbers.
 
     `by`: what was said in their place, which stays. Only for a session that no other process has open.
@@ -64,9 +64,7 @@ def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> 
         take_back(db, session, owner, first, time, actor="program")
 
 
-def replace(
-    db: Database, session: int, scope: Scope, parts: Sequence[Part], since: int, time: clock.Clock
-) -> int:  # fmt: skip
+def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], since: int, time: clock.Clock) -> int:
     """Log what the person says in place of a message and all after it; returns its number."""
     with db.write():  # no moment in which the old is taken back and the new is not there
         asked = log.add_user_message(db, session, scope, parts, time())

@@ -19,7 +19,7 @@ TABLES = (
         line="iif(title = '', text, title)",
         mentions=lineage.says("title", "text"),
         says=lineage.joined("title", "text"),
-        own=("select title, text from note where id {ids}",),
+        personal_texts=("select title, text from note where id {ids}",),
         statements=("select text from note where id {ids}",),
     ),
     Table(
@@ -32,7 +32,7 @@ TABLES = (
         line="text",
         mentions=lineage.says("text", "told"),
         says=lineage.joined("text", "told"),
-        own=("select text, told from task where id {ids}",),
+        personal_texts=("select text, told from task where id {ids}",),
         statements=("select text from task where id {ids}",),
     ),
     Table(
@@ -44,11 +44,11 @@ TABLES = (
         line="cron || '  ' || iif(skill = '', prompt, skill)",
         mentions=lineage.says("prompt", "skill", "target_path"),
         says=lineage.joined("prompt", "skill", "target_path"),
-        own=(
+        personal_texts=(
             "select prompt, iif(target = 'command', '', target_path) from schedule where id {ids}",
             "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
         ),
-        other=("select skill, error from schedule where id {ids}",),
+        other_texts=("select skill, error from schedule where id {ids}",),
     ),
 )
 COPIES = (Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),)

@@ -40,15 +40,26 @@ class Note:
 
     def described(self) -> dict[str, Any]:
         return {
-            "id": self.handle, "title": self.title, "text": self.text, "origin": self.origin, "place": self.place,
-            "at": self.at, "changed_at": self.changed_at,
-        }  # fmt: skip
+            "id": self.handle,
+            "title": self.title,
+            "text": self.text,
+            "origin": self.origin,
+            "place": self.place,
+            "at": self.at,
+            "changed_at": self.changed_at,
+        }
 
 
 def add(
-    db: Database, scope: Scope, body: str, time: clock.Clock, *, title: str = "", origin: Origin = "typed",
+    db: Database,
+    scope: Scope,
+    body: str,
+    time: clock.Clock,
+    *,
+    title: str = "",
+    origin: Origin = "typed",
     session: int | None = None,
-) -> Note:  # fmt: skip
+) -> Note:
     """Write a note. Raises UsageError when it says nothing."""
     if not body.strip():
         raise UsageError("an empty note says nothing; write some words")

@@ -26,9 +26,14 @@ _BEGUN = "schedule begun"
 _LOOKED = "schedules looked at"
 _NAMELESS = "local"  # the zone of a machine that keeps its rules without their name
 _NAMES = {
-    "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
-}  # fmt: skip
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
 _COLUMNS = """id, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at, running_since, holder,
     last_at, last_session, error, paused_at, at, utc_offset, hidden_at"""
 
@@ -76,12 +81,25 @@ class Schedule:
     def described(self) -> dict[str, Any]:
         session = ids.handle("session", self.last_session) if self.last_session else None
         return {
-            "id": self.handle, "cron": self.cron, "zone": self.zone, "prompt": self.prompt, "skill": self.skill,
-            "model": self.model, "target": self.target, "file": self.target_path if self.target == "file" else "",
-            "command": self.command, "place": self.place, "next_at": self.next_at, "last_at": self.last_at,
-            "last_session": session, "error": self.error, "running": self.running, "paused_at": self.paused_at,
-            "at": self.at, "hidden_at": self.hidden_at,
-        }  # fmt: skip
+            "id": self.handle,
+            "cron": self.cron,
+            "zone": self.zone,
+            "prompt": self.prompt,
+            "skill": self.skill,
+            "model": self.model,
+            "target": self.target,
+            "file": self.target_path if self.target == "file" else "",
+            "command": self.command,
+            "place": self.place,
+            "next_at": self.next_at,
+            "last_at": self.last_at,
+            "last_session": session,
+            "error": self.error,
+            "running": self.running,
+            "paused_at": self.paused_at,
+            "at": self.at,
+            "hidden_at": self.hidden_at,
+        }
 
 
 class Lost(Exception):
@@ -150,9 +168,18 @@ def _zone(name: str) -> tzinfo:
 
 
 def add(
-    db: Database, scope: Scope, cron: str, time: clock.Clock, *, zone: str, prompt: str = "", skill: str = "",
-    model: str = "", target: Target = "note", target_path: str = "",
-) -> Schedule:  # fmt: skip
+    db: Database,
+    scope: Scope,
+    cron: str,
+    time: clock.Clock,
+    *,
+    zone: str,
+    prompt: str = "",
+    skill: str = "",
+    model: str = "",
+    target: Target = "note",
+    target_path: str = "",
+) -> Schedule:
     """Keep a schedule. Raises UsageError when its time is none, or when it says nothing."""
     if bool(prompt.strip()) == bool(skill):
         raise UsageError("say what is to be run: either --prompt with words, or --skill with the name of a skill")
@@ -163,10 +190,21 @@ def add(
             """insert into schedule (uid, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at,
                   at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
-                ids.new(now), scope.owner, scope.place, cron, zone, prompt.strip(), skill, model, target, target_path,
-                next_at, clock.utc(now), clock.offset(now),
+                ids.new(now),
+                scope.owner,
+                scope.place,
+                cron,
+                zone,
+                prompt.strip(),
+                skill,
+                model,
+                target,
+                target_path,
+                next_at,
+                clock.utc(now),
+                clock.offset(now),
             ),
-        )  # fmt: skip
+        )
         events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", content=prompt or skill)
     return get(db, id, scope.owner)
 

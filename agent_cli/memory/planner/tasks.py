@@ -61,10 +61,19 @@ class Task:
 
     def described(self) -> dict[str, Any]:
         return {
-            "id": self.handle, "text": self.text, "when": self.told, "due_at": self.due_at, "zone": self.zone,
-            "repeats": self.repeats, "state": self.state, "snoozed_to": self.snoozed_to, "done_at": self.done_at,
-            "origin": self.origin, "at": self.at, "hidden": self.hidden_at is not None,
-        }  # fmt: skip
+            "id": self.handle,
+            "text": self.text,
+            "when": self.told,
+            "due_at": self.due_at,
+            "zone": self.zone,
+            "repeats": self.repeats,
+            "state": self.state,
+            "snoozed_to": self.snoozed_to,
+            "done_at": self.done_at,
+            "origin": self.origin,
+            "at": self.at,
+            "hidden": self.hidden_at is not None,
+        }
 
 
 @frozen
@@ -78,9 +87,16 @@ class Reminder:
 
 
 def add(
-    db: Database, scope: Scope, words: str, occasion: DueTime | None, time: clock.Clock, *, origin: Origin = "typed",
-    session: int | None = None, message: int | None = None,
-) -> Task:  # fmt: skip
+    db: Database,
+    scope: Scope,
+    words: str,
+    occasion: DueTime | None,
+    time: clock.Clock,
+    *,
+    origin: Origin = "typed",
+    session: int | None = None,
+    message: int | None = None,
+) -> Task:
     """Keep what is to be done; without an occasion at no certain time. Raises UsageError when it says nothing."""
     words = _checked(words)
     now = time()
@@ -90,9 +106,20 @@ def add(
             """insert into task (uid, owner, place, session_id, message_id, origin, text, told, due_at, zone, repeats,
                                  starts, at, utc_offset, changed_at)
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), scope.owner, scope.place, session, message, origin, words, *_stored(occasion), moment,
-             clock.offset(now), moment),
-        )  # fmt: skip
+            (
+                ids.new(now),
+                scope.owner,
+                scope.place,
+                session,
+                message,
+                origin,
+                words,
+                *_stored(occasion),
+                moment,
+                clock.offset(now),
+                moment,
+            ),
+        )
         actor = "model" if origin == "model" else "person"
         events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, content=words)
     return get(db, id, scope.owner)
@@ -108,7 +135,7 @@ def get(db: Database, id: int, owner: str) -> Task:
 
 def listing(
     db: Database, owner: str, which: Literal["open", "done", "all", "hidden"] = "open", limit: int = -1
-) -> list[Task]:  # fmt: skip
+) -> list[Task]:
     """Open ones by their time, those without one last; done ones, the latest first; all: the open ones, then those."""
     order = "state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, due_at), done_at desc"
     wanted = {"open": "state = 'open'", "done": "state = 'done'"}.get(which, "1")
@@ -178,8 +205,9 @@ def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
     with db.write():
         db.execute(
             "update task set state = 'open', done_at = null, reminded = 0, reminded_at = null, changed_at = :now"
-            " where id = :id", _at(time(), task),
-        )  # fmt: skip
+            " where id = :id",
+            _at(time(), task),
+        )
         events.append(db, time, "task reopened", task.handle, actor="person")
     return _again(db, task)
 

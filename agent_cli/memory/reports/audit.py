@@ -42,6 +42,11 @@ def after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list
 def _described(row: tuple[Any, ...]) -> dict[str, Any]:
     id, kind, actor, session, subject, hash, at, _ = row
     return {
-        "id": ids.handle("event", id), "kind": kind, "actor": actor,
-        "session": ids.handle("session", session) if session else None, "subject": subject, "hash": hash, "at": at,
-    }  # fmt: skip
+        "id": ids.handle("event", id),
+        "kind": kind,
+        "actor": actor,
+        "session": ids.handle("session", session) if session else None,
+        "subject": subject,
+        "hash": hash,
+        "at": at,
+    }

@@ -45,9 +45,12 @@ class Signals:
 def read(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
     """All of them. `since`: from when on calls are counted."""
     return Signals(
-        turns(db, owner, now.date()), days_said(db, owner, now), days_done(db, owner, now), due(db, owner, now),
+        turns(db, owner, now.date()),
+        days_said(db, owner, now),
+        days_done(db, owner, now),
+        due(db, owner, now),
         calls(db, owner, since),
-    )  # fmt: skip
+    )
 
 
 def turns(db: Database, owner: str, day: date) -> int:
@@ -103,9 +106,7 @@ def due(db: Database, owner: str, now: datetime) -> Due:
            order by due_at, id""",
         (owner, clock.utc(now), clock.utc(night)),
     )
-    every = db.value(
-        "select count(*) from task where owner = ? and state = 'open' and hidden_at is null", (owner,)
-    )  # fmt: skip
+    every = db.value("select count(*) from task where owner = ? and state = 'open' and hidden_at is null", (owner,))
     overdue = tuple(id for id, late in rows if late)
     return Due(overdue, tuple(id for id, late in rows if not late), int(every))
 

@@ -23,9 +23,12 @@ def told(db: Database, owner: str, now: datetime) -> str:
     begin = datetime.combine(now.date(), time(), now.tzinfo)
     day = {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
     parts = {
-        "said": _said(db, day), "noted": _noted(db, day), "learned": _learned(db, day), "done": _done(db, day),
+        "said": _said(db, day),
+        "noted": _noted(db, day),
+        "learned": _learned(db, day),
+        "done": _done(db, day),
         "due": _due(db, day),
-    }  # fmt: skip
+    }
     lines: list[str] = []
     for name, found in parts.items():
         rows = list(found)

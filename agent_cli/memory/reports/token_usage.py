@@ -41,8 +41,11 @@ def used(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]
     return [
         {
             per: ids.handle("session" if per == "session" else "message", key) if isinstance(key, int) else key,
-            "answers": answers, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": round(cost, 6),
+            "answers": answers,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost": round(cost, 6),
             "seconds": round(seconds, 1),
         }
         for key, answers, tokens_in, tokens_out, cost, seconds in rows
-    ]  # fmt: skip
+    ]

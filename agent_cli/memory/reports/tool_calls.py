@@ -34,10 +34,15 @@ def _told(
     db: Database, message: int, result: int | None, name: str, arguments: str, session: int, at: str, offset: int
 ) -> dict[str, Any]:
     return {
-        "result": ids.handle("message", result) if result else None, "tool": name,
-        "outcome": _outcome(db, result) if result else "no result", "arguments": arguments,
-        "asked_in": ids.handle("message", message), "session": session, "at": at, "utc_offset": offset,
-    }  # fmt: skip
+        "result": ids.handle("message", result) if result else None,
+        "tool": name,
+        "outcome": _outcome(db, result) if result else "no result",
+        "arguments": arguments,
+        "asked_in": ids.handle("message", message),
+        "session": session,
+        "at": at,
+        "utc_offset": offset,
+    }
 
 
 def _outcome(db: Database, result: int) -> str:

@@ -49,11 +49,28 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     shown = tuple(known[:_SHOWN])
     at, offset, session, title = _said_in(reviewer, fact)
     return Proposal(
-        "fact", fact.id, statement, one_line(fact.statement) != " ".join(fact.statement.split()) and not words,
-        bool(words), fact.operation, reach(reviewer.scope, fact), _day(fact, fact.valid_from),
-        _day(fact, fact.expires_at), _filed(worded), fact.origin, fact.trust, bool(fact.inferred),
-        one_line(fact.quote), fact.message_id, shown, len(known) - len(shown), at, offset, session, title,
-    )  # fmt: skip
+        "fact",
+        fact.id,
+        statement,
+        one_line(fact.statement) != " ".join(fact.statement.split()) and not words,
+        bool(words),
+        fact.operation,
+        reach(reviewer.scope, fact),
+        _day(fact, fact.valid_from),
+        _day(fact, fact.expires_at),
+        _filed(worded),
+        fact.origin,
+        fact.trust,
+        bool(fact.inferred),
+        one_line(fact.quote),
+        fact.message_id,
+        shown,
+        len(known) - len(shown),
+        at,
+        offset,
+        session,
+        title,
+    )
 
 
 def _fate(known: Fact, fact: Fact, single: Set[str]) -> str:
@@ -120,8 +137,10 @@ def take_back(reviewer: Reviewer, batch: str) -> list[str]:
             f"f{changed_since} was changed since, and stays as it is; `agent facts undo` takes changes back"
         )
     undone = {each.id: each for each in facts.take_back(reviewer.db, reviewer.scope.owner, batch, reviewer.time)}
-    return [f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} is {_truth(each)}"
-            for each in undone.values()]  # fmt: skip
+    return [
+        f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} is {_truth(each)}"
+        for each in undone.values()
+    ]
 
 
 def _truth(fact: Fact) -> str:

@@ -37,12 +37,30 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     target = _target(reviewer.db, skill, name)
     session, title = _learned_in(reviewer, skill)
     return Proposal(
-        "skill", skill.id, kept, hidden=kept != skill.text and not words, edited=bool(words),
-        operation="update" if target else "insert", reach=_what(skill, target), since="", until="", filed="",
-        origin=skill.origin, trust=skill.trust, inferred=False, quote="", message=None, known=(), more=0,
-        heading=one_line(f"{name}: {description}"), body=_body(kept, target), at=skill.at, utc_offset=skill.utc_offset,
-        session=session, title=title,
-    )  # fmt: skip
+        "skill",
+        skill.id,
+        kept,
+        hidden=kept != skill.text and not words,
+        edited=bool(words),
+        operation="update" if target else "insert",
+        reach=_what(skill, target),
+        since="",
+        until="",
+        filed="",
+        origin=skill.origin,
+        trust=skill.trust,
+        inferred=False,
+        quote="",
+        message=None,
+        known=(),
+        more=0,
+        heading=one_line(f"{name}: {description}"),
+        body=_body(kept, target),
+        at=skill.at,
+        utc_offset=skill.utc_offset,
+        session=session,
+        title=title,
+    )
 
 
 def worded(words: str) -> str:
@@ -78,8 +96,10 @@ def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
 def take_back(reviewer: Reviewer, batch: str) -> list[str]:
     """Undo what was decided at once. Raises UsageError when one of these skills was changed since."""
     undone = skills.take_back(reviewer.db, reviewer.scope.owner, batch, reviewer.time)
-    return [f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} {each.name} is {_now(each)}"
-            for each in undone]  # fmt: skip
+    return [
+        f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} {each.name} is {_now(each)}"
+        for each in undone
+    ]
 
 
 def expire(reviewer: Reviewer) -> int:

@@ -35,8 +35,8 @@ TABLES = (
         mentions=f"""{lineage.says(*_WORDS)}
                      or exists (select 1 from skill_version where skill_id = skill.id and {lineage.says(*_WERE)})""",
         says=lineage.joined(*_WORDS),
-        own=("select name, description, text from skill where origin <> 'model' and id {ids}",),
-        other=("select name, description, text from skill where id {ids}",),
+        personal_texts=("select name, description, text from skill where origin <> 'model' and id {ids}",),
+        other_texts=("select name, description, text from skill where id {ids}",),
     ),
     Table(
         "skill_version",
@@ -45,7 +45,7 @@ TABLES = (
         letter="k",
         handle="skill_id",
         says=f"coalesce({lineage.joined(*_WERE)}, '')",
-        other=(f"select {', '.join(_WERE)} from skill_version where id {{ids}}",),
+        other_texts=(f"select {', '.join(_WERE)} from skill_version where id {{ids}}",),
     ),
 )
 COPIES: tuple[Copy, ...] = ()

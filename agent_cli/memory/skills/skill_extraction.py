@@ -66,12 +66,16 @@ Conversation of {day}:
 {conversation}"""
 
 _EXAMPLE = "1. Set the paper to A2.\n2. Choose tray 3, the others cut it off.\n3. Print one copy and look at it."
-_EXAMPLE_ANSWER = json.dumps({
-    "skill": {
-        "name": "print-poster", "description": "Print a poster in A2: use when something large is to be printed",
-        "steps": _EXAMPLE, "changes": "",
+_EXAMPLE_ANSWER = json.dumps(
+    {
+        "skill": {
+            "name": "print-poster",
+            "description": "Print a poster in A2: use when something large is to be printed",
+            "steps": _EXAMPLE,
+            "changes": "",
+        }
     }
-})  # fmt: skip
+)
 _ORDER = Pattern(  # to the assistant, to leave its rules or the person out
     r"\b(?:ignore|disregard|forget|override|bypass|ignoriere?|vergiss|missachte)\b.{0,40}\b(?:instructions?|rules?"
     r"|prompts?|guidelines?|polic(?:y|ies)|safety|anweisung\w*|regeln?|vorgaben?)\b"
@@ -168,8 +172,10 @@ def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
     """The skills that were read in a conversation, each in the version that was read last, as many as can be shown."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
-        for entry in entries for call in entry.message.calls if call.name == READ_SKILL
-    }  # fmt: skip
+        for entry in entries
+        for call in entry.message.calls
+        if call.name == READ_SKILL
+    }
     present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
     read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
     shown: list[Used] = []

@@ -33,7 +33,7 @@ TABLES = (
         mentions=lineage.says("text", "details"),
         dated=False,  # it goes with the messages it was made from
         says=lineage.joined("text", "details"),
-        other=("select text, details from summary where id {ids}",),
+        other_texts=("select text, details from summary where id {ids}",),
         retold=("select text from summary where id {ids}",),
     ),
     Table("summary_source", wordless="kind"),

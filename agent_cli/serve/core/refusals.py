@@ -17,9 +17,15 @@ from agent_cli.errors import (
 from agent_cli.text import clean
 
 _STATUS: tuple[tuple[type[AgentError], int], ...] = (
-    (ContextExceeded, 400), (ModelFailed, 502), (ModelMissing, 503), (ModelUnavailable, 503), (StoreError, 503),
-    (Cancelled, 503), (TimedOut, 504), (UsageError, 422),
-)  # fmt: skip
+    (ContextExceeded, 400),
+    (ModelFailed, 502),
+    (ModelMissing, 503),
+    (ModelUnavailable, 503),
+    (StoreError, 503),
+    (Cancelled, 503),
+    (TimedOut, 504),
+    (UsageError, 422),
+)
 _RETRY_SECONDS = 5  # seconds after which a busy server is asked again
 
 

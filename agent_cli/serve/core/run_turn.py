@@ -30,7 +30,7 @@ from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
-"""Opens the session, a new one or one that goes on, when the turn begins; returns its number and the message. Raises Refused."""
+"""Called when the turn begins: opens a new session or resumes one; returns its number and the message. Raises Refused."""
 
 OnAnswer = Callable[[Database, int, int, str], None]
 """Is called with the session, its last message and the answer, before the caller gets that."""

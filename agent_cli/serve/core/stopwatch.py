@@ -17,9 +17,14 @@ class TimedModel:
         self._model = model
 
     def reply(
-        self, messages: Sequence[Message], tools: Sequence[dict[str, Any]] = (), *, think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None, cancel: Cancel | None = None,
-    ) -> Iterator[Chunk]:  # fmt: skip
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        *,
+        think: bool | str | None = None,
+        format: Mapping[str, Any] | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Chunk]:
         """What the other one replies."""
         chunks = iter(self._model.reply(messages, tools, think=think, format=format, cancel=cancel))
         while True:

@@ -35,9 +35,12 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, pieces: AsyncGenerator[str, None], headers: Mapping[str, str] | None = None, *,
+        self,
+        pieces: AsyncGenerator[str, None],
+        headers: Mapping[str, str] | None = None,
+        *,
         closed: Callable[[], None] = lambda: None,
-    ):  # fmt: skip
+    ):
         self._pieces, self._closed = pieces, closed
         self.status_code, self.background = 200, None
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})

@@ -58,7 +58,7 @@ class TurnHandle:
         return event
 
     async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
-        """The events after the first, None after each silence of a heartbeat; a failed turn ends with an error event."""
+        """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
         while True:
             try:
                 async with asyncio.timeout(streaming.HEARTBEAT_SECONDS):
@@ -95,5 +95,5 @@ class TurnHandle:
 
 
 def response_body(event: JsonObject) -> JsonObject:
-    """The event of a whole answer as a response: without the fields for streams (type, schema) and for the header (took)."""
+    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
     return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

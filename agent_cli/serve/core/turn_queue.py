@@ -112,7 +112,7 @@ class QueuedTurn:
 
 
 class TurnQueue:
-    """All turns that run or wait. `busy` is called with True when the first begins, with False when the last has ended."""
+    """All turns that run or wait. `busy` is called with True when the first begins, with False after the last."""
 
     def __init__(self, limits: ServerLimits, busy: Callable[[bool], None]):
         self._limits, self._busy = limits, busy

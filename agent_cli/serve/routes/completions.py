@@ -30,10 +30,13 @@ _CREATED = 1767225600  # when a model "was created": every client wants a number
 SessionHeader = Annotated[
     str,
     Header(
-        alias="X-Session", min_length=1, max_length=100, pattern=r"^[!-~]+$",
+        alias="X-Session",
+        min_length=1,
+        max_length=100,
+        pattern=r"^[!-~]+$",
         description="The session: a handle, or a name of the client's own. Without it, the history tells.",
     ),
-]  # fmt: skip
+]
 
 
 class TextPart(BaseModel):
@@ -170,9 +173,11 @@ async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> 
     answer = await asked.answer()
     usage = _usage(answer)
     choice = {
-        "index": 0, "message": {"role": "assistant", "content": answer["answer"], "refusal": None}, "logprobs": None,
+        "index": 0,
+        "message": {"role": "assistant", "content": answer["answer"], "refusal": None},
+        "logprobs": None,
         "finish_reason": _finish_reason(answer),
-    }  # fmt: skip
+    }
     completion = {
         **_header_fields("chat.completion", answer),
         "choices": [choice],

@@ -77,9 +77,12 @@ def router(state: ServerState) -> APIRouter:
         app = state.app_of(caller)
         now = app.time()
         allowed = Filter(
-            caller.owner, asked.kind, current_place=app.scope.place, since=_days_ago(now, asked.max_days_ago),
+            caller.owner,
+            asked.kind,
+            current_place=app.scope.place,
+            since=_days_ago(now, asked.max_days_ago),
             until=_days_ago(now, asked.min_days_ago),
-        )  # fmt: skip
+        )
         with state.pool.connection() as db:
             embedder = _question_embedder(app, caller, db)
             found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
@@ -95,9 +98,11 @@ def router(state: ServerState) -> APIRouter:
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get(
-        "/events", response_class=StreamingResponse, responses=streaming.EVENT_STREAM,
+        "/events",
+        response_class=StreamingResponse,
+        responses=streaming.EVENT_STREAM,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
-    )  # fmt: skip
+    )
     async def events(
         request: Request,
         last: Annotated[

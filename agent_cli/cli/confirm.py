@@ -1,0 +1,17 @@
+"""Asking the person at the terminal for a typed yes."""
+
+import sys
+from typing import TextIO
+
+
+def is_possible() -> bool:
+    """Whether input and output are a terminal, so that a person can answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_given(question: str, stream: TextIO | None = None) -> bool:
+    """Ask on this stream, by default standard output; whether the answer is yes."""
+    stream = stream or sys.stdout
+    stream.write(question)
+    stream.flush()
+    return sys.stdin.readline().strip().lower() == "yes"
