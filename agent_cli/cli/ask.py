@@ -218,9 +218,9 @@ def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Se
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")
             tool_context = turns.context(app, app.db, session)
-            loop.begin(tool_context)
+            loop.prepare_session(tool_context)
             log.add_user_message(app.db, session, app.scope, parts, app.time())
-            shown, tools = loop.request(agent, tool_context), loop.offered(agent, tool_context)
+            shown, tools = loop.request(agent, tool_context), loop.offered_tools(agent, tool_context)
             raise _Undo
     except _Undo:
         pass

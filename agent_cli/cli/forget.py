@@ -14,7 +14,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import Plan
-from agent_cli.memory.lineage import Named
+from agent_cli.memory.lineage import ErasureRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -65,8 +65,8 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
     if handles and (about or since or until):
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
-        return forget.planned(db, provenance.named(db, owner, handles))
-    names: Named = topic.named(db, owner, about.strip(), app_.time(), since, until)
+        return forget.planned(db, provenance.select_by_handle(db, owner, handles))
+    names: ErasureRequest = topic.named(db, owner, about.strip(), app_.time(), since, until)
     return forget.planned(db, names, about.strip())
 
 
