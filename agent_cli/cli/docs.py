@@ -130,13 +130,13 @@ def _existing_pattern(path: str) -> str:
 
 
 def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bool) -> None:
-    tally = document_sync.Tally()
+    tally = document_sync.SyncResult()
     try:
         with ProgressLine(invocation.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
             for done, total in upkeep.catching_up(app_, app_.db) if tally.anything else ():
-                line.show(f"meaning: {done} of {total} sections")
+                line.show(f"vectors: {done} of {total} sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
     for notice in tally.kept:

@@ -1,4 +1,4 @@
-"""`agent doctor`: what is in order, what is not, and what to do about it."""
+"""`agent doctor`: check the server, the model, the database and the terminal, and say how to fix what is wrong."""
 
 from dataclasses import asdict
 

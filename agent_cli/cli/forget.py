@@ -13,7 +13,7 @@ from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
-from agent_cli.memory.forgetting.forget import Plan
+from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.lineage import ErasureRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -49,7 +49,7 @@ def command(
     try:
         plan = _plan(app_, [*(handles or ()), *_session_handles(app_, session)], about or "", *span)
     except UsageError:
-        if app_.finished or forget.waits(app_.db):  # the same command is repeated to finish an erasure
+        if app_.finished or forget.is_pending(app_.db):  # the same command is repeated to finish an erasure
             _resume(app_, about or "", as_json)
             return
         raise
@@ -60,13 +60,13 @@ def command(
     _report(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
 
 
-def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> Plan:
+def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> ErasurePlan:
     db, owner = app_.db, app_.scope.owner
     if handles and (about or since or until):
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
-    names: ErasureRequest = topic.named(db, owner, about.strip(), app_.time(), since, until)
+    names: ErasureRequest = topic.select_by_topic(db, owner, about.strip(), app_.time(), since, until)
     return forget.planned(db, names, about.strip())
 
 
@@ -74,15 +74,15 @@ def _session_handles(app_: App, names: list[str] | None) -> list[str]:
     return [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in names or ()]
 
 
-def _show(plan: Plan, as_json: bool) -> None:
+def _show(plan: ErasurePlan, as_json: bool) -> None:
     if as_json:
         output.put_json(plan.described())
     else:
-        for line in plan.told():
+        for line in plan.format_lines():
             output.say(line)
 
 
-def _confirm(plan: Plan, yes: bool, as_json: bool) -> None:
+def _confirm(plan: ErasurePlan, yes: bool, as_json: bool) -> None:
     """Show what will be erased, and ask for a yes. Raises AgentError without one."""
     if yes:
         return
@@ -100,14 +100,14 @@ def _resume(app_: App, topic_words: str, as_json: bool) -> None:
     _report(receipt, as_json)
 
 
-def _report(receipt: Receipt, as_json: bool, plan: Plan | None = None) -> None:
+def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None) -> None:
     """Print the receipt. Raises TracesLeft, or ends with its exit code."""
     if as_json:
         files = list(plan.files) if plan else []
         output.put_json({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
         raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
     if plan:
-        output.say(f"erased: {plan.counted}")
+        output.say(f"erased: {plan.format_counts}")
         for line in plan.files:
             output.say(line)
     if not receipt.clean:

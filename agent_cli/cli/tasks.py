@@ -1,4 +1,4 @@
-"""`agent tasks`: what is to be done."""
+"""`agent tasks`: list and change tasks."""
 
 import sys
 from typing import Annotated, Literal
@@ -33,7 +33,7 @@ def overview(
     limit: LimitOption = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List and change what is to be done. Alone it lists."""
+    """List and change what is to be done; without a command, list it."""
     if context.invoked_subcommand is None:
         _list(context, all_, done, hidden, limit, as_json)
     elif all_ or done or hidden:

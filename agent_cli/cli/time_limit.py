@@ -10,7 +10,7 @@ from agent_cli.llm.model import Cancel
 
 @contextmanager
 def limited(cancel: Cancel, seconds: float | None, message: str) -> Iterator[None]:
-    """Cancel what runs inside after so many seconds; None: never. Raises TimedOut with the message when it was late."""
+    """Cancel what runs inside after so many seconds; None: never. Then raises TimedOut with the message."""
     late = threading.Event()
 
     def give_up() -> None:

@@ -60,7 +60,7 @@ def receipt(adopted: Adopted, verb: str = "saved") -> str:
         return f"known already: {short(fact)}"
     text = f"{verb} {short(fact)}"
     if adopted.replaced:
-        text += f"; it replaces {adoption.names(adopted.replaced)}"
+        text += f"; it replaces {adoption.format_names(adopted.replaced)}"
     elif fact.valid_to:
         text += f"; it was true until {day(fact, fact.valid_to)}"
     return text

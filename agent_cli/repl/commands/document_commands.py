@@ -59,14 +59,14 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
     app = conversation.app
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        db, tally = app.db.another_connection(), document_sync.Tally()
+        db, tally = app.db.another_connection(), document_sync.SyncResult()
         try:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()
                 yield Progressed(step)
             for done, total in upkeep.catching_up(app, db) if tally.anything else ():
                 cancel.check()
-                yield Progressed(f"meaning: {done} of {total} sections")
+                yield Progressed(f"vectors: {done} of {total} sections")
             if tally.anything:
                 jobs.add(db, INDEX, "all", app.time())  # merges what was added
             for line in tally.kept:
