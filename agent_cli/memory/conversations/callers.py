@@ -1,7 +1,7 @@
-"""Callers: other programs that reach this memory over HTTP, and which of their requests are answered already.
+"""Callers: other programs that use this memory over HTTP, and the idempotency keys of their requests.
 
-Each is an owner of its own, whose memory no other sees; the person's own it reaches by explicit grant alone. A token is
-256 bits of chance, shown once; the file has its SHA-256, which is enough for what nobody can guess.
+Each caller is an owner whose memory no other sees; it uses the person's own memory only by explicit grant. A token is
+256 random bits, shown once; the file stores its SHA-256, which is enough for random tokens.
 """
 
 import re
@@ -18,9 +18,9 @@ from agent_cli.values import frozen
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
-_SEEN = timedelta(hours=1)  # that a caller came is written down so often at most
-_TRANSCRIPT, _NAMED = "said ", "named "  # begin the keys of sessions; a key that a caller makes up has no blank
-_PLACE = "http:"  # begins the place of what a caller says
+_SEEN = timedelta(hours=1)  # how often a visit is recorded at most
+_TRANSCRIPT, _NAMED = "said ", "named "  # prefixes of the keys of sessions; keys of callers have no blank
+_PLACE = "http:"  # prefix of the place of a caller's messages
 
 
 @frozen
@@ -33,7 +33,7 @@ class Caller:
     utc_offset: int
     seen_at: str | None
     revoked_at: str | None
-    hash: str  # of its token: another one is another who comes
+    hash: str  # of its token
 
     @property
     def writes(self) -> bool:
@@ -61,7 +61,7 @@ class Caller:
 
 @frozen
 class AnsweredRequest:
-    """A request that was taken on: in which session, and the reply, or None where it came to none yet."""
+    """A request that was begun: its session, and the id of its reply or None."""
 
     hash: str
     session: int
@@ -69,13 +69,13 @@ class AnsweredRequest:
 
 
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
-    """Let a program in; gives it and its token. One that was revoked goes on with the memory of its name.
+    """Add a caller; returns it with its token. A revoked name gets its memory back.
 
-    Raises UsageError for a name that cannot be, or is in use.
+    Raises UsageError for a name that is invalid or in use.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name for a caller: use small letters and digits, as in home-server")
-    import secrets  # 3 ms, for the few that are let in
+    import secrets  # 3 ms, rarely needed
 
     token, now = secrets.token_urlsafe(32), time()
     values = (_hash(token), PERSON if mine else f"caller:{name}", "read write" if writes else "read")
@@ -107,12 +107,12 @@ def get(db: Database, name: str) -> Caller:
 
 
 def listing(db: Database) -> list[Caller]:
-    """All there ever were, by name."""
+    """All callers by name, also revoked ones."""
     return [Caller(*row) for row in db.rows(f"select {_COLUMNS} from caller order by name")]
 
 
 def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
-    """Let it in no more; its memory stays. Raises UsageError."""
+    """Revoke the token of a caller; its memory stays. Raises UsageError."""
     caller = get(db, name)
     if caller.revoked_at:
         raise UsageError(f"{name} is revoked already")
@@ -123,7 +123,7 @@ def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
 
 
 def by_token(db: Database, token: str) -> Caller | None:
-    """Who has this token. Every hash is compared, each in constant time."""
+    """The caller with this token, or None. Every hash is compared, each in constant time."""
     from hmac import compare_digest  # 3 ms, and only a server needs it
 
     digest, found = _hash(token), None
@@ -134,7 +134,7 @@ def by_token(db: Database, token: str) -> Caller | None:
 
 
 def record_visit(db: Database, caller: Caller, time: clock.Clock) -> None:
-    """Write down that it came, now and then."""
+    """Record a visit, at most once an hour."""
     now = time()
     if caller.seen_at is None or caller.seen_at < clock.utc(now - _SEEN):
         with db.write():
@@ -142,7 +142,7 @@ def record_visit(db: Database, caller: Caller, time: clock.Clock) -> None:
 
 
 def open_sessions(db: Database) -> list[int]:
-    """The conversations of callers that are open and that no turn holds."""
+    """Open conversations of callers that no turn holds."""
     rows = db.rows(
         """select id from session where closed_at is null and kind = 'chat' and holder is null
              and place between 'http:' and 'http;' order by id"""
@@ -150,11 +150,11 @@ def open_sessions(db: Database) -> list[int]:
     return [id for (id,) in rows]
 
 
-# Requests that are not carried out twice.
+# Idempotent requests.
 
 
 def begin_request(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
-    """A request with this key is being answered in this session; an earlier try came to nothing."""
+    """Record that a request with this key is being answered in a session; it replaces a failed try."""
     db.execute(
         """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
@@ -172,12 +172,12 @@ def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | No
 
 
 def is_same_request(db: Database, answered: AnsweredRequest, request: str) -> bool:
-    """Whether it is the request that was taken on."""
+    """Whether the key was used for this same request."""
     return answered.hash == keyed_hash.digest(db, request)
 
 
 def finish_request(db: Database, caller: Caller, key: str, message: int) -> None:
-    """It was answered, and this is the last message of it."""
+    """Record the reply of a request."""
     with db.write():
         db.execute(
             "update answered set message_id = ? where owner = ? and key = ?", (message, caller.owner, _key(caller, key))
@@ -185,7 +185,7 @@ def finish_request(db: Database, caller: Caller, key: str, message: int) -> None
 
 
 def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
-    """A caller calls this session by a name of its own. Runs in the caller's transaction."""
+    """Let a caller use a name of its own for a session. Runs in the caller's transaction."""
     _save_name(db, caller, f"{_NAMED}{name}", session, None, time)
 
 
@@ -197,7 +197,7 @@ def named_session(db: Database, caller: Caller, name: str) -> int | None:
 def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:
-    """This session has come so far that these are the words of its conversation, up to this message."""
+    """Record the transcript of a session up to this message, so that its continuation is recognized."""
     with db.write():
         like = _key(caller, _TRANSCRIPT)
         db.execute(
@@ -208,7 +208,7 @@ def record_transcript(
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:
-    """The session that has come just so far, by the words of its conversation."""
+    """The session with just this transcript."""
     return find_request(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}")
 
 
@@ -224,13 +224,13 @@ def _save_name(db: Database, caller: Caller, key: str, session: int, message: in
 def erase_answered(
     db: Database, messages: Sequence[int], sessions: Sequence[int] = (), requests: Sequence[int] = ()
 ) -> None:
-    """Forget these requests, and which ones these messages answered. Runs in the caller's transaction."""
+    """Erase requests by their replies, sessions or ids. Runs in the caller's transaction."""
     for column, erased in (("message_id", messages), ("session_id", sessions), ("id", requests)):
         db.execute(f"delete from answered where {column} in (select value from json_each(?))", (erased,))
 
 
 def prune(db: Database, before: str) -> None:
-    """Keys of requests older than this are free again; what names a conversation by its words stays as long as it."""
+    """Delete keys of requests older than this; keys that name sessions stay."""
     values = (before,)
     if db.value("select 1 from answered where at < ? and hash <> '' limit 1", values):
         with db.write():
@@ -244,10 +244,10 @@ def _hash(token: str) -> str:
 
 
 def _subject(caller: Caller) -> str:
-    """What the audit calls it: a name is a word of the person's, and the audit has none."""
+    """The caller in the audit log, which holds no names chosen by the person."""
     return f"caller {caller.id}"
 
 
 def _key(caller: Caller, key: str) -> str:
-    """Callers that share the person's memory share no keys."""
+    """The stored key: callers that share the person's memory share no keys."""
     return f"{caller.id}/{key}"

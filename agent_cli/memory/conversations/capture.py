@@ -1,8 +1,8 @@
-"""What the person tells the program to remember: "remember that …", "merk dir, dass …", recognised without a model.
+"""Captures statements that the person asks to remember ("remember that …", "merk dir, dass …"), without a model.
 
-Only at the beginning of a sentence that was typed, outside quotations and code, and never in a question. "Remember to
-buy milk" is let be: that is a reminder, whose time comes and goes, and as a fact it would be true for ever. So is
-"make a note", which asks for a note. Whether what was heard is accepted or waits is not decided here.
+Only at the beginning of a typed sentence, outside quotations and code, and never in a question. "Remember to buy milk"
+is left alone, because a reminder is not true for ever, and so is "make a note", which asks for a note. Whether a
+captured statement is accepted or reviewed is not decided here.
 """
 
 import re
@@ -14,14 +14,14 @@ from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-MAX_STATEMENT = 600  # characters of a statement: more is a text to keep as a note
-_PASTE_EDGE = 2000  # characters of a long paste, at either end, that can matter here
+MAX_STATEMENT = 600  # characters; a longer text is a note
+_PASTE_EDGE = 2000  # characters read at either end of a long paste
 
 
 @frozen
 class CapturedStatement:
     statement: str  # in the person's words, on one line
-    quote: str  # as it stands in the message
+    quote: str  # exactly as in the message
     trust: Origin
 
 
@@ -40,7 +40,7 @@ _GERMAN = (
 )
 _GERMAN_POLITE = r"(?:kannst|könntest|würdest)\s+du\s+dir\s+bitte\s+merken"
 _LATER = r"(?:\s+(?:please|bitte|mal|doch|gut|for\s+later|für\s+später|for\s+me|im\s+kopf))*"
-# What is said after it: a clause, a colon, "my name is …", "ich wohne …".
+# The statement follows in a clause, after a colon, or as "my name is …", "ich wohne …".
 _FIRST_PERSON = (
     r"(?:i['’]m|i['’]ve|i|we['’]re|we|my\s+(?:[\w-]+\s+){1,4}?(?:is|are|was|were|has|have|lives?|likes?|works?)"
     r"|ich|wir|meine?[rsnm]?\s+(?:[\w-]+\s+){1,4}?(?:ist|sind|war|hat|haben|heißt|heißen|wohnt|mag))\b"
@@ -51,7 +51,7 @@ _COMMAND = Pattern(
     rf"|(?P<own>\s*,?\s*(?={_FIRST_PERSON})))",
     re.IGNORECASE,
 )
-_REFERENCE = Pattern(  # "remember that this …", "merk dir das": what was said just before
+_REFERENCE = Pattern(  # "remember that", "merk dir das": the sentence before
     rf"{_OPENING}(?:{_POLITE}{_ENGLISH}|{_GERMAN}|merke?\s+dir)\s*,?\s+(?:that|this|it|das|es)"
     r"(?:\s+(?:please|bitte|for\s+later|for\s+me|für\s+später|too|auch))*\s*[.!]*\s*$",
     re.IGNORECASE,
@@ -59,13 +59,13 @@ _REFERENCE = Pattern(  # "remember that this …", "merk dir das": what was said
 _FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
 _ABOUT_PERSON = Pattern(_FIRST_PERSON, re.IGNORECASE)
 _HINT = Pattern(r"remember|forget|mind|memory|note|vergiss|vergess|merk|behalt|denk|später", re.IGNORECASE)
-_POINTS_BACK = Pattern(  # "remember that time in Rome", "remember that you said": no statement
+_POINTS_BACK = Pattern(  # "remember that time in Rome", "remember that you said": not a statement
     r"(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book"
     r"|place|trip|restaurant|story|conversation|thing)\b(?!s)(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)"
     r"|(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)",
     re.IGNORECASE,
 )
-_REQUEST = Pattern(  # what is asked for in the same breath is no part of it
+_REQUEST = Pattern(  # a further request in the same sentence
     r"\s*[,;]?\s+(?:and|und|then|dann)\s+(?:then\s+|now\s+|also\s+|please\s+|dann\s+|jetzt\s+|bitte\s+)*"
     r"(?:tell|give|show|write|explain|list|what|how|why|can\s+you|could\s+you|sag|gib|zeig|schreib|erklär|was|wie"
     r"|warum|kannst\s+du)\b.*$",
@@ -79,7 +79,7 @@ _QUOTED = Pattern(
 
 
 def capture(parts: Sequence[Part]) -> list[CapturedStatement]:
-    """What these words tell the program to remember, in order; nothing unless the telling was typed."""
+    """The statements to remember in a message, in order; only commands that were typed count."""
     if not any(part.origin == "typed" and _HINT.search(part.text) for part in parts):
         return []
     parts = [_without_middle(part) for part in parts]
@@ -97,9 +97,9 @@ def capture(parts: Sequence[Part]) -> list[CapturedStatement]:
 
 
 def typed_sentences(parts: Sequence[Part]) -> list[str]:
-    """The sentences that were typed, outside quotations and code, as they stand there; of questions none."""
+    """The typed sentences outside quotations and code, without questions; none for a very long message."""
     whole = "".join(part.text for part in parts)
-    if len(whole) > 2 * _PASTE_EDGE:  # who writes so much tells a story
+    if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
     plain = _mask_quotations("".join(_mask_untyped(part) for part in parts))
     found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each)]
@@ -109,7 +109,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
 def _statement_span(
     plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]
 ) -> tuple[int, int] | None:
-    """Where the statement stands that a sentence wants remembered."""
+    """(start, end) of the statement that a sentence asks to remember, or None."""
     sentence = plain[start:end]
     if _REFERENCE.match(sentence) and _typed(parts, start, end):
         following = _pasted_after(parts, end)
@@ -148,9 +148,9 @@ def _captured(whole: str, span: tuple[int, int], parts: Sequence[Part]) -> Captu
 
 
 def _main_clause(statement: str) -> str:
-    """A German clause after "dass" with its verb in second place: "ich in Graz wohne" becomes "ich wohne in Graz".
+    """A German clause after "dass" as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz".
 
-    Only where that is safe: one clause, a plain subject, and no verb that might be taken apart ("aufstehe").
+    Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
     """
     match = re.fullmatch(
         r"((?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?)"
@@ -163,14 +163,14 @@ def _main_clause(statement: str) -> str:
     first = re.match(r"\w+", rest)
     known = r"ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe|esse"
     if first and re.fullmatch(known, first[0]):
-        return statement  # the verb stands there already
+        return statement  # the verb is in second place already
     if not re.fullmatch(rf"{known}|\w+(?:e|t|en)|bin|muss|kann|will|darf", verb):
         return statement
     return f"{subject} {verb} {rest}{end}"
 
 
 def _sentences(plain: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, without the blanks around it."""
+    """(start, end) of each sentence, without surrounding blanks."""
     found, at = [], 0
     for piece in text.split_sentences(plain):
         start = at + len(piece) - len(piece.lstrip())
@@ -185,7 +185,7 @@ def _typed(parts: Sequence[Part], start: int, end: int) -> bool:
 
 
 def _pasted_after(parts: Sequence[Part], at: int) -> tuple[int, int] | None:
-    """The whole of what was pasted (piped, read) right behind this place of a typed part."""
+    """(start, end) of the pasted, piped or read part that directly follows a position in a typed part."""
     start = 0
     for part in parts:
         end = start + len(part.text)
@@ -202,10 +202,10 @@ def _without_middle(part: Part) -> Part:
 
 
 def _mask_untyped(part: Part) -> str:
-    """What was not typed, as letters that say nothing; sentences end where they did."""
+    """Untyped text replaced by x, keeping blanks and ends of sentences."""
     return part.text if part.origin == "typed" else re.sub(r"[^\s.!?]", "x", part.text)
 
 
 def _mask_quotations(plain: str) -> str:
-    """Quotations and code, as letters that say nothing."""
+    """Quotations and code replaced by x."""
     return _QUOTED.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), plain)

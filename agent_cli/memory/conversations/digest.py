@@ -1,4 +1,4 @@
-"""A conversation as text: its lines, made to fit, and its sentences, weighed by how much they say."""
+"""A conversation as text: a transcript of limited length, and its sentences weighted by importance."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ class Sentence:
 
 
 def transcript(entries: Sequence[log.Entry], characters: int) -> str:
-    """What person and assistant said, a line each, at most this long: of long messages the middle is left out first."""
+    """The messages of person and assistant, a line each, at most this long; long messages lose their middle first."""
     spoken = [
         (_speaker(entry), " ".join(entry.message.text.split()))
         for entry in entries
@@ -34,7 +34,7 @@ def transcript(entries: Sequence[log.Entry], characters: int) -> str:
 
 
 def shorten(words: str, characters: int) -> str:
-    """A text at most this long: of long lines the middle is left out first, then whole lines."""
+    """A text of at most this length; long lines lose their middle first, then whole lines are dropped."""
     if len(words) <= characters:
         return words
     lines, room = words.splitlines(), characters
@@ -45,7 +45,7 @@ def shorten(words: str, characters: int) -> str:
 
 
 def escape_end_tag(words: str, element: str) -> str:
-    """A text that cannot end the element it is put in, and so speak to the model in the program's name."""
+    """The text without end tags of this element, so that it cannot escape from it in a prompt."""
     return re.sub(rf"<(?=\s*/\s*{element}\b)", "‹", words, flags=re.IGNORECASE)
 
 
@@ -89,7 +89,7 @@ def _middle_out(words: str, room: int) -> str:
 
 
 def _spread(lines: list[str], characters: int) -> list[str]:
-    """Lines from the whole length of the conversation, as many as fit: all, or every n-th and the last."""
+    """As many lines as fit, spread over the conversation: all, or every n-th and the last."""
     for step in range(1, len(lines)):
         chosen = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
         if sum(len(line) + 1 for line in chosen) <= characters:

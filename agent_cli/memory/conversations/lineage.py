@@ -1,6 +1,6 @@
-"""Messages, their calls and their sessions, as forgetting sees them: a message takes its whole exchange with it.
+"""The lineage of messages, calls and sessions: a message is erased with its whole exchange.
 
-A session goes with its last message. What else belongs to a session is in session_lineage.py.
+A session is erased with its last message. Other rows of a session are in session_lineage.py.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ _ERASED = "(erased)"
 TABLES = (
     Table(
         "session",
-        words="place title opening source external_id",
-        wordless="uid owner kind started_at last_at opened_at closed_at hidden_at holder",
+        text_columns="place title opening source external_id",
+        other_columns="uid owner kind started_at last_at opened_at closed_at hidden_at holder",
         time="started_at",
         letter="s",
         counts={("sessions", "session"): "true"},
@@ -26,8 +26,8 @@ TABLES = (
     ),
     Table(
         "message",
-        words="place author text parts thinking answers tool external_id",
-        wordless="uid owner role finish model at undone_at",
+        text_columns="place author text parts thinking answers tool external_id",
+        other_columns="uid owner role finish model at undone_at",
         letter="m",
         counts={
             ("messages", "message"): "role = 'user'",
@@ -35,22 +35,22 @@ TABLES = (
             ("tool results", "tool result"): "role = 'tool'",
         },
         line="text",
-        lines_of="role = 'user'",
-        mentions=f"""{lineage.says("text", "thinking", "coalesce(external_id, '')", "author")}
+        line_condition="role = 'user'",
+        mentions=f"""{lineage.mentions_topic("text", "thinking", "coalesce(external_id, '')", "author")}
                      or exists (select 1 from tool_call where message_id = message.id
-                                and {lineage.says("arguments")})""",
-        says=lineage.joined("text", "thinking"),
+                                and {lineage.mentions_topic("arguments")})""",
+        stated_text=lineage.joined("text", "thinking"),
         personal_texts=("select text from message where role = 'user' and id {ids}",),
         other_texts=("select iif(role = 'user', '', text), thinking, external_id, author from message where id {ids}",),
     ),
     Table(
         "tool_call",
-        words="call_id arguments",
-        wordless="uid name",
+        text_columns="call_id arguments",
+        other_columns="uid name",
         owner="(select owner from message where id = message_id)",
         letter="m",
         handle="message_id",
-        says="arguments",
+        stated_text="arguments",
         other_texts=("select atom from tool_call, json_tree(arguments) where type = 'text' and tool_call.id {ids}",),
     ),
 )
@@ -88,12 +88,12 @@ def derive(db: Database, walk: Walk) -> None:
     walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))
     walk.add("session", _emptied(db, walk["message"]))
     touched = lineage.column(db, "select distinct session_id from message where id {ids}", walk["message"])
-    walk.cut["session"] = dict.fromkeys(sorted({*touched} - {*walk["session"]}))
+    walk.partial["session"] = dict.fromkeys(sorted({*touched} - {*walk["session"]}))
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     messages = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
-    tombstones.remember(db, (tombstones.said(at, text) for at, text in messages), time(), walk.names.owner)
+    tombstones.remember(db, (tombstones.said(at, text) for at, text in messages), time(), walk.request.owner)
     log.erase(db, walk["message"])
     sessions.erase(db, walk["session"])
 

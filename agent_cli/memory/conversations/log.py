@@ -1,7 +1,7 @@
-"""The log: every message, reply, tool call and tool result, on disk before it is sent or shown.
+"""The log of every message, reply, tool call and tool result, written before it is sent or shown.
 
-A reply is opened with its first words, grows, and is closed when it is whole; one found open was cut by a crash. The
-log keeps what came, as it came: cleaning is for the way out.
+A reply is opened with its first words, updated, and closed when complete; one found open was cut by a crash. The log
+stores text unchanged: it is cleaned when shown.
 """
 
 import json
@@ -19,7 +19,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_CUT_FINISHES = (None, "interrupted", "failed")  # how a reply ends that an error or a crash broke off
+_CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
 
 
 @frozen
@@ -51,18 +51,18 @@ class Entry:
 
 
 def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
-    """Log what the person said, part by part (see messages.joined), and return its number."""
+    """Log a message of the person with its parts (see messages.join_parts); returns its id."""
     text = "".join(part.text for part in parts)
     return _insert(db, session, scope, now, role="user", text=text, parts=_spans(parts), finish="stop")
 
 
 def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
-    """Begin a reply that will grow."""
+    """Open a reply; returns its id."""
     return _insert(db, session, scope, now, role="assistant", text="", model=model)
 
 
 def update_reply(db: Database, id: int, text: str, thinking: str) -> None:
-    """Write down all that has arrived of a reply."""
+    """Store what has arrived of a reply."""
     with db.write():
         db.execute("update message set text = ?, thinking = ? where id = ?", (text, thinking, id))
 
@@ -80,7 +80,7 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
 
 
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
-    """Log the result of a call, whole."""
+    """Log the complete result of a call; returns its id."""
     return _insert(
         db,
         session,
@@ -97,7 +97,7 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
 
 
 def append_imported(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
-    """Log a message that was said elsewhere. Runs in the caller's transaction."""
+    """Log an imported message. Runs in the caller's transaction."""
     message, usage = entry.message, entry.usage
     id = _write(
         db,
@@ -122,12 +122,12 @@ def append_imported(db: Database, session: int, scope: Scope, entry: Entry, at: 
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:
-    """The ids of a session's messages as other programs know them, by number."""
+    """{id: external id} of a session's messages."""
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 
 
 def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
-    """Mark replies a crash cut as interrupted and answer calls left open; returns how many of both.
+    """Mark replies cut by a crash as interrupted, and answer open calls; returns the number of both.
 
     Only for a session that no other process has open.
     """
@@ -150,7 +150,7 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
 def history(
     db: Database, session: int, last: int | None = None, after: int = 0, before: int | None = None
 ) -> list[Entry]:
-    """The messages of a session in order, or its last ones, or those between two; what was taken back apart."""
+    """The messages of a session in order without undone ones; limited to the last ones, or to a range of ids."""
     rows = db.rows(
         """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
                   model, tokens_in, tokens_out, cost, duration_ms
@@ -163,7 +163,7 @@ def history(
 
 
 def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
-    """The last message with words of the person or the assistant in a session, or the n-th last."""
+    """The n-th last complete message with text of a role in a session."""
     id = db.value(
         """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
            order by id desc limit 1 offset ?""",
@@ -173,7 +173,7 @@ def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
 
 
 def context_of(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
-    """A message of a person or assistant with so many before and after it in its session. Raises UsageError."""
+    """A message with so many before and after it in its session, without tools. Raises UsageError."""
     session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
     if session is None:
         raise UsageError(f"there is no message m{id}")
@@ -183,12 +183,12 @@ def context_of(db: Database, owner: str, id: int, before: int, after: int) -> li
 
 
 def is_spoken(entry: Entry) -> bool:
-    """Whether a person or a model said it: no tool, and not the offline model, which only quotes."""
+    """Whether it is from a person or a model: not a tool, and not the offline model, which only quotes."""
     return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
 
 
 def has_messages(db: Database, session: int) -> bool:
-    """Whether anything is said in it."""
+    """Whether a session has messages."""
     return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))
 
 
@@ -197,12 +197,12 @@ def count(db: Database, session: int) -> int:
 
 
 def last_message(db: Database, session: int) -> int:
-    """The number of its last message, taken back or not; 0 when it has none."""
+    """The id of the last message, undone or not; 0 when there is none."""
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
 def count_spoken(db: Database, session: int, first: int = 0) -> int:
-    """How many messages with words a person and a model have in it, from a message on."""
+    """The number of messages with text of person and model, from a message on."""
     return int(
         db.value(
             """select count(*) from said
@@ -213,10 +213,10 @@ def count_spoken(db: Database, session: int, first: int = 0) -> int:
 
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
-    """Have this message and all after it in its session count no more: they stay, and nothing that was said has them.
+    """Undo this message and all after it in its session: they stay in the table, but the view `said` excludes them.
 
-    `by`: the message that was said in their place. Runs in the caller's transaction; what was made from them is the
-    business of undoing.py. Returns their numbers.
+    `by`: the message that replaces them. Runs in the caller's transaction; rewind.py handles what was derived from
+    them. Returns their ids.
     """
     which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
     rows = db.rows(f"select id from said where {which} order by id", (session, first, by))
@@ -228,10 +228,10 @@ def undo_from(db: Database, session: int, first: int, now: datetime, by: int | N
 
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
-    """The number of what the person said last, when it took the place of something and has no answer that counts.
+    """The id of the person's last message, when it replaced messages and has no valid answer.
 
-    An answer that an error cut does not; one that the person stopped does. That of memory alone does not count in place
-    of a model's.
+    An answer cut by an error is not valid, one stopped by the person is. The offline model's answer does not replace a
+    model's.
     """
     last = db.row(
         "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
@@ -246,7 +246,7 @@ def unanswered_replacement(db: Database, session: int) -> int | None:
 
 
 def redo_replaced(db: Database, session: int, by: int) -> list[int]:
-    """Have count again what this message took the place of; returns their numbers. Runs in the caller's transaction."""
+    """Restore the messages that this one replaced; returns their ids. Runs in the caller's transaction."""
     rows = db.rows("select id from message where session_id = ? and undone_by = ? order by id", (session, by))
     db.execute(
         "update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?", (session, by)
@@ -265,7 +265,7 @@ def last_model(db: Database, owner: str) -> str:
 
 
 def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:
-    """Replace what calls of these tools and their results said in a session. Runs in the caller's transaction."""
+    """Blank the calls of these tools and their results in a session. Runs in the caller's transaction."""
     for tool in tools:
         db.execute(
             """update tool_call set arguments = '{}'
@@ -279,7 +279,7 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
 
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
-    """These messages with all that belongs to them: from a message of the person up to the next one."""
+    """These messages with their whole exchanges: from a message of the person up to the next one."""
     rows = db.rows(
         """with named as (
               select m.session_id session,
@@ -295,14 +295,14 @@ def exchanges(db: Database, found: Iterable[int]) -> list[int]:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete messages with their calls. Whoever refers to them is erased before. Runs in the caller's transaction."""
+    """Delete messages with their calls, after all rows that refer to them. Runs in the caller's transaction."""
     listed = (found,)
     db.execute("delete from tool_call where message_id in (select value from json_each(?))", listed)
     db.execute("delete from message where id in (select value from json_each(?))", listed)
 
 
 def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
-    """Take out what tools and the offline model found, what replies thought, and what calls say.
+    """Blank the text of tool results and offline replies, the thinking of replies, and the arguments of calls.
 
     Runs in the caller's transaction.
     """

@@ -1,4 +1,4 @@
-"""What was typed at the prompt, for the arrow keys: it outlives the program, and is erased with what it led to."""
+"""The input history of the prompt: kept across sessions, and erased with the messages it led to."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
-MAX_PROMPTS = 5000  # of each owner; older ones are dropped
+MAX_PROMPTS = 5000  # for each owner; older ones are deleted
 
 
 def add(db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()) -> None:
-    """Keep a line, unless it is the last one again or begins with a space: that is how to keep it out.
+    """Add a line, unless it repeats the last one or begins with a space (which keeps it out).
 
-    `pasted`: the pieces of it that were not typed.
+    `pasted`: the parts of it that were not typed.
     """
     if not text.strip() or text.startswith(" "):
         return
@@ -42,14 +42,14 @@ def add(db: Database, scope: Scope, session: int | None, text: str, now: datetim
 
 
 def recent(db: Database, owner: str, limit: int) -> list[str]:
-    """The newest first."""
+    """The newest lines, the latest first."""
     return [
         text for (text,) in db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
     ]
 
 
 def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
-    """Of the newest lines those with pieces that were not typed, and these pieces."""
+    """{line: pasted parts} of the newest lines, where there are any."""
     rows = db.rows("select text, pasted from prompt where owner = ? order by id desc limit ?", (owner, limit))
     return {
         text: [text[start : start + length] for start, length in json.loads(spans)]
@@ -59,7 +59,7 @@ def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
 
 
 def all_are_command(db: Database, found: Sequence[int], command: str) -> bool:
-    """Whether these lines are nothing but this command."""
+    """Whether all these lines are calls of this command."""
     return not db.value(
         "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",
         (found, command),

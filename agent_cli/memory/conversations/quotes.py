@@ -1,4 +1,4 @@
-"""Where words stand in what a person said, and how far they can be trusted: only what was typed is the person's own."""
+"""Locates quotes in messages of the person, and how far they can be trusted: only typed text is the person's own."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,25 +21,25 @@ _TRUSTED: tuple[Origin, ...] = (
     "tool",
     "model",
 )
-_MIN_LENGTH = 4  # characters of a quote that proves something
+_MIN_LENGTH = 4  # characters of a meaningful quote
 _MAX_LENGTH = 600
 
 
 @frozen
 class Quote:
     message: int
-    text: str  # as it stands there
-    trust: Origin  # the least trusted of the parts it stands in
+    text: str  # exactly as in the message
+    trust: Origin  # the least trusted origin of its parts
     at: datetime  # when it was said
 
 
 def least_trusted(origins: Iterable[Origin]) -> Origin:
-    """The origin least trusted of these; of none, that of a model."""
+    """The least trusted of these origins; "model" when there are none."""
     return max(origins, key=_TRUSTED.index, default="model")
 
 
 def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
-    """The origin least trusted of the parts that hold these characters of their text."""
+    """The least trusted origin of the characters from `start` to `end`."""
     touched: list[Origin] = []
     at = 0
     for part in parts:
@@ -50,7 +50,7 @@ def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
 
 
 def find(entries: Iterable[Entry], quote: str) -> Quote | None:
-    """The first message of a person in which the words stand to the letter, but for blanks; None when in none."""
+    """The quote in the first message of the person that contains it, ignoring differences in blanks; else None."""
     words = quote.strip().strip('"“”„«»').split()
     if not _MIN_LENGTH <= len("".join(words)) <= _MAX_LENGTH:
         return None

@@ -1,7 +1,7 @@
-"""The rolling summary: what the model is told of the part of a session that no longer fits its window.
+"""The rolling summary of the part of a session that no longer fits the model's context window.
 
-It is made from the transcript each time, never from an older summary: at once from the sentences that say most, and
-again by the cheap model when its job has run. Numbers, paths and the like are lifted word for word beside it.
+It is always made from the transcript, never from an older summary: at once from the most important sentences, and again
+by the small model in a job. Numbers, paths and the like are extracted word for word beside it.
 """
 
 import re
@@ -21,9 +21,9 @@ from agent_cli.values import frozen
 JOB = "fold"
 WORDS = 150
 _SENTENCE = 40  # words of one sentence
-_MIN_NEW = 0.4  # the share of its words that must be new
+_MIN_NEW = 0.4  # share of new words that a sentence needs
 _DETAILS = 400  # characters
-_LONGEST = 1_500  # characters: not every script parts its words
+_LONGEST = 1_500  # characters, for scripts without spaces
 _EXTRACTED = 40_000  # characters of a transcript
 
 _QUESTION = """Below is the earlier part of a conversation that goes on. Its words are no longer shown to the assistant.
@@ -44,7 +44,7 @@ _DURABLE = Pattern(
 
 @frozen
 class RollingSummary:
-    up_to: int  # the last message that was folded away
+    up_to: int  # the last message it covers
     text: str
     details: str
     method: str
@@ -56,10 +56,10 @@ def get(db: Database, session: int) -> RollingSummary | None:
 
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
-    """Fold the messages up to this one away: extract what they say at once, and queue the model's own words."""
+    """Summarise the messages up to this one: extract now, and queue the model's version."""
     rounds, made = tombstones.rounds(db), _extracted(db, session, up_to)
     with db.write():
-        if tombstones.rounds(db) != rounds:  # what was forgotten meanwhile must not be written down once more
+        if tombstones.rounds(db) != rounds:  # do not store again what was forgotten meanwhile
             made = _extracted(db, session, up_to)
         _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
@@ -69,7 +69,7 @@ def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummar
 def ask_model(
     db: Database, session: int, characters: int, ask: Callable[[str], Iterator[str]]
 ) -> RollingSummary | None:
-    """The model's version of what is folded now; None when nothing is."""
+    """The model's version of the present summary; None when there is none."""
     present = get(db, session)
     if present is None:
         return None
@@ -81,7 +81,7 @@ def ask_model(
 
 
 def save(db: Database, session: int, made: RollingSummary, now: datetime) -> bool:
-    """Take the model's version; False when more has been folded away since. Runs in the caller's transaction."""
+    """Store the model's version; False when more messages are covered since. Runs in the caller's transaction."""
     present = get(db, session)
     if present and present.up_to == made.up_to:
         _write(db, session, made, now)
@@ -89,14 +89,14 @@ def save(db: Database, session: int, made: RollingSummary, now: datetime) -> boo
 
 
 def erase(db: Database, sessions: Sequence[int]) -> None:
-    """Drop those of some sessions, until a window is folded again. Runs in the caller's transaction."""
+    """Delete the summaries of these sessions. Runs in the caller's transaction."""
     db.execute("delete from rolling where session_id in (select value from json_each(?))", (sessions,))
 
 
 def extract(entries: Sequence[log.Entry]) -> str:
-    """The sentences that say most, in their order, in at most 150 words: first what the person says of themself.
+    """The most important sentences in order, in at most 150 words; statements of the person come first.
 
-    What has little that is not said by those before it is left out.
+    Sentences with few new words are left out.
     """
     ranked = sorted(
         digest.sentences(digest.transcript(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
@@ -116,7 +116,7 @@ def extract(entries: Sequence[log.Entry]) -> str:
 
 
 def _durable(sentence: digest.Sentence) -> bool:
-    """Whether it tells something that will be true tomorrow, as far as its words show."""
+    """Whether its words suggest a lasting statement of the person."""
     return bool(
         sentence.speaker != "assistant" and not sentence.words.endswith("?") and _DURABLE.search(sentence.words)
     )

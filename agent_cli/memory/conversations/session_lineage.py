@@ -1,6 +1,6 @@
-"""What belongs to sessions, as forgetting sees it: session notes, openings, rolling summaries, requests of callers.
+"""The lineage of rows that belong to sessions: session notes, openings, rolling summaries, requests of callers.
 
-And the input history, which is nobody's source and only repeats what was said.
+Also of the input history, from which nothing is derived.
 """
 
 from agent_cli import clock
@@ -12,29 +12,31 @@ from agent_cli.store.db import Database
 TABLES = (
     Table(
         "jotting",
-        words="text",
-        wordless="uid at",
+        text_columns="text",
+        other_columns="uid at",
         owner="(select owner from session where id = session_id)",
         counts={("jottings", "jotting"): "true"},
         personal_texts=("select text from jotting where id {ids}",),
     ),
     Table(
         "rolling",
-        words="text details",
-        wordless="method at",
+        text_columns="text details",
+        other_columns="method at",
         other_texts=("select text, details from rolling where session_id {ids}",),
     ),
     Table(
         "answered",
-        words="key",
-        wordless="owner hash at",
+        text_columns="key",
+        other_columns="owner hash at",
         counts={("requests of callers", "request of a caller"): "true"},
-        mentions=lineage.says("key"),
+        mentions=lineage.mentions_topic("key"),
         dated=False,
         other_texts=("select key from answered where id {ids}",),
     ),
-    Table("caller", words="name owner", wordless="uid hash may at seen_at revoked_at"),  # goes by a command of its own
-    Table("prompt", words="place text", wordless="uid owner pasted at"),
+    Table(
+        "caller", text_columns="name owner", other_columns="uid hash may at seen_at revoked_at"
+    ),  # goes by a command of its own
+    Table("prompt", text_columns="place text", other_columns="uid owner pasted at"),
 )
 COPIES = (
     Copy("prompts", "prompt", "prompt", "text", prompts.erase, short=True),

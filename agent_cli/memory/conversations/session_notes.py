@@ -1,4 +1,4 @@
-"""Session memory: what the model jots down for itself, without asking, until the session closes."""
+"""Session notes: what the model writes down for itself, until the session closes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ def add(db: Database, session: int, text: str, now: datetime) -> None:
 
 
 def listed(db: Database, session: int) -> list[str]:
-    """Those of a session, but for what was jotted after something that has been taken back since."""
+    """The notes of a session, without those written after a message that was undone later."""
     rows = db.rows(
         """select text from jotting j where session_id = ? and not exists (
               select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
@@ -31,7 +31,7 @@ def listed(db: Database, session: int) -> list[str]:
 
 
 def erase(db: Database, session: int) -> None:
-    """Erase them, and their words where the log has them as calls and results. Runs in the caller's transaction."""
+    """Erase the notes of a session, and their words in logged calls and results. Runs in the caller's transaction."""
     db.execute("delete from jotting where session_id = ?", (session,))
     log.blank_tools(db, session, TOOLS, "(erased when the session closed)")
 

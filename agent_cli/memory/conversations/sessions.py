@@ -1,4 +1,4 @@
-"""Sessions: when one began, what it is called, who has it open, whether it is closed or hidden."""
+"""Sessions: their start, title, holder (the process that has them open), and whether they are closed or hidden."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from agent_cli.values import frozen
 
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
-ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that are over when they are answered, and never carried over
+ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
 
 
 @frozen
@@ -36,9 +36,9 @@ class Session:
 
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
-    """Begin a session held by this process and return its number.
+    """Begin a session held by this process; returns its id.
 
-    Kind: "chat", or one of the ONE_SHOTS; a "trial" counts for nothing once it is over, however it ends.
+    Kind: "chat", or one of the ONE_SHOTS; a "trial" is discarded when it is over.
     """
     moment = clock.utc(now)
     with db.write():
@@ -60,7 +60,7 @@ def add_imported(
     source: str,
     external_id: str,
 ) -> int:
-    """Begin a session that took place elsewhere; it counts as closed. Runs in the caller's transaction."""
+    """Add an imported session, as closed. Runs in the caller's transaction."""
     moment, last = clock.utc(started), clock.utc(min(started, now))
     return db.insert(
         """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
@@ -81,7 +81,7 @@ def add_imported(
 
 
 def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:
-    """The session that was imported under this id, or exported from this very file."""
+    """The session imported under this id, or exported from this same file."""
     id = db.value(
         "select id from session where owner = ?3 and ((source = ?1 and external_id = ?2) or uid = ?2)",
         (source, external_id, owner),
@@ -90,7 +90,7 @@ def find_imported(db: Database, owner: str, source: str, external_id: str) -> in
 
 
 def external_id(db: Database, id: int) -> tuple[str, str]:
-    """Its id as other programs know it, and where it was imported from or an empty string."""
+    """(external id, source it was imported from or "")."""
     row = db.row("select coalesce(external_id, uid), coalesce(source, '') from session where id = ?", (id,))
     return row or ("", "")
 
@@ -104,18 +104,18 @@ def get(db: Database, id: int, owner: str) -> Session:
 
 
 def touch(db: Database, id: int, at: datetime) -> None:
-    """Something was said in it, not later than now. Runs inside the caller's transaction."""
+    """Set the time of the last message, at most now. Runs in the caller's transaction."""
     db.execute("update session set last_at = max(last_at, ?) where id = ?", (clock.utc(at), id))
 
 
 def open_by_other(db: Database, id: int) -> bool:
-    """Whether another process that still runs has it open."""
+    """Whether another running process has it open."""
     held_by = db.value("select holder from session where id = ?", (id,))
     return bool(held_by) and held_by != holder.this_process() and holder.is_alive(held_by)
 
 
 def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
-    """Take an earlier session up again. Raises UsageError while another process has it open."""
+    """Continue an earlier session. Raises UsageError while another process has it open."""
     session = get(db, id, owner)
     with db.write():
         if open_by_other(db, id):
@@ -128,13 +128,13 @@ def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
 
 
 def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
-    """Number, kind and scope of each session that a process had open and did not live to close."""
+    """(id, kind, scope) of each session whose process ended without closing it."""
     rows = db.rows("select id, kind, owner, place, holder from session where holder is not null")
     return [(id, kind, Scope(owner, place)) for id, kind, owner, place, held in rows if not holder.is_alive(held)]
 
 
 def idle(db: Database, before: datetime) -> list[int]:
-    """Open conversations in which nothing was said since then, that nobody took up and that wait for no answer."""
+    """Open conversations without messages since then that were not continued and wait for no answer."""
     rows = db.rows(
         """select id, holder, (select role from said where session_id = s.id order by id desc limit 1) from session s
            where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
@@ -148,7 +148,7 @@ def idle(db: Database, before: datetime) -> list[int]:
 
 
 def release(db: Database, id: int) -> None:
-    """Let another process take it up."""
+    """Let other processes open it."""
     with db.write():
         db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.this_process()))
 
@@ -163,7 +163,7 @@ def rename(db: Database, id: int, title: str) -> None:
 
 
 def hide(db: Database, id: int, now: datetime) -> None:
-    """Put it out of lists, search and what is carried over, until `restore`."""
+    """Exclude it from lists, search and carry-over, until `restore`."""
     with db.write():
         db.execute("update session set hidden_at = ? where id = ?", (clock.utc(now), id))
 
@@ -174,25 +174,25 @@ def restore(db: Database, id: int) -> None:
 
 
 def pin(db: Database, id: int, pinned: bool) -> None:
-    """Have retention leave it alone, or not."""
+    """Protect it from retention, or not."""
     with db.write():
         db.execute("update session set pinned = ? where id = ?", (int(pinned), id))
 
 
 def set_opening(db: Database, id: int, opening: str) -> None:
-    """Keep what was carried over at its start, so that every request of the session begins with the same bytes."""
+    """Store the text carried over at its start, so that every request of the session begins with the same bytes."""
     with db.write():
         db.execute("update session set opening = ? where id = ?", (opening, id))
 
 
 def read_position(db: Database, id: int) -> tuple[Scope, int] | None:
-    """Whose it is, and the last message that was read for facts; None when it is hidden or gone."""
+    """(scope, last message read for facts); None when it is hidden or deleted."""
     row = db.row("select owner, place, read_to from session where id = ? and hidden_at is null", (id,))
     return (Scope(row[0], row[1]), row[2]) if row else None
 
 
 def set_read_to(db: Database, id: int, message: int) -> None:
-    """All up to this message was read for facts. Runs in the caller's transaction."""
+    """Record that all messages up to this one were read for facts. Runs in the caller's transaction."""
     db.execute("update session set read_to = max(read_to, ?) where id = ?", (message, id))
 
 
@@ -207,7 +207,7 @@ def set_reflected_to(db: Database, id: int, message: int) -> None:
 
 
 def latest(db: Database, owner: str, place: str | None = None, before: int | None = None) -> Session | None:
-    """The conversation last spoken in: one-shots, empty and hidden ones do not count."""
+    """The latest conversation, without one-shots, empty and hidden sessions."""
     row = db.row(
         f"""select {_COLUMNS} from session s
             where owner = :owner and kind = 'chat' and hidden_at is null and id is not :before
@@ -221,7 +221,7 @@ def latest(db: Database, owner: str, place: str | None = None, before: int | Non
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete sessions whose messages are erased. Runs in the caller's transaction.
 
-    One that a living process has open stays, without a word: that process will go on to write into it.
+    A session that a running process has open is emptied but stays, because that process will write to it.
     """
     for id in found:
         held_by = db.value("select holder from session where id = ?", (id,))
@@ -238,12 +238,12 @@ def blank_titles(db: Database, found: Sequence[int]) -> None:
 
 
 def drop_openings(db: Database, found: Sequence[int]) -> None:
-    """What was carried over is put together anew when these go on. Runs in the caller's transaction."""
+    """Delete the carried-over text, to be made again when these sessions continue. Runs in the caller's transaction."""
     db.execute("update session set opening = null where id in (select value from json_each(?))", (found,))
 
 
 def opened_with(db: Database, found: Iterable[int]) -> list[int]:
-    """The sessions whose opening carries words of one of these over: it names them by their handles."""
+    """The sessions whose opening carries over text of one of these, by the handles in it."""
     rows = db.rows(
         """select distinct s.id from json_each(?) c join session s
              on instr(s.opening, '(s' || c.value || ')') or instr(s.opening, '(s' || c.value || ',')
@@ -254,7 +254,7 @@ def opened_with(db: Database, found: Iterable[int]) -> list[int]:
 
 
 def resolve(db: Database, words: str, owner: str) -> Session:
-    """The session a handle names, else the one whose title or words contain the text.
+    """The session with this handle, else the one whose title or messages contain the text.
 
     Raises UsageError when there is none, or with the list when there are several.
     """
@@ -280,7 +280,7 @@ def resolve(db: Database, words: str, owner: str) -> Session:
 
 
 def all_of(db: Database, owner: str) -> list[Session]:
-    """All sessions in which something was said, hidden ones apart, oldest first."""
+    """All sessions with messages, without hidden ones, oldest first."""
     rows = db.rows(
         f"""select {_COLUMNS} from session s where owner = ? and hidden_at is null
               and exists (select 1 from said where session_id = s.id) order by started_at, id""",
@@ -290,14 +290,14 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else how it began, else, when retention has taken its messages, how its summary begins."""
+    """Its title, else its first message, else (without messages) its summary, shortened."""
     first = """select coalesce((select text from said where session_id = ?1 and role = 'user' order by id limit 1),
                       (select text from summary where session_id = ?1), '')"""
     return session.title or text.one_line(db.value(first, (session.id,)), 60)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
-    """Sessions in which something was said, newest first."""
+    """Sessions with messages, newest first."""
     rows = db.rows(
         f"""select {_COLUMNS},
                    (select count(*) from said where session_id = s.id and role = 'user') turns,

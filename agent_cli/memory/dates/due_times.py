@@ -208,26 +208,26 @@ def _rest_of_today(today: datetime, tz: tzinfo, now: datetime) -> datetime:
 
 
 def _named_day(match: re.Match[str], today: datetime) -> datetime:
-    told = {name: value.casefold() for name, value in match.groupdict().items() if value}
-    if "past" in told:
+    groups = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    if "past" in groups:
         raise UsageError(f"{match[0]} is past: name a time that is still to come")
-    if "today" in told or "this" in told:
+    if "today" in groups or "this" in groups:
         return today
-    if "tomorrow" in told or "after" in told:
-        return today + timedelta(days=1 if "tomorrow" in told else 2)
-    if weekday := told.get("day") or told.get("short") or told.get("abbreviated"):
+    if "tomorrow" in groups or "after" in groups:
+        return today + timedelta(days=1 if "tomorrow" in groups else 2)
+    if weekday := groups.get("day") or groups.get("short") or groups.get("abbreviated"):
         next_ = re.search(r"\b(?:next|näch)", match[0].casefold())
-        return _weekday(weekday, today, next_=bool(next_), week="week" in told)
-    if "weekend" in told:
+        return _weekday(weekday, today, next_=bool(next_), week="week" in groups)
+    if "weekend" in groups:
         return _weekday("saturday", today, next_=False, week=False)
-    if period := told.get("period"):
+    if period := groups.get("period"):
         return _next_period(period, today)
-    if "only" in told:
-        return _day_of_month(int(told["only"]), today)
-    if "numbers" in told:
-        return _numeric_date(told["numbers"], today)
+    if "only" in groups:
+        return _day_of_month(int(groups["only"]), today)
+    if "numbers" in groups:
+        return _numeric_date(groups["numbers"], today)
     found = _dateparser(
-        told.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", told["date"]), today - timedelta(seconds=1)
+        groups.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", groups["date"]), today - timedelta(seconds=1)
     )
     if found is None:
         raise UsageError(f"there is no {match[0].strip()}: name a day that a calendar has")
@@ -265,16 +265,16 @@ def _day_of_month(day: int, today: datetime) -> datetime:
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
-def _numeric_date(told: str, today: datetime) -> datetime:
+def _numeric_date(numbers: str, today: datetime) -> datetime:
     """24.12. and 24/12: the day first, except with slashes when the locale says otherwise or only that is possible."""
-    first, second, *year = (int(number) for number in re.findall(r"\d+", told))
-    month_first = "/" in told and second < 32 and (second > 12 or (first < 13 and _month_first()))
+    first, second, *year = (int(number) for number in re.findall(r"\d+", numbers))
+    month_first = "/" in numbers and second < 32 and (second > 12 or (first < 13 and _month_first()))
     day, month = (second, first) if month_first else (first, second)
     try:
         found = today.replace(year=year[0] if year else today.year, month=month, day=day)
         return found if year or found >= today else found.replace(year=today.year + 1)
     except ValueError as error:
-        raise UsageError(f"there is no {told}: name a day that a calendar has") from error
+        raise UsageError(f"there is no {numbers}: name a day that a calendar has") from error
 
 
 def _month_first() -> bool:

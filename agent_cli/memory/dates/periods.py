@@ -77,13 +77,13 @@ def parse(words: str) -> Period:
     raise UsageError(f"{words!r} is no period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
 
 
-def from_words(told: str, now: datetime) -> Period:
+def from_words(words: str, now: datetime) -> Period:
     """The period of a key, or the present one of a unit, as in `week`. Raises UsageError."""
-    if told.strip().lower() in ("today", *UNITS):
-        return containing(now.date(), "day" if told.strip().lower() == "today" else told.strip().lower())
-    if told.strip().lower() == "yesterday":
+    if words.strip().lower() in ("today", *UNITS):
+        return containing(now.date(), "day" if words.strip().lower() == "today" else words.strip().lower())
+    if words.strip().lower() == "yesterday":
         return containing(now.date() - timedelta(days=1), "day")
-    return parse(told)
+    return parse(words)
 
 
 def parts(period: Period) -> list[Period]:

@@ -267,7 +267,7 @@ def _key(match: re.Match[str]) -> tuple[int, int] | None:
 
 def _labelled(match: re.Match[str]) -> tuple[int, int] | None:
     """Where the labelled value is, without quotes and the full stop; a password may end in ! or ?."""
-    group = next(name for name, told in match.groupdict().items() if told is not None)
+    group = next(name for name, value in match.groupdict().items() if value is not None)
     start, end = match.span(group)
     found = match[group]
     return start, end - (len(found) - len(found.rstrip(".,;:)]}\"'`“”»")) if not group.startswith("quoted") else 0)
