@@ -36,10 +36,10 @@ def propose_fact(
     )
     fact = adoption.propose(context.db, context.scope, claim, context.time)
     if fact is None:
-        why = receipts.known(context.db, context.scope.owner, claim.statement)
+        why = receipts.not_proposed(context.db, context.scope.owner, claim.statement)
         return ToolResult(f"not proposed: {why}", receipt=why)
     return ToolResult(
-        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=receipts.waits(fact)
+        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=receipts.pending(fact)
     )
 
 

@@ -271,7 +271,7 @@ def test_a_restore_tells_when_forgotten_things_may_be_back(opened, path, tmp_pat
     assert not backup.restore(path, copied.path, NOON, print).revives_erased
     db = file.open_file(path, NOON, print)
     with db.write():
-        tombstones.remember(db, ["one"], NOON)
+        tombstones.add(db, ["one"], NOON)
     db.close()
     assert backup.restore(path, copied.path, NOON, print).revives_erased
 

@@ -21,7 +21,7 @@ def read(context, name):
 
 
 def names(context):
-    return [each["name"] for each in loop.offered(agent(), context)]
+    return [each["name"] for each in loop.offered_tools(agent(), context)]
 
 
 def test_the_steps_are_read_by_name_or_handle(context):

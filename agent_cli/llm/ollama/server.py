@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_cli.llm.ollama import address, faults, tags, wire
+from agent_cli.llm.ollama import address, tags, wire
 from agent_cli.values import frozen
 
 _TIMEOUT = 5.0  # seconds, for answers that need no model
@@ -32,7 +32,9 @@ def running(host: str) -> list[RunningModel]:
     """The models that are loaded. Raises ModelUnavailable."""
     models = _fetch(host, "/api/ps").get("models")
     return [
-        RunningModel(str(each.get("name")), *(_int(each.get(key)) for key in ("size", "size_vram", "context_length")))
+        RunningModel(
+            str(each.get("name")), *(wire.int_or_zero(each.get(key)) for key in ("size", "size_vram", "context_length"))
+        )
         for each in (models if isinstance(models, list) else ())
         if isinstance(each, dict)
     ]
@@ -45,7 +47,7 @@ def model_info(host: str, name: str) -> ModelInfo:
     info = info if isinstance(info, dict) else {}
     capabilities = answer.get("capabilities")
     return ModelInfo(
-        _int(info.get(f"{info.get('general.architecture')}.context_length")),
+        wire.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length")),
         tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
     )
 
@@ -56,15 +58,4 @@ def loaded(host: str, name: str) -> RunningModel | None:
 
 
 def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    server = address.parse(host)
-    try:
-        answer = wire.fetch(server, path, body, timeout=_TIMEOUT)
-    except faults.ServerFault as fault:
-        raise faults.not_ollama(server.url, fault.message) from fault
-    if not isinstance(answer, dict):
-        raise faults.not_ollama(server.url)
-    return answer
-
-
-def _int(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    return wire.fetch_object(address.parse(host), path, body, timeout=_TIMEOUT)

@@ -28,11 +28,8 @@ class Tag:
 def listing(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
     """The models of the server at `host`. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
     server = address.parse(host)
-    try:
-        answer = wire.fetch(server, "/api/tags", timeout=timeout)
-    except faults.ServerFault as fault:
-        raise faults.not_ollama(server.url, fault.message) from fault
-    if not isinstance(answer, dict) or not isinstance(answer.get("models"), list | None):
+    answer = wire.fetch_object(server, "/api/tags", timeout=timeout)
+    if not isinstance(answer.get("models"), list | None):
         raise faults.not_ollama(server.url)
     found = [_tag(model) for model in answer.get("models") or () if isinstance(model, dict)]
     return [tag for tag in found if tag.name]
@@ -84,19 +81,15 @@ def _tag(model: Mapping[str, Any]) -> Tag:
     details = given if isinstance(given, dict) else {}
     return Tag(
         name=_str(model.get("name")) or _str(model.get("model")),
-        size=_int(model.get("size")),
+        size=wire.int_or_zero(model.get("size")),
         digest=_str(model.get("digest")),
         capabilities=tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
         remote=_str(model.get("remote_host")),
         modified_at=_str(model.get("modified_at")),
-        context_length=_int(details.get("context_length")),
+        context_length=wire.int_or_zero(details.get("context_length")),
         family=_str(details.get("family")),
     )
 
 
 def _str(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _int(value: Any) -> int:
-    return value if isinstance(value, int) else 0

@@ -44,6 +44,24 @@ def fetch(
         raise faults.not_ollama(address.url) from error
 
 
+def fetch_object(
+    address: Address, path: str, body: Mapping[str, Any] | None = None, *, timeout: float | None = None
+) -> dict[str, Any]:
+    """The JSON object of a complete response. Raises ModelUnavailable for anything else."""
+    try:
+        answer = fetch(address, path, body, timeout=timeout)
+    except faults.ServerFault as fault:
+        raise faults.not_ollama(address.url, fault.message) from fault
+    if not isinstance(answer, dict):
+        raise faults.not_ollama(address.url)
+    return answer
+
+
+def int_or_zero(value: Any) -> int:
+    """A number of an answer; 0 for anything else."""
+    return value if isinstance(value, int) else 0
+
+
 def stream_lines(
     address: Address,
     path: str,
