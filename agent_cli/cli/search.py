@@ -73,18 +73,24 @@ def search(
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
     embedder = upkeep.ready_to_search(app_, app_.db)
+
+    def find(query: str) -> RecallResult:
+        found = recall.find(app_.db, query, allowed, now, limit, embedder)
+        upkeep.report_damage(app_, app_.db, found.damaged)
+        return found
+
     if batch:
         for question in _questions(batch):
-            found = recall.find(app_.db, question, allowed, now, limit, embedder)
-            upkeep.report_damage(app_, app_.db, found.damaged)
-            output.put_json_line({"query": question, **_as_json(found, explain)})
+            output.put_json_line({"query": question, **_as_json(find(question), explain)})
         return
     query = " ".join(words or ())
-    found = recall.find(app_.db, query, allowed, now, limit, embedder)
-    upkeep.report_damage(app_, app_.db, found.damaged)
     if as_json:
-        output.put_json({"query": query, **_as_json(found, explain)})
-        return
+        output.put_json({"query": query, **_as_json(find(query), explain)})
+    else:
+        _print(find(query), explain)
+
+
+def _print(found: RecallResult, explain: bool) -> None:
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
         output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")

@@ -165,7 +165,7 @@ from agent_cli.store import file
 from pathlib import Path
 from tests.conftest import NOON, noon
 db = file.open_file(Path({str(program.db)!r}), NOON, print)
-forget.erase(db, forget.planned(db, topic.named(db, "person", {SECRET!r}, NOON), {SECRET!r}), noon)
+forget.erase(db, forget.planned(db, topic.select_by_topic(db, "person", {SECRET!r}, NOON), {SECRET!r}), noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     killed = subprocess.run([sys.executable, "-c", child], check=False)
