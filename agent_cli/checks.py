@@ -255,7 +255,7 @@ def _pending(app: App) -> Iterator[Finding]:
     else:
         ready = sum(job["state"] == "ready" for job in listed)
         yield Finding("jobs", True, f"{ready} queued, none given up")
-    waiting = len(review.waiting(Reviewer(app.db, app.scope, app.time, app.single)))
+    waiting = len(review.pending(Reviewer(app.db, app.scope, app.time, app.single_valued)))
     if waiting:
         yield Finding(
             "review", True, f"{counted(waiting, 'proposal waits', 'proposals wait')} for your yes", "agent facts review"

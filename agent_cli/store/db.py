@@ -43,7 +43,7 @@ MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 # A lock is dropped with the last connection to its file.
 _locks: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()
-_SHARED_PREFIX = "file:/agent-"  # how names of databases in memory begin; that of a file is a path
+_SHARED_PREFIX = "file:/agent-"  # prefix of the names of databases in memory
 _shared_numbers = count(1)
 
 
@@ -82,7 +82,7 @@ class Database:
             return
         self._set_journal("memory" if self.in_memory else self.journal)
         self._pragma("synchronous", 2)
-        self._pragma("fullfsync", 1)  # macOS: only this reaches the platter; elsewhere it changes nothing
+        self._pragma("fullfsync", 1)  # macOS: only this flushes the disk's cache; elsewhere it has no effect
         self._pragma("secure_delete", 1)
         self._pragma("foreign_keys", 1)
         self._pragma("recursive_triggers", 1)

@@ -18,7 +18,7 @@ from agent_cli.values import frozen
 LEASE = timedelta(minutes=30)  # on a slow machine a model may read a long conversation for a quarter of an hour
 ATTEMPTS = 5
 _PARKED_PAUSE = timedelta(days=1)
-_DONE_RETENTION = timedelta(days=31)  # of jobs that are done
+_DONE_RETENTION = timedelta(days=31)
 _FIRST_PAUSE = timedelta(seconds=30)  # doubled with each failure
 
 

@@ -13,9 +13,8 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _MAX_CHARACTERS = 500  # of an expression
 _MAX_DIGITS = 300  # of a result: more are of no use
-_LIMIT = 10 ** (
-    2 * _MAX_DIGITS
-)  # of intermediate results: Python computes larger ones for minutes, and blocks every other thread
+# Of intermediate results: Python computes larger ones for minutes, and blocks every other thread.
+_LIMIT = 10 ** (2 * _MAX_DIGITS)
 _SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
 
 

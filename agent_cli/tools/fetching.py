@@ -15,10 +15,10 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     import httpcore
 
-MAX_BYTES = 5_000_000  # bytes
+MAX_BYTES = 5_000_000
 _MAX_REDIRECTS = 5
 _REDIRECT_STATUS = (301, 302, 303, 307, 308)
-_IPV4_IN_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")  # IPv4 inside of IPv6
+_IPV4_IN_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")
 
 
 @frozen

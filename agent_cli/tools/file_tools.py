@@ -20,10 +20,10 @@ _TIMEOUT = 20.0
 _SEARCH_TIMEOUT = 15.0  # seconds, then what was found by then is returned: the abandoned thread would go on reading
 _MAX_BYTES = 5_000_000  # bytes of a file
 _MAX_CHARACTERS = 6000  # of a file at once
-_MAX_ENTRIES = 200  # names of a folder
-_MAX_FILES = 5000  # files
-_MAX_LINES = 50  # lines
-_PATHS = ("path", "folder")  # arguments
+_MAX_ENTRIES = 200  # listed of a folder
+_MAX_FILES = 5000  # searched
+_MAX_LINES = 50  # found
+_PATHS = ("path", "folder")  # arguments that are paths
 _SKIPPED = {"node_modules", "__pycache__"}
 
 

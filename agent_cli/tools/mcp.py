@@ -45,9 +45,8 @@ def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[
             servers.failed.add(name)
             notice(f"{error} (agent mcp test {name})")
             continue
-        tools = {
-            tool.name: tool for tool in make_tools(servers, name, descriptions, seconds)
-        } | tools  # the first tool keeps its name
+        of_server = {tool.name: tool for tool in make_tools(servers, name, descriptions, seconds)}
+        tools = of_server | tools  # the first tool keeps its name
     return tools
 
 

@@ -16,7 +16,7 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _CONTEXT_MESSAGES = 3  # shown before a message and after it
 
-# Messages are asked for as working memory and summaries by what they sum up; skills have tools of their own.
+# Messages are named `working`, summaries by their period, and skills have tools of their own.
 _NAMED_OTHERWISE = ("message", "summary", "skill")
 _KINDS: dict[str, tuple[str, ...]] = {
     "any": (),
@@ -62,7 +62,9 @@ def save_note(
     return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”")
 
 
-@tool(risk="read", offered=lambda context: notes.there(context.remembered, context.scope.owner), reads_memory=True)
+@tool(
+    risk="read", offered=lambda context: notes.any_visible(context.remembered, context.scope.owner), reads_memory=True
+)
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())

@@ -9,7 +9,7 @@ from typing import Any
 from agent_cli import tools
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
-# The model sees them in this order; what is not named here comes last.
+# The model sees the tools in this order; a tool that is not named here comes last.
 _ORDER = (
     "jot",
     "read_jottings",

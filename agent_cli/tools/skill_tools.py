@@ -13,7 +13,7 @@ _MAX_NAMED = 20  # skills listed when one is not found
 
 
 def _has_skills(context: ToolContext) -> bool:
-    return skill_matching.there(context.remembered, context.scope.owner)
+    return skill_matching.has_skills(context.remembered, context.scope.owner)
 
 
 @tool(risk="read", offered=_has_skills, reads_memory=True)

@@ -60,5 +60,5 @@ def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> Too
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     name = f"{done.handle} “{done.name}”"
-    following = f"; {tasks.when(done, context.time())}" if done.state == "open" else ""
+    following = f"; {tasks.format_due(done, context.time())}" if done.state == "open" else ""
     return ToolResult(f"done: {done.handle}{following}", receipt=f"done {name}{following}")

@@ -152,7 +152,7 @@ class _HttpConnection:
     def shutdown(self) -> None:
         """Wake the thread that reads or writes; may be called from any thread."""
         with suppress(OSError):  # closed already
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too: its own shutdown is not for threads
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too, whose own shutdown is not thread-safe
 
     def close(self) -> None:
         if self._response:
@@ -193,7 +193,7 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
 def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError:
     try:
         sock = socket.create_connection((address.host, address.port), seconds)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # notices a host that vanished during a long silence
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
         if address.scheme == "http":
             return sock
         import ssl  # 10 ms, needed only for TLS
