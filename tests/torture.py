@@ -92,7 +92,7 @@ def ours(told: Iterable[str]) -> None:
 def live(told: Iterable[str]) -> None:
     """As most do: all of it is drawn again with each piece."""
     from rich.live import Live
-    from rich.markdown import MarkdownWriter as Rich
+    from rich.markdown import Markdown as Rich
 
     whole = ""
     with Live(vertical_overflow="visible", refresh_per_second=10) as screen:
