@@ -17,8 +17,8 @@ from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
 
-TaskHandle = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
-TaskHandles = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
+TaskHandleArgument = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
+TaskHandleArguments = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
 ShowAll = Annotated[bool, typer.Option("--all", help="Also those that are done.")]
 OnlyDone = Annotated[bool, typer.Option("--done", help="Only those that are done.")]
 OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
@@ -62,23 +62,23 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
     )
     found = tasks.listing(app_.db, app_.scope.owner, which, limit)
     if as_json:
-        output.put_json([each.described() for each in found])
+        output.put_json([each.describe() for each in found])
         return
     for each in found:
-        output.say(tasks.line(each, app_.time()))
+        output.say(tasks.format_line(each, app_.time()))
 
 
 @app.command()
-def show(context: typer.Context, handle: TaskHandle, as_json: AsJson = False) -> None:
+def show(context: typer.Context, handle: TaskHandleArgument, as_json: AsJson = False) -> None:
     """Show a task whole."""
     task, app_ = _task(context, handle), context.obj.app()
     if as_json:
-        output.put_json(task.described())
+        output.put_json(task.describe())
         return
     output.say(task.text)
-    output.say(tasks.when(task, app_.time()) or "at no certain time")
-    if task.told:
-        output.say(f"told: {task.told}{f' ({task.zone})' if task.zone else ''}")
+    output.say(tasks.format_due(task, app_.time()) or "at no certain time")
+    if task.due_words:
+        output.say(f"told: {task.due_words}{f' ({task.zone})' if task.zone else ''}")
     if task.state == "done":
         output.say("done")
 
@@ -94,15 +94,15 @@ def add(
 
 
 @app.command()
-def done(context: typer.Context, handles: TaskHandles) -> None:
+def done(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
     app_ = context.obj.app()
     for task in _tasks(context, handles):
-        output.say(tasks.told_done(tasks.complete(app_.db, task, app_.time), app_.time()))
+        output.say(tasks.format_done(tasks.complete(app_.db, task, app_.time), app_.time()))
 
 
 @app.command()
-def reopen(context: typer.Context, handles: TaskHandles) -> None:
+def reopen(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Open tasks again."""
     app_ = context.obj.app()
     for task in _tasks(context, handles):
@@ -112,7 +112,7 @@ def reopen(context: typer.Context, handles: TaskHandles) -> None:
 @app.command()
 def snooze(
     context: typer.Context,
-    handle: TaskHandle,
+    handle: TaskHandleArgument,
     when: Annotated[list[str], typer.Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
 ) -> None:
     """Postpone a reminder."""
@@ -125,7 +125,7 @@ def snooze(
 @app.command()
 def edit(
     context: typer.Context,
-    handle: TaskHandle,
+    handle: TaskHandleArgument,
     words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
     at: AtOption = None,
 ) -> None:
@@ -145,7 +145,7 @@ def edit(
 
 
 @app.command()
-def rm(context: typer.Context, handles: TaskHandles) -> None:
+def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Hide tasks; they come up no more."""
     for task in _tasks(context, handles):
         tasks.hide(context.obj.app().db, task, context.obj.app().time)
@@ -153,7 +153,7 @@ def rm(context: typer.Context, handles: TaskHandles) -> None:
 
 
 @app.command()
-def restore(context: typer.Context, handles: TaskHandles) -> None:
+def restore(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Bring hidden tasks back."""
     for task in _tasks(context, handles):
         tasks.restore(context.obj.app().db, task, context.obj.app().time)

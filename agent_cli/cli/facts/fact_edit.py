@@ -35,7 +35,8 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
     if words.strip() == fact.statement.strip():
         output.note(f"{fact.handle} was left as it is")
         return
-    output.say(f"changed {fact_format.short(adoption.edit(app_.db, fact, words, app_.time, single=app_.single))}")
+    changed = adoption.edit(app_.db, fact, words, app_.time, single=app_.single_valued)
+    output.say(f"changed {fact_format.short(changed)}")
 
 
 def _edit_all(app_: App) -> None:
@@ -46,7 +47,7 @@ def _edit_all(app_: App) -> None:
         if not changes:
             output.note("nothing was changed")
             return
-        applied = fact_markdown.apply(app_.db, app_.scope, changes, app_.time, app_.single)
+        applied = fact_markdown.apply(app_.db, app_.scope, changes, app_.time, app_.single_valued)
     for fact in applied.edited:
         output.say(f"changed {fact_format.short(fact)}")
     for fact in applied.hidden:
