@@ -113,7 +113,7 @@ def _shown(db: Database, asked: Sequence[tuple[str, int]]) -> set[int]:
         id
         for words, id in asked
         if any(
-            (hit.kind, hit.id) == ("message", id) for hit, _ in prompt_recall.chosen(here, words, (), logged=False)[0]
+            (hit.kind, hit.id) == ("message", id) for hit, _ in prompt_recall.select(here, words, (), logged=False)[0]
         )
     }
 
@@ -123,7 +123,7 @@ def _find(db: Database, words: str) -> None:
 
 
 def _sync(db: Database) -> None:
-    for _ in document_sync.sync(db, PERSON, lambda: NOW, document_sync.Tally()):
+    for _ in document_sync.sync(db, PERSON, lambda: NOW, document_sync.SyncResult()):
         pass
 
 

@@ -71,7 +71,7 @@ def keep_files(db, folder, secret):
 
 def sync(db):
     """Look at all files once more; what was found."""
-    tally = document_sync.Tally()
+    tally = document_sync.SyncResult()
     for _ in document_sync.sync(db, "person", noon, tally):
         pass
     return tally

@@ -1,17 +1,17 @@
-"""What has been said in a turn, read off its events: the answer, what memory added, notices, usage and the end.
+"""The transcript of a turn, read from its events: answer, recalled memories, notices, usage and finish.
 
-A program is told it in one of two forms: an object for each event, or one whole object at the end. How near something
-recalled was to the question is told to the person's own programs alone: the rarity of a word is reckoned over the whole
-file, and so its score would say something of what others have there.
+Programs receive it as JSON objects in one of two forms: one for each event, or a single one at the end. Scores of
+recalled memories are given to the person's own programs only: the rarity of a word is computed over the whole database,
+so a score would reveal something about the memories of others.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent_cli.agent.events import (
-    Asked,
     Event,
     Noticed,
+    QuestionLogged,
     TextArrived,
     TextWasThinking,
     ThinkingArrived,
@@ -30,67 +30,68 @@ JsonObject = dict[str, Any]
 
 
 class Transcript:
-    """One turn. It takes the events on the turn's thread; `scores`: whether how near something was is told."""
+    """The transcript of one turn, used on the turn's thread. `scores`: whether scores are given."""
 
     def __init__(self, context: ToolContext, *, scores: bool = True):
         self._context, self._scores = context, scores
         self._replies = [""]
-        self._recalled: list[JsonObject] | None = None  # None until the model has begun
+        self._recalled: list[JsonObject] | None = None  # None until the first event of the model
         self.question = ""  # the handle of the person's message
-        self.streamed = ""  # all that was given word by word
+        self.streamed = ""  # the text given so far, in the objects of type delta
         self.notices: list[str] = []
         self.ended: TurnEnded | None = None
 
     @property
     def answer(self) -> str:
-        """All replies as the model wrote them, without what was thinking."""
+        """The text of all replies, without thinking."""
         return _joined(self._replies)
 
     @property
     def clean_answer(self) -> str:
-        """The same without control characters, as programs are told it."""
+        """The answer without control characters, for programs."""
         return _joined(map(clean, self._replies))
 
     @property
     def finish(self) -> str:
-        """How the last reply ended; empty while the turn has not."""
+        """How the last reply ended; empty until the turn has ended."""
         return self.ended.finish if self.ended else ""
 
     @property
     def used(self) -> list[JsonObject]:
-        """What memory put beside the question."""
+        """The memories recalled for the question."""
         if not self.question:
             return []
         return _used(self._context.db, ids.number("message", self.question), scores=self._scores)
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens of all requests of the turn: each tool's result makes another."""
+        """The tokens of all requests of the turn."""
         question = ids.number("message", self.question) if self.question else None
         return _usage(self._context.db, self._context.session, question)
 
     def take(self, event: Event) -> list[JsonObject]:
-        """Take in the next event; gives the objects with which a program is told of it."""
+        """Add the next event; returns its objects for programs."""
         return list(self._objects(event))
 
-    def whole(self, finish: str) -> JsonObject:
-        """The answer with all that is told beside it."""
+    def as_object(self, finish: str) -> JsonObject:
+        """The single object at the end of the turn."""
         model = self.ended.model if self.ended else ""
-        return _whole(self.clean_answer, model, self._place(), self._recalled or [], self.usage, finish, self.notices)
+        used = self._recalled or []
+        return _turn_object(self.clean_answer, model, self._position(), used, self.usage, finish, self.notices)
 
     def _objects(self, event: Event) -> Iterator[JsonObject]:
         match event:
-            case Asked(handle):
+            case QuestionLogged(handle):
                 self.question = handle
-                yield {"type": "start", "schema": 1, **self._place()}
+                yield {"type": "start", "schema": 1, **self._position()}
             case Noticed(text):
                 self.notices.append(clean(text))
                 yield {"type": "notice", "text": clean(text)}
             case ThinkingArrived(text):
-                yield from self._begun()
+                yield from self._recalled_first()
                 yield {"type": "thinking", "text": clean(text)}
             case TextArrived(text):
-                yield from self._begun()
+                yield from self._recalled_first()
                 self._replies[-1] += text
                 self.streamed += clean(text)
                 yield {"type": "delta", "text": clean(text)}
@@ -98,42 +99,42 @@ class Transcript:
                 was, self._replies[-1] = self._replies[-1], ""
                 yield {"type": "thinking", "text": clean(was), "was_delta": True}
             case ToolFinished(call, result):
-                yield from self._begun()
+                yield from self._recalled_first()
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
                 ran = {"arguments": clean_value(call.arguments), "result": clean(result.text), "failed": result.failed}
                 yield {"type": "tool", "name": clean(call.name), **ran, "receipt": clean(result.receipt)}
             case TurnEnded(finish=finish, stopped_by=reason):
-                yield from self._begun()
+                yield from self._recalled_first()
                 self.ended = event
                 if reason:
                     yield from self._objects(Noticed(f"the turn was ended: {reason}"))
-                yield {"type": "end", **self.whole(finish)}
+                yield {"type": "end", **self.as_object(finish)}
 
-    def _begun(self) -> Iterator[JsonObject]:
-        """What was recalled is known before anything comes of the model, and is told before that."""
+    def _recalled_first(self) -> Iterator[JsonObject]:
+        """The object with the recalled memories, once, before the first of the model."""
         if self._recalled is None:
             self._recalled = self.used
             yield {"type": "used", "used": self._recalled}
 
-    def _place(self) -> JsonObject:
-        """Where the turn is kept; nowhere when its log is in memory alone."""
+    def _position(self) -> JsonObject:
+        """The handles of the session and the turn; None for a log that is only in memory."""
         if self._context.db.in_memory:
             return {"session": None, "turn": None}
         return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
 
 
-def logged(db: Database, session: int, last: int, *, scores: bool) -> JsonObject | None:
-    """The whole object of the turn that ended with this message, from the log, where no notices are kept.
+def from_log(db: Database, session: int, last: int, *, scores: bool) -> JsonObject | None:
+    """The object of the turn that ended with message `last`, from the log, which has no notices.
 
-    None when it was taken back or erased.
+    None when the turn was taken back or erased.
     """
     entries = log.history(db, session, before=last + 1)
     start = max((n for n, entry in enumerate(entries) if entry.message.role == "user"), default=None)
     if start is None:
         return None
     asked, replies = entries[start], [each for each in entries[start:] if each.message.role == "assistant"]
-    return _whole(
+    return _turn_object(
         _joined(clean(each.message.text) for each in replies),
         replies[-1].usage.model if replies else "",
         {"session": ids.handle("session", session), "turn": asked.handle},
@@ -144,7 +145,7 @@ def logged(db: Database, session: int, last: int, *, scores: bool) -> JsonObject
     )
 
 
-def _whole(
+def _turn_object(
     answer: str,
     model: str,
     place: JsonObject,

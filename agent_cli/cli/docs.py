@@ -17,7 +17,7 @@ from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.documents.documents import Section
-from agent_cli.memory.scope import short
+from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import index
 from agent_cli.store import ids, jobs
 
@@ -74,7 +74,7 @@ def list_(
     owner = app_.scope.owner
     if files or failed:
         rows = documents.files(app_.db, owner, failed=failed)
-        shown = [{**row, "path": short(row["path"])} for row in rows]
+        shown = [{**row, "path": short_path(row["path"])} for row in rows]
         columns = ("path", "error") if failed else ("first", "sections", "path", "error")
     else:
         rows = documents.listing(app_.db, owner)
@@ -95,11 +95,9 @@ def show(
     """Show a section with its file and line, and its neighbours."""
     app_ = context.obj.app()
     section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
-    around = documents.around(app_.db, section)
+    around = documents.neighbours(app_.db, section)
     if as_json:
-        output.put_json(
-            {**section.described(), "around": [each.described() for each in around if each.id != section.id]}
-        )
+        output.put_json({**section.describe(), "around": [each.describe() for each in around if each.id != section.id]})
         return
     output.say(f"{section.handle}  {section.where}{f'  {section.heading}' if section.heading else ''}")
     for each in around:
@@ -118,7 +116,7 @@ def rm(context: typer.Context, paths: Paths) -> None:
             for _ in index.condense(app_.db):
                 pass
         files = "1 file is" if many == 1 else f"{many} files are"
-        output.say(f"{short(pattern)}: {files} out of memory; on the disk nothing changed")
+        output.say(f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed")
 
 
 def _existing_pattern(path: str) -> str:
@@ -135,16 +133,16 @@ def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bo
         with ProgressLine(invocation.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
-            for done, total in upkeep.catching_up(app_, app_.db) if tally.anything else ():
+            for done, total in upkeep.index_rows(app_, app_.db) if tally.anything else ():
                 line.show(f"vectors: {done} of {total} sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
-    for notice in tally.kept:
+    for notice in tally.warnings:
         output.note(notice)
     if tally.anything:
         jobs.add(app_.db, INDEX, "all", app_.time())  # merges what was added into the index
     if as_json:
-        output.put_json(tally.described())
+        output.put_json(tally.describe())
     else:
         output.say(tally.sentence())
 
@@ -154,7 +152,7 @@ def _collection_row(row: dict[str, Any]) -> dict[str, Any]:
     parts += [f"{row['failed']} not readable"] if row["failed"] else []
     parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
     parts.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
-    return {"pattern": short(row["pattern"]), "details": ", ".join(parts)}
+    return {"pattern": short_path(row["pattern"]), "details": ", ".join(parts)}
 
 
 def _when(stored: str) -> str:

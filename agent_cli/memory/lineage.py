@@ -15,7 +15,7 @@ from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
 Ids = tuple[int, ...]
-Line = tuple[str, str, str]
+ErasedLine = tuple[str, str, str]
 """Handle, day and words of a row that goes."""
 
 
@@ -24,30 +24,30 @@ class Table:
     """What a table holds. In a query, {ids} stands for the condition that a column is among the given ids."""
 
     name: str
-    words: str = ""  # its columns of text in which something can be said
-    wordless: str = ""  # its other columns of text: ids, times, states, names of programs and models
-    rebuilt: bool = False  # made from other tables, and made anew when it is dropped
+    text_columns: str = ""  # its columns of text in which something can be said
+    other_columns: str = ""  # its other columns of text: ids, times, states, names of programs and models
+    derived: bool = False  # made from other tables, and made anew when it is dropped
     owner: str = "owner"  # whose a row is; empty: nobody's
     time: str = "at"
     # How it is shown and counted.
     letter: str = ""  # of the handle
     handle: str = "id"  # the column with the number of the handle
     counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what several and one are called: which rows
-    part: tuple[str, str] | None = None  # what several and one are called that stay and lose something
+    partial_names: tuple[str, str] | None = None  # what several and one are called that stay and lose something
     day: str = ""  # the column with the day it is shown with, where that is not `time`
     line: str = ""  # the words by which a row is shown
-    lines_of: str = "true"  # which rows are shown
-    shown: Callable[..., str] = str  # makes one text of the columns of `line`
+    line_condition: str = "true"  # which rows are shown
+    format_line: Callable[..., str] = str  # makes one text of the columns of `line`
     label: str = ""  # where there is no handle
     # What it says.
     mentions: str = ""  # the condition that a row says :topic
     dated: bool = True  # whether a time alone, without a topic, means its rows
-    says: str = ""  # the words of a row that says them in its own right, wherever else they stand
+    stated_text: str = ""  # the words of a row that says them in its own right, wherever else they stand
     personal_texts: Sequence[str] = ()  # queries for the words of the person
     other_texts: Sequence[str] = ()  # for the words of models, tools and files' names
-    filed: Sequence[str] = ()  # for the words of files
+    file_texts: Sequence[str] = ()  # for the words of files
     statements: Sequence[str] = ()  # for what is no chance when it is said elsewhere too, however short it is
-    retold: Sequence[str] = ()  # for texts whose sentences may stand in results of tools
+    summary_texts: Sequence[str] = ()  # for texts whose sentences may stand in results of tools
 
 
 @frozen
@@ -55,7 +55,7 @@ class Copy:
     """A text that only repeats what other rows say, and goes when these go."""
 
     name: str  # what several are called where they are counted
-    one: str
+    singular: str
     table: str
     text: str
     erase: Callable[[Database, Ids], None]
@@ -64,7 +64,7 @@ class Copy:
 
 
 @frozen
-class Named:
+class ErasureRequest:
     """What the person wants erased: the ids of rows by table."""
 
     rows: Mapping[str, Ids]
@@ -77,13 +77,13 @@ class Named:
 class Walk:
     """All that goes with it. The owners fill it in, one after the other."""
 
-    names: Named
+    request: ErasureRequest
     rows: dict[str, Ids]  # that go, by table
-    cut: dict[str, dict[int, Any]] = field(
+    partial: dict[str, dict[int, Any]] = field(
         default_factory=dict
     )  # that stay and lose something; None: none of its words
-    lost: dict[str, list[str]] = field(default_factory=dict)  # the words that rows lose that stay
-    periods: list[str] = field(default_factory=list)  # of which the summary is made again
+    removed_texts: dict[str, list[str]] = field(default_factory=dict)  # the words that rows lose that stay
+    rebuilt_periods: list[str] = field(default_factory=list)  # of which the summary is made again
 
     def __getitem__(self, table: str) -> Ids:
         return self.rows.get(table, ())
@@ -93,17 +93,17 @@ class Walk:
 
     def staying(self, table: str) -> Ids:
         """The rows that stay and lose something."""
-        return tuple(self.cut.get(table, ()))
+        return tuple(self.partial.get(table, ()))
 
-    def unsaid(self, table: str) -> Ids:
+    def losing_words(self, table: str) -> Ids:
         """The rows whose present words go: those that go, and those that stay with other words."""
-        return (*self[table], *(id for id, left in self.cut.get(table, {}).items() if left is not None))
+        return (*self[table], *(id for id, left in self.partial.get(table, {}).items() if left is not None))
 
     @property
     def handles(self) -> list[str]:
         """Of the rows that go, and of summaries that go in part; what a job or an event is about."""
-        going = {**self.rows, "summary": sorted(self.unsaid("summary"))}
-        return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in going.get(kind.table, ())]
+        erased = {**self.rows, "summary": sorted(self.losing_words("summary"))}
+        return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in erased.get(kind.table, ())]
 
 
 class Owner(Protocol):
@@ -134,11 +134,11 @@ def column(db: Database, query: str, found: Iterable[int]) -> list[int]:
 
 def texts(db: Database, queries: Iterable[str], found: Iterable[int]) -> list[str]:
     """All words that queries with {ids} find."""
-    listed = list(found)
-    return [str(words) for query in queries for row in rows(db, query, listed) for words in row if words]
+    id_list = list(found)
+    return [str(words) for query in queries for row in rows(db, query, id_list) for words in row if words]
 
 
-def says(*columns: str) -> str:
+def mentions_topic(*columns: str) -> str:
     """The condition that one of these columns says :topic, which is case folded."""
     return f"instr(fold({joined(*columns)}), :topic)"
 

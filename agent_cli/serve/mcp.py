@@ -128,7 +128,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
 
 def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str:
     index.refresh_all(db)
-    result = tool.run(wanted, ToolCall("", wanted.name, arguments), turns.context(app, db, 0))
+    result = tool.run(wanted, ToolCall("", wanted.name, arguments), turns.tool_context(app, db, 0))
     if result.failed:
         raise UsageError(result.text)
     return unfenced(result.text)
@@ -144,7 +144,7 @@ def _whole(app: App, db: Database, handle: str) -> str:
             fact = facts.get(db, ids.number("fact", handle), owner)
             if not fact.current:  # what waits, was refused or replaced is the person's business
                 raise UsageError(f"{fact.handle} is no fact that counts now")
-            return f"{fact.handle} (since {fact.since[:10]}) {fact.statement}"
+            return f"{fact.handle} (since {fact.began_at[:10]}) {fact.statement}"
         case "summary":
             summary = summaries.get(db, ids.number("summary", handle), owner)
             if summary is None:
@@ -158,7 +158,7 @@ def _context(app: App, db: Database) -> str:
     lines = [f"{fact.handle} {fact.statement}" for fact in known]
     carried, _ = carry_over.compose(db, app.scope)
     lines = [f"What is known ({len(lines)}):", *lines] if lines else []
-    shown = carry_over.within(carried, app.config.num_ctx).text
+    shown = carry_over.fit_context(carried, app.config.num_ctx).text
     return "\n".join([*map(unfenced, lines), *([shown] if shown else [])]) or "nothing is known yet"
 
 
@@ -169,7 +169,7 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     if len(text) + len(title) > _LONGEST:
         raise UsageError(f"that is too long to be saved: {len(text) + len(title)} characters of at most {_LONGEST}")
     if kind == "note":
-        if same := notes.same(db, scope.owner, text):
+        if same := notes.with_text(db, scope.owner, text):
             return f"{same.handle} says so already"
         note = notes.add(db, scope, text, app.time, title=title, origin="mcp")
         return f"saved as {note.handle}"
@@ -177,5 +177,5 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
         raise UsageError("a fact is a statement of at most 300 characters, no question and no order")
     fact = adoption.propose(db, scope, adoption.claim(text, "mcp", app.time()), app.time, actor="mcp")
     if fact is None:
-        return f"not proposed: {receipts.known(db, scope.owner, text)}"
+        return f"not proposed: {receipts.not_proposed(db, scope.owner, text)}"
     return f"proposed as {fact.handle}: it counts once the person has said yes"

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from agent_cli import text
-from agent_cli.agent.jobs.worker import LONGEST, IdleWorker
+from agent_cli.agent.jobs.worker import TIME_LIMIT, IdleWorker
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
@@ -68,8 +68,8 @@ def run(
 def run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     """Run all that is due; for each run whether it went well. Raises Cancelled."""
     owner, went_well = app.scope.owner, []
-    schedules.look(app.db, app.time())
-    schedules.move_to(app.db, owner, schedules.machine_zone(), app.time())
+    schedules.record_look(app.db, app.time())
+    schedules.change_zone(app.db, owner, schedules.machine_zone(), app.time())
     if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
         reminders.claim_due(app)
     while claimed := schedules.claim(app.db, owner, app.time()):
@@ -144,11 +144,11 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
             problem = str(error) if error else _problem(outcome)
             schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
             where = where or ("" if error else targets.save_note(placed, schedule, outcome.answer, outcome.session))
-    except schedules.Lost:
+    except schedules.LostRun:
         invocation.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
     except BaseException:  # stopped: it stays due
-        schedules.put_back(app.db, schedule, app.time)
+        schedules.unclaim(app.db, schedule, app.time)
         invocation.note(f"{_short(schedule)} was stopped; it is made up at the next run")
         raise
     if not error:
@@ -164,12 +164,12 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     """Run the turn of a schedule within the time that a run may take. Raises AgentError."""
     words, extra = _words(app, schedule)
     if schedule.model:
-        models.use(app, schedule.model)
+        models.switch(app, schedule.model)
     cancel = Cancel()
-    too_late = f"no whole answer within {LONGEST // 60} minutes; what arrived is kept"
-    with time_limit.limited(cancel, LONGEST, too_late), stop.on_cancel(cancel):
+    too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
+    with time_limit.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
         title = f"scheduled: {schedule.name}"
-        return turns.once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
+        return turns.run_once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
 
 
 def _words(app: App, schedule: Schedule) -> tuple[str, str]:
@@ -192,8 +192,8 @@ def _words(app: App, schedule: Schedule) -> tuple[str, str]:
 
 def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
     """Send the answer to its target; where it went. Raises AgentError, and Lost when another process ran it."""
-    if not schedules.held(app.db, schedule):
-        raise schedules.Lost
+    if not schedules.is_held(app.db, schedule):
+        raise schedules.LostRun
     return targets.send(schedule, answer, app.time(), stop)
 
 

@@ -93,7 +93,7 @@ def derive(db: Database, walk: Walk) -> None:
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     messages = lineage.rows(db, "select at, text from message where text <> '' and id {ids}", walk["message"])
-    tombstones.remember(db, (tombstones.said(at, text) for at, text in messages), time(), walk.request.owner)
+    tombstones.add(db, (tombstones.message_form(at, text) for at, text in messages), time(), walk.request.owner)
     log.erase(db, walk["message"])
     sessions.erase(db, walk["session"])
 

@@ -57,9 +57,9 @@ def get(db: Database, session: int) -> RollingSummary | None:
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
     """Summarise the messages up to this one: extract now, and queue the model's version."""
-    rounds, made = tombstones.rounds(db), _extracted(db, session, up_to)
+    rounds, made = tombstones.erasure_count(db), _extracted(db, session, up_to)
     with db.write():
-        if tombstones.rounds(db) != rounds:  # do not store again what was forgotten meanwhile
+        if tombstones.erasure_count(db) != rounds:  # do not store again what was forgotten meanwhile
             made = _extracted(db, session, up_to)
         _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)

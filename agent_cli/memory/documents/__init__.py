@@ -1,4 +1,4 @@
-"""Files of the person, read so that they can be found: collections, their files, and sections of these.
+"""Documents: files of the person made searchable, as collections, documents and sections.
 
 Owns the tables collection, document and section.
 """

@@ -1,8 +1,8 @@
-"""A file in sections: cut where its own structure cuts it, so that each can be found and read alone.
+"""Splits a file into sections along its own structure, so that each can be found and read alone.
 
-Markdown and HTML at their headings, code at its top-level definitions, PDF at pages, all else at paragraphs; within
-these, paragraphs are put together until a section says enough to be found by. What is longer than a search likes is
-cut by the index itself (memory/terms.py, `pieces`), so that a fence or a paragraph stays in one section.
+Markdown and HTML are split at headings, code at top-level definitions, PDF at pages, anything else at paragraphs;
+within these, paragraphs are joined until a section is long enough to be found. The index itself splits what is too long
+for it (memory/language/terms.py, `chunks`), so that a fence or a paragraph stays in one section.
 """
 
 import os
@@ -14,11 +14,11 @@ from agent_cli.memory.documents.document_text import Block
 from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
-ABOVE, BETWEEN = " › ", "\n\n"  # stand between headings, and between paragraphs
-LEAST, MOST = 200, 1200  # characters of a section
-_NAME = 80  # characters of what a definition is called
-_NAMES = 160  # and of several
-_LONGEST = 400  # of a line that is a heading or begins a definition
+ABOVE, BETWEEN = " › ", "\n\n"  # between headings, and between paragraphs
+MIN_SECTION, MAX_SECTION = 200, 1200  # characters of a section
+_MAX_NAME = 80  # characters of the name of a definition
+_MAX_NAMES = 160  # characters of several names
+_MAX_LINE = 400  # characters of a heading or the first line of a definition
 
 _HEADING = Pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINED = Pattern(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -31,14 +31,14 @@ _DEFINITION = Pattern(
     r"|(?:const|let|var)\s+\w+\s*=\s*(?:async\s*)?(?:function|\())\b"
     r"|(?:[A-Za-z_][\w:<>,*&\[\]]*[ \t]+[*&]*)+[A-Za-z_~][\w:~]*\s*\([^;=]*$"
     r"|[A-Za-z_][\w-]*\s*\(\)\s*\{",
-    2,  # re.IGNORECASE: SQL shouts
+    2,  # re.IGNORECASE, for SQL
 )
-_ABOVE = Pattern(r"(?:@|#|//|/\*|\*|--|;;|template\s*<)")
+_BELONGS_TO_NEXT = Pattern(r"(?:@|#|//|/\*|\*|--|;;|template\s*<)")
 
 
 @frozen
-class Piece:
-    """A section as it is cut. `heading`: those above it, as in Router › Passwords."""
+class SectionText:
+    """A section before it is stored. `heading`: the headings above it, as in Router › Passwords."""
 
     line: int
     page: int | None
@@ -46,8 +46,8 @@ class Piece:
     text: str
 
 
-def split(path: str, data: bytes) -> tuple[str, list[Piece]]:
-    """The title and the sections of a file's bytes; what has no heading stands below its name. Raises Unread."""
+def split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
+    """(title, sections) of a file; the file name is the heading of text without one. Raises UnreadableFile."""
     kind = document_text.kind(path)
     title, blocks = "", list[Block]()
     if kind == "html":
@@ -66,41 +66,41 @@ def split(path: str, data: bytes) -> tuple[str, list[Piece]]:
 def markdown(text: str) -> Iterator[Block]:
     """Headings, fences, front matter and paragraphs."""
     lines = text.split("\n")
-    at = _front(lines)
+    at = _front_matter(lines)
     if at:
         yield Block(1, "\n".join(lines[:at]), whole=True)
-    begun = at  # where the present paragraph begins
+    begun = at  # start of the present paragraph
     while at < len(lines):
-        heading = _HEADING.match(lines[at]) if len(lines[at]) <= _LONGEST else None
+        heading = _HEADING.match(lines[at]) if len(lines[at]) <= _MAX_LINE else None
         fence = _FENCE.match(lines[at])
         under = at > begun and lines[at - 1].strip() and _UNDERLINED.match(lines[at])
         if fence:
-            yield from _lines(lines, begun, at)
-            end = _fenced(lines, at, fence[1])
+            yield from _paragraphs(lines, begun, at)
+            end = _end_of_fence(lines, at, fence[1])
             yield Block(at + 1, "\n".join(lines[at:end]).rstrip(), whole=True)
             begun = at = end
         elif heading and (heading[2] or "").strip():
-            yield from _lines(lines, begun, at)
+            yield from _paragraphs(lines, begun, at)
             yield Block(at + 1, heading[2].strip(), level=len(heading[1]))
             begun = at = at + 1
         elif under and (at - 1 == begun or not lines[at - 2].strip()):
-            yield from _lines(lines, begun, at - 1)
+            yield from _paragraphs(lines, begun, at - 1)
             yield Block(at, lines[at - 1].strip(), level=1 if under[1][0] == "=" else 2)
             begun = at = at + 1
         else:
             at += 1
-    yield from _lines(lines, begun, len(lines))
+    yield from _paragraphs(lines, begun, len(lines))
 
 
 def code(text: str) -> Iterator[Block]:
-    """Top-level definitions, each with the comments and decorators above it, and what stands before the first."""
+    """The text before the first top-level definition, and each definition with the comments and decorators above it."""
     lines = text.split("\n")
     starts = [0]
     names = [""]
     for at, line in enumerate(lines):
-        if line[:1].strip() and len(line) <= _LONGEST and _DEFINITION.match(line):
+        if line[:1].strip() and len(line) <= _MAX_LINE and _DEFINITION.match(line):
             start = at
-            while start > starts[-1] and lines[start - 1][:1].strip() and _ABOVE.match(lines[start - 1]):
+            while start > starts[-1] and lines[start - 1][:1].strip() and _BELONGS_TO_NEXT.match(lines[start - 1]):
                 start -= 1
             if start == starts[-1]:
                 names[-1] = names[-1] or _name(line)
@@ -114,9 +114,9 @@ def code(text: str) -> Iterator[Block]:
             yield Block(start + 1 + len(block) - len(begun), begun.rstrip(), name=name)
 
 
-def sections(blocks: Iterable[Block]) -> Iterator[Piece]:
-    """Put blocks together below their headings; a heading with nothing below it stands for itself."""
-    groups: list[tuple[list[Block], list[Block]]] = [([], [])]  # the headings, and what stands below them
+def sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
+    """Join blocks below their headings; a heading with nothing below it becomes a section."""
+    groups: list[tuple[list[Block], list[Block]]] = [([], [])]  # (headings, blocks below them)
     for block in blocks:
         if block.level:
             groups.append(([*(each for each in groups[-1][0] if each.level < block.level), block], []))
@@ -124,48 +124,48 @@ def sections(blocks: Iterable[Block]) -> Iterator[Piece]:
             groups[-1][1].append(block)
     for n, (above, below) in enumerate(groups):
         if below:
-            yield from _packed(_path(above), below)
+            yield from _pack(_path(above), below)
         elif above and (n + 1 == len(groups) or above[-1] not in groups[n + 1][0]):
-            yield Piece(above[-1].line, above[-1].page, _path(above[:-1]), above[-1].text)
+            yield SectionText(above[-1].line, above[-1].page, _path(above[:-1]), above[-1].text)
 
 
-def code_sections(blocks: Iterable[Block]) -> Iterator[Piece]:
-    """Each definition by itself; small ones, as constants, together."""
+def code_sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
+    """A section for each definition; small ones, such as constants, are joined."""
     held: list[Block] = []
     for block in blocks:
-        full = _size(held) >= LEAST or _size(held) + len(block.text) > MOST
-        if held and (full or not held[0].name):  # what stands before the first definition belongs to none
-            yield from _packed(_names(held), held, "\n\n\n")
+        full = _size(held) >= MIN_SECTION or _size(held) + len(block.text) > MAX_SECTION
+        if held and (full or not held[0].name):  # text before the first definition
+            yield from _pack(_names(held), held, "\n\n\n")
             held = []
         held.append(block)
-    yield from _packed(_names(held), held, "\n\n\n")
+    yield from _pack(_names(held), held, "\n\n\n")
 
 
-def _packed(heading: str, blocks: Sequence[Block], between: str = BETWEEN) -> Iterator[Piece]:
-    """Blocks below the same heading, as few sections as may be."""
+def _pack(heading: str, blocks: Sequence[Block], between: str = BETWEEN) -> Iterator[SectionText]:
+    """Join blocks below one heading into as few sections as possible."""
     held: list[Block] = []
-    for block in (part for each in blocks for part in _cut(each)):
-        full = _size(held) >= LEAST and _size(held) + len(block.text) > MOST
+    for block in (part for each in blocks for part in _split_block(each)):
+        full = _size(held) >= MIN_SECTION and _size(held) + len(block.text) > MAX_SECTION
         if held and (full or held[0].page != block.page):
-            yield _piece(heading, held, between)
+            yield _section(heading, held, between)
             held = []
         held.append(block)
     if held:
-        yield _piece(heading, held, between)
+        yield _section(heading, held, between)
 
 
-def _piece(heading: str, held: Sequence[Block], between: str) -> Piece:
-    return Piece(held[0].line, held[0].page, heading, between.join(block.text for block in held))
+def _section(heading: str, held: Sequence[Block], between: str) -> SectionText:
+    return SectionText(held[0].line, held[0].page, heading, between.join(block.text for block in held))
 
 
-def _cut(block: Block) -> Iterator[Block]:
-    """A long block in parts, at ends of lines."""
-    if block.whole or len(block.text) <= MOST:
+def _split_block(block: Block) -> Iterator[Block]:
+    """Split a long block at ends of lines."""
+    if block.whole or len(block.text) <= MAX_SECTION:
         yield block
         return
     line, held, size = block.line, list[str](), 0
     for number, each in enumerate(block.text.split("\n"), block.line):
-        if held and size + len(each) > MOST:
+        if held and size + len(each) > MAX_SECTION:
             yield Block(line, "\n".join(held).rstrip(), page=block.page)
             line, held, size = number, [], 0
         if held or each.strip():
@@ -186,28 +186,28 @@ def _path(above: Sequence[Block]) -> str:
 
 
 def _names(held: Sequence[Block]) -> str:
-    return ", ".join(block.name for block in held if block.name)[:_NAMES]
+    return ", ".join(block.name for block in held if block.name)[:_MAX_NAMES]
 
 
 def _name(line: str) -> str:
-    return line.strip().rstrip("{:").rstrip()[:_NAME]
+    return line.strip().rstrip("{:").rstrip()[:_MAX_NAME]
 
 
-def _front(lines: Sequence[str]) -> int:
-    """How many lines the front matter takes; 0 where there is none."""
+def _front_matter(lines: Sequence[str]) -> int:
+    """The number of lines of the front matter, or 0."""
     if lines[0].rstrip() not in ("---", "+++"):
         return 0
     return next((n + 1 for n, line in enumerate(lines[1:], 1) if line.rstrip() in (lines[0].rstrip(), "...")), 0)
 
 
-def _fenced(lines: Sequence[str], at: int, fence: str) -> int:
-    """The line behind the end of a fence."""
+def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
+    """The index of the line after the end of a fence."""
     for n in range(at + 1, len(lines)):
-        told = lines[n].strip()
-        if told and set(told) == {fence[0]} and len(told) >= len(fence):
+        line = lines[n].strip()
+        if line and set(line) == {fence[0]} and len(line) >= len(fence):
             return n + 1
     return len(lines)
 
 
-def _lines(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
+def _paragraphs(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
     return document_text.paragraphs("\n".join(lines[start:end]), first=start + 1)

@@ -1,7 +1,7 @@
-"""The text of a file: whatever it is written in, as blocks that know where they stand.
+"""Reads files of various formats as blocks of text with their positions.
 
-What cannot be read is told as a sentence (Unread) that stands in the list of documents; nothing here touches the
-database. HTML and PDF need libraries of an extra, imported when such a file comes.
+What cannot be read is reported as a sentence (UnreadableFile) for the list of documents; nothing here uses the
+database. HTML and PDF need libraries of an extra, imported when such a file is read.
 """
 
 import codecs
@@ -17,11 +17,14 @@ from typing import Any
 from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
-LARGEST = 20_000_000  # bytes of a file, characters of a PDF
-_PATIENCE = 120.0  # seconds that a PDF may take: some thousand pages
+MAX_SIZE = 20_000_000  # bytes of a file, characters of a PDF
+_MAX_SECONDS = 120.0  # seconds that a PDF may take: some thousand pages
 _SNIFFED = 8192
 _EXTRA = "install it with: pip install 'agent-cli[documents]'"
-UNREADABLE, NEEDS = "it cannot be read", "it needs a package that is missing"  # errors that may pass by themselves
+UNREADABLE, NEEDS = (
+    "it cannot be read",
+    "it needs a package that is missing",
+)  # errors that may disappear although the file is the same
 
 
 def _set(names: str) -> frozenset[str]:
@@ -41,44 +44,44 @@ _NO_TEXT = _set(
     .class .pyc .pyo .wasm .ttf .otf .woff .woff2 .sqlite .sqlite3 .db .parquet .npy .npz .pkl .doc .docx .xls .xlsx
     .ppt .pptx .odt .ods .odp .epub .mobi .key .pages .numbers"""
 )
-_MARKS = (  # the longest first: that of UTF-32 begins like that of UTF-16
+_BYTE_ORDER_MARKS = (  # the longest first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_TOLD = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
+_DECLARED_ENCODING = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
 _SKIPPED = _set("script style template noscript svg head")
 _BLOCKS = _set(
     """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
     h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
 )
 _ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
-_TAGS = 300_000  # of a page; each takes the memory of a page of text
+_MAX_TAGS = 300_000  # of an HTML page; each takes the memory of a page of text
 _HIDDEN = object()
 _GAP = Pattern(r"\n(?:[ \t\f\v\xa0]*\n)+")
 
 
-class Unread(Exception):
-    """Why nothing of a file can be found, as a sentence without the file's name."""
+class UnreadableFile(Exception):
+    """Why a file cannot be read, as a sentence without its name."""
 
 
 @frozen
 class Block:
-    """A paragraph, a heading (`level` from 1), a fence, a definition. `name`: what it defines."""
+    """A paragraph, heading (`level` from 1), fence or definition. `name`: what it defines."""
 
     line: int
     text: str
     level: int = 0
     page: int | None = None
-    whole: bool = False  # it is not to be cut
+    whole: bool = False  # must not be split
     name: str = ""
 
 
 @frozen
-class Raw:
-    """A file as it was found."""
+class RawFile:
+    """The bytes of a file with their hash."""
 
     size: int
     changed_ns: int
@@ -87,51 +90,53 @@ class Raw:
 
 
 def kind(path: str) -> str:
-    """markdown, html, pdf, code or plain, by the end of its name."""
+    """markdown, html, pdf, code or plain, by the file extension."""
     end = os.path.splitext(path)[1].lower()
     if end == ".pdf":
         return "pdf"
     return "markdown" if end in _MARKDOWN else "html" if end in _HTML else "code" if end in _CODE else "plain"
 
 
-def read(path: str) -> Raw:
-    """The bytes of a file that may hold text. Raises Unread."""
+def read(path: str) -> RawFile:
+    """The bytes of a file that may hold text. Raises UnreadableFile."""
     end = os.path.splitext(path)[1].lower()
     if end in _NO_TEXT:
-        raise Unread(f"it is no text: {end} files are not read")
+        raise UnreadableFile(f"it is no text: {end} files are not read")
     try:
-        # A pipe that stands there instead would be waited for.
+        # Not blocking, in case it is a pipe.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise Unread("it is no file")
-            if found.st_size > LARGEST:
-                raise Unread(f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {LARGEST // 10**6} are read")
+                raise UnreadableFile("it is no file")
+            if found.st_size > MAX_SIZE:
+                raise UnreadableFile(
+                    f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
+                )
             data = file.read(_SNIFFED)
-            if end != ".pdf" and _binary(data):
-                raise Unread("it is no text but binary")
-            data += file.read(LARGEST - len(data) + 1)
+            if end != ".pdf" and _is_binary(data):
+                raise UnreadableFile("it is no text but binary")
+            data += file.read(MAX_SIZE - len(data) + 1)
     except OSError as error:
-        raise Unread(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error
+        raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error
     import hashlib  # 3 ms, and the start of a conversation reads no file
 
-    return Raw(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
+    return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
 
 
 def passes(error: str) -> bool:
-    """Whether what kept a file from being read may be gone although the file is the same."""
+    """Whether the error may have disappeared although the file is the same."""
     return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and all(map(find_spec, ("bs4", "pypdf"))))
 
 
 def decode(data: bytes) -> str:
-    """Text in whatever encoding: by its mark, as UTF-8, as the file itself tells, else as Windows wrote it."""
-    mark = next((name for begin, name in _MARKS if data.startswith(begin)), None)
-    told = re.search(_TOLD, data[:1024])
-    wide = _wide(data[:_SNIFFED])
-    for name in (mark, wide, "utf-8", told and told[1].decode("ascii"), "cp1252", "latin-1"):
+    """Decode text by its byte order mark, as UTF-8, as the file declares, else as Windows-1252."""
+    mark = next((name for begin, name in _BYTE_ORDER_MARKS if data.startswith(begin)), None)
+    declared = re.search(_DECLARED_ENCODING, data[:1024])
+    wide = _utf16_without_mark(data[:_SNIFFED])
+    for name in (mark, wide, "utf-8", declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
         try:
             text = data.decode(name) if name else None
-        except (LookupError, ValueError):  # no such encoding, or not in it
+        except (LookupError, ValueError):  # unknown encoding, or invalid in it
             continue
         if text is not None:
             return without_surrogates(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
@@ -139,23 +144,23 @@ def decode(data: bytes) -> str:
 
 
 def html(data: bytes) -> tuple[str, list[Block]]:
-    """The title and the blocks of a page. Raises Unread where the library is missing."""
+    """(title, blocks) of an HTML page. Raises UnreadableFile."""
     try:
         from bs4 import BeautifulSoup  # an extra
         from bs4.element import NavigableString, Tag
     except ImportError as error:
-        raise Unread(f"{NEEDS}, beautifulsoup4: {_EXTRA}") from error
-    if data.count(b"<") > _TAGS:
-        raise Unread(f"it has more than {_TAGS:,} tags")
+        raise UnreadableFile(f"{NEEDS}, beautifulsoup4: {_EXTRA}") from error
+    if data.count(b"<") > _MAX_TAGS:
+        raise UnreadableFile(f"it has more than {_MAX_TAGS:,} tags")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of XML, of a text that is like a file's name, …
         try:
-            soup = BeautifulSoup(_ended(decode(data)), "html.parser")
+            soup = BeautifulSoup(_close_markup(decode(data)), "html.parser")
         except (RecursionError, AssertionError, ValueError) as error:
-            raise Unread("it cannot be taken apart as HTML") from error
+            raise UnreadableFile("it cannot be taken apart as HTML") from error
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     found: list[tuple[Any, list[str]]] = []
-    stands: dict[int, Any] = {id(soup): None}  # of each tag the block it stands in; _HIDDEN where nobody would see it
+    stands: dict[int, Any] = {id(soup): None}  # the block element around each tag, or _HIDDEN
     for piece in soup.descendants:
         above = stands[id(piece.parent)]
         if isinstance(piece, Tag):
@@ -166,41 +171,41 @@ def html(data: bytes) -> tuple[str, list[Block]]:
             if not found or found[-1][0] is not block:
                 found.append((block, []))
             found[-1][1].append(str(piece))
-    return title, [made for tag, pieces in found if (made := _made(tag, pieces)).text]
+    return title, [made for tag, pieces in found if (made := _block(tag, pieces)).text]
 
 
 def pdf(data: bytes) -> tuple[str, list[Block]]:
-    """The title and the paragraphs of a PDF, each with its page. Raises Unread."""
+    """(title, paragraphs with their pages) of a PDF. Raises UnreadableFile."""
     try:
         import pypdf  # an extra
     except ImportError as error:
-        raise Unread(f"{NEEDS}, pypdf: {_EXTRA}") from error
+        raise UnreadableFile(f"{NEEDS}, pypdf: {_EXTRA}") from error
     import io
-    import logging  # with pypdf, which logs what it finds odd on standard error
+    import logging  # pypdf logs warnings on standard error
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader = pypdf.PdfReader(io.BytesIO(data))
-            if reader.is_encrypted and not _opens(reader):
-                raise Unread("it is encrypted: save it once without a password, and add that")
+            if reader.is_encrypted and not _opens_without_password(reader):
+                raise UnreadableFile("it is encrypted: save it once without a password, and add that")
             pages = list(_pages(reader))
             title = str((reader.metadata.title if reader.metadata else "") or "").strip()
-    except Unread:
+    except UnreadableFile:
         raise
-    except Exception as error:  # a parser of a wild format raises whatever there is
-        raise Unread(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
+    except Exception as error:  # the parser may raise anything
+        raise UnreadableFile(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
     blocks = [
         block for number, words in pages for block in paragraphs(without_surrogates(words.replace("\0", " ")), number)
     ]
     if not blocks:
-        raise Unread("it holds no text: a scanned PDF has to go through OCR first")
+        raise UnreadableFile("it holds no text: a scanned PDF has to go through OCR first")
     return without_surrogates(title), blocks
 
 
 def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:
-    """What blank lines part, with the lines on which they begin."""
+    """Paragraphs separated by blank lines, with their line numbers."""
     start, line = 0, first
     for gap in _GAP.finditer(text):
         yield from _paragraph(text[start : gap.start()], line, page)
@@ -216,30 +221,35 @@ def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
 
 
 def _pages(reader: Any) -> Iterator[tuple[int, str]]:
-    """The words of each page. A small file can hold one large page a million times. Raises Unread."""
-    until, size = time.monotonic() + _PATIENCE, 0
+    """(number, text) of each page. Raises UnreadableFile when too large: a small file can repeat a page a million
+    times."""
+    until, size = time.monotonic() + _MAX_SECONDS, 0
     for number, page in enumerate(reader.pages, 1):
         words = page.extract_text() or ""
         size += len(words)
-        if size > LARGEST or time.monotonic() > until:
-            raise Unread(f"it holds too much text, or takes more than {_PATIENCE:g} s to be read")
+        if size > MAX_SIZE or time.monotonic() > until:
+            raise UnreadableFile(f"it holds too much text, or takes more than {_MAX_SECONDS:g} s to be read")
         yield number, words
 
 
-def _opens(reader: Any) -> bool:
-    """Whether no password is needed after all; without the package for it, it is as if one were."""
+def _opens_without_password(reader: Any) -> bool:
+    """Whether it opens with an empty password; not without the package for decryption."""
     try:
         return bool(reader.decrypt(""))
     except Exception:
         return False
 
 
-def _binary(data: bytes) -> bool:
-    return b"\0" in data and not _wide(data) and not any(data.startswith(mark) for mark, _ in _MARKS)
+def _is_binary(data: bytes) -> bool:
+    return (
+        b"\0" in data
+        and not _utf16_without_mark(data)
+        and not any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
+    )
 
 
-def _wide(data: bytes) -> str | None:
-    """UTF-16 without a mark: nearly every other byte is zero."""
+def _utf16_without_mark(data: bytes) -> str | None:
+    """The encoding of UTF-16 without a byte order mark, where nearly every other byte is zero; else None."""
     half = len(data) // 2
     if half >= 4 and b"\0" in data:
         if data[1::2].count(0) > 0.7 * half and data[::2].count(0) < 0.05 * half:
@@ -249,8 +259,8 @@ def _wide(data: bytes) -> str | None:
     return None
 
 
-def _ended(html: str) -> str:
-    """With nothing begun that does not end: for each of its beginnings the parser would look to the end of the file."""
+def _close_markup(html: str) -> str:
+    """Escape unclosed markup: for each, the parser would search to the end of the file."""
     for begin, end in _ENDS:
         last = html.rfind(end) + 1
         if begin in html[last:]:
@@ -258,7 +268,7 @@ def _ended(html: str) -> str:
     return html
 
 
-def _made(tag: Any, pieces: Sequence[str]) -> Block:
+def _block(tag: Any, pieces: Sequence[str]) -> Block:
     words = "".join(pieces)
     if tag.name == "pre":
         return Block(tag.sourceline or 1, words.strip("\n").rstrip(), whole=True)

@@ -1,8 +1,7 @@
-"""Documents: files of the person, read so that they can be found. The only writer of their tables.
+"""Documents: the rows of the person's files, their collections and sections.
 
-A file stays where it is; its rows follow it (document_sync.py). Sections whose text is the same keep their ids whatever
-else changes, so that d12 goes on naming what it named. A file that was taken out leaves a row without sections behind,
-or the next look at its folder would bring it back.
+Rows follow the files (document_sync.py). Sections with unchanged text keep their ids whatever else changes, so that d12
+keeps its meaning. A file removed from memory leaves a row without sections, or the next sync would add it again.
 """
 
 import os
@@ -13,19 +12,19 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.documents import document_files, document_tombstones
-from agent_cli.memory.documents.document_sections import Piece
-from agent_cli.memory.scope import Scope, place_of, short, where
+from agent_cli.memory.documents.document_sections import SectionText
+from agent_cli.memory.scope import Scope, file_location, place_of, short_path
 from agent_cli.memory.search import index
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 LEFT_OUT = "you took it out"
-_MANY = 20  # sections from which a removal leaves their words in the pages of the index until it is condensed
-_AS_MANY = 2500  # passages that are indexed anew in the time that it takes to wipe out a section
+_MANY_SECTIONS = 20  # sections from which a removal leaves words in the index until it is condensed
+_PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it takes to erase one section at once
 
 Stamp = tuple[int, int, int, str]
-"""Of a document: id, size, time of its file in nanoseconds, error."""
+"""(document id, size, time in nanoseconds, error) of a file."""
 
 
 @frozen
@@ -54,9 +53,9 @@ class Section:
 
     @property
     def where(self) -> str:
-        return where(self.path, self.line, self.page)
+        return file_location(self.path, self.line, self.page)
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "id": self.handle,
             "path": self.path,
@@ -69,15 +68,15 @@ class Section:
 
 
 @frozen
-class Read:
-    """A file as it was read: its pieces, or why there are none. An empty hash: it was not read to its end."""
+class ReadFile:
+    """The result of reading a file: its sections, or an error. The hash is empty when it was not read completely."""
 
     path: str
     size: int
     changed_ns: int
     hash: str = ""
     title: str = ""
-    pieces: Sequence[Piece] = ()
+    pieces: Sequence[SectionText] = ()
     error: str = ""
 
 
@@ -95,7 +94,7 @@ def owners(db: Database) -> list[str]:
 
 
 def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collection:
-    """Have a file, a folder or a glob read from now on; what was taken out of it before comes back in."""
+    """Add a collection: a file, folder or glob. Its files that were removed before are included again."""
     now, covered = time(), document_files.covers(pattern)
     with db.write():
         found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
@@ -106,13 +105,13 @@ def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collecti
                 (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
             )
             events.append(db, time, "documents added", str(found), actor="person", content=pattern)
-        back = [id for id, path in _taken_out(db, scope.owner) if covered(path)]
+        back = [id for id, path in _left_out(db, scope.owner) if covered(path)]
         db.execute_many("delete from document where id = ?", [(id,) for id in back])
     return next(each for each in collections(db, scope.owner) if each.id == found)
 
 
 def stamps(db: Database, collection: int) -> dict[str, Stamp]:
-    """The documents of a collection by their paths."""
+    """{path: stamp} of the documents of a collection."""
     rows = db.rows(
         "select path, id, size, changed_ns, error from document where collection_id = ? order by path", (collection,)
     )
@@ -120,14 +119,15 @@ def stamps(db: Database, collection: int) -> dict[str, Stamp]:
 
 
 def paths(db: Database, owner: str) -> dict[str, int]:
-    """Which collection each file belongs to."""
+    """{path: collection id} of all documents of an owner."""
     return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
 
 
-def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> tuple[str, ...]:
-    """Keep what was read of a file; says what became of it: new, changed, moved, same, failed, out, forgotten.
+def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> tuple[str, ...]:
+    """Store a file; returns the counters of SyncResult to increase: new, changed, moved, same, failed, out, erased.
 
-    Runs in the caller's transaction. It goes by what stands in the file now, so two that sync at once write it once.
+    Runs in the caller's transaction, and compares with the present rows, so that two concurrent syncs store a file
+    once.
     """
     known = db.row(
         "select id, hash, error, collection_id from document where owner = ? and path = ?", (owner, read.path)
@@ -137,47 +137,47 @@ def put(db: Database, owner: str, among: Collection, read: Read, time: clock.Clo
     if known and read.hash and known[1] == read.hash and not known[2] and not read.error:
         _stamp(db, known[0], read, time)
         return ("same",)
-    told, was = "changed", ""
+    outcome, was = "changed", ""
     if known is None:
-        if document_tombstones.named(db, [read.path]):
-            return ("forgotten",)
-        known, told = _moved(db, owner, read), "moved"
+        if document_tombstones.erased_paths(db, [read.path]):
+            return ("erased",)
+        known, outcome = _moved(db, owner, read), "moved"
         if known:
             was = db.value("select path from document where id = ?", (known[0],))
         if known and known[2] == LEFT_OUT:
             _stamp(db, known[0], read, time)
             return ("out",)
     if known is None:
-        known, told = (_insert(db, owner, among, read, time), "", "", among.id), "new"
+        known, outcome = (_insert(db, owner, among, read, time), "", "", among.id), "new"
     _stamp(db, known[0], read, time)
-    left = document_tombstones.left(db, read.path, was, read.title, read.pieces, time())
+    left = document_tombstones.without_erased(db, read.path, was, read.title, read.pieces, time())
     db.execute(
         "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
         (read.hash, left.title, read.error, among.id, known[0]),
     )
-    kept = _keep(db, owner, known[0], read, left.pieces)
-    if kept and known[3] != among.id:
-        index.reindex(db, "d", kept)  # they stand in another place now
-    return ("failed" if read.error else told, *(["forgotten"] if left.less else []))
+    unchanged = _update_sections(db, owner, known[0], read, left.pieces)
+    if unchanged and known[3] != among.id:
+        index.reindex(db, "d", unchanged)  # their place has changed
+    return ("failed" if read.error else outcome, *(["erased"] if left.less else []))
 
 
-def lose(db: Database, gone: Sequence[int]) -> None:
-    """Let documents go whose files are no more."""
+def delete(db: Database, documents: Sequence[int]) -> None:
+    """Delete documents whose files were deleted."""
     with db.write():
-        erase(db, _sections_of(db, gone), soon=True)
-        db.execute("delete from document where id in (select value from json_each(?))", (gone,))
+        erase(db, _sections_of(db, documents), lazily=True)
+        db.execute("delete from document where id in (select value from json_each(?))", (documents,))
 
 
-def synced(db: Database, collection: int, now: datetime) -> None:
+def mark_synced(db: Database, collection: int, now: datetime) -> None:
     with db.write():
         db.execute("update collection set synced_at = ? where id = ?", (clock.utc(now), collection))
 
 
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[int, bool]:
-    """Take files out of memory; how many there were, and whether index.condense has still to be run.
+    """Remove files from memory; returns their number, and whether index.condense must be run.
 
-    Collections that lie within go whole; what others name too is left out of these from now on.
-    Raises UsageError when nothing of it was ever added.
+    Collections within the pattern are deleted; files of other collections are excluded from now on.
+    Raises UsageError when no document matches.
     """
     covered = document_files.covers(pattern)
     with db.write():
@@ -195,10 +195,10 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
                 if other is not None:
                     db.execute("update document set collection_id = ? where id = ?", (other, id))
         if not (whole or named):
-            raise UsageError(f"{short(pattern)} is not among your documents; `agent docs list` shows them")
+            raise UsageError(f"{short_path(pattern)} is not among your documents; `agent docs list` shows them")
         going = _sections_of(db, [*inside, *named])
-        many = len(going) >= _MANY
-        erase(db, going, soon=many)
+        many = len(going) >= _MANY_SECTIONS
+        erase(db, going, lazily=many)
         db.execute("delete from document where collection_id in (select value from json_each(?))", (whole,))
         db.execute_many("delete from collection where id = ?", [(id,) for id in whole])
         db.execute_many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
@@ -206,30 +206,29 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
     return len(inside) + len(named), many
 
 
-def erase(db: Database, found: Sequence[int], *, soon: bool = False) -> None:
-    """Delete sections, out of the index first. Runs in the caller's transaction.
+def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
+    """Delete sections, and their index entries first. Runs in the caller's transaction.
 
-    They come back when their file changes, unless document_forgotten.py knows them. `soon`: their words leave the pages
-    of the index when it is merged. To wipe them out at once takes 0.1 s a section, which is well spent on what is to be
-    forgotten, and not on a file that was edited.
+    They come back when their file changes, unless document_tombstones.py knows them. `lazily`: their words leave the
+    index when it is merged; erasing them at once takes 0.1 s a section, which is needed only for forgetting.
     """
     if found:
-        (index.erase_lazily if soon else index.erase_many)(db, "d", found)
+        (index.erase_lazily if lazily else index.erase_many)(db, "d", found)
         db.execute("delete from section where id in (select value from json_each(?))", (found,))
 
 
-def forget(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
-    """Delete sections, documents with all they have, and collections that have no more documents.
+def erase_all(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
+    """Delete sections, documents and collections. Runs in the caller's transaction.
 
-    Whether the index must be written anew, for of so many the words are left in it. Runs in the caller's transaction.
+    Returns whether the index must be rewritten, because it still holds the words of many sections.
     """
     passages = int(db.value("select count(*) from passage"))
-    many = len(sections) > max(_MANY, passages // _AS_MANY)
+    many = len(sections) > max(_MANY_SECTIONS, passages // _PASSAGES_PER_SECTION)
     of = "select document_id from section where id in (select value from json_each(?))"
     db.execute(f"update document set title = '' where id in ({of})", (sections,))
-    erase(db, sections, soon=many)
-    for table, gone in (("document", whole), ("collection", collections)):
-        db.execute(f"delete from {table} where id in (select value from json_each(?))", (gone,))
+    erase(db, sections, lazily=many)
+    for table, erased in (("document", whole), ("collection", collections)):
+        db.execute(f"delete from {table} where id in (select value from json_each(?))", (erased,))
     return many
 
 
@@ -241,8 +240,8 @@ def get(db: Database, id: int, owner: str) -> Section:
     return Section(*row)
 
 
-def around(db: Database, section: Section, count: int = 1) -> list[Section]:
-    """A section with so many before and after it in its file."""
+def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
+    """A section with `count` sections before and after it."""
     rows = db.rows(
         f"{_SECTION} where s.document_id = ? and s.position between ? and ? order by s.position",
         (section.document, section.position - count, section.position + count),
@@ -251,7 +250,7 @@ def around(db: Database, section: Section, count: int = 1) -> list[Section]:
 
 
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:
-    """Each collection, with how many files and sections it has."""
+    """All collections with the numbers of their files and sections."""
     rows = db.rows(
         """select c.pattern, c.place, c.synced_at,
                   (select count(*) from document where collection_id = c.id and error = ''),
@@ -266,7 +265,7 @@ def listing(db: Database, owner: str) -> list[dict[str, Any]]:
 
 
 def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, Any]]:
-    """Each file; `failed`: those of which nothing can be found."""
+    """All files, or only those that `failed` to be read."""
     rows = db.rows(
         f"""select d.path, d.title, d.size, d.error, d.read_at,
                    (select count(*) from section where document_id = d.id),
@@ -286,7 +285,7 @@ def _folder(pattern: str) -> Any:
     return base if base.is_dir() else base.parent
 
 
-def _taken_out(db: Database, owner: str) -> list[tuple[int, str]]:
+def _left_out(db: Database, owner: str) -> list[tuple[int, str]]:
     return [
         (id, path)
         for id, path in db.rows("select id, path from document where owner = ? and error = ?", (owner, LEFT_OUT))
@@ -298,8 +297,8 @@ def _sections_of(db: Database, found: Sequence[int]) -> list[int]:
     return [id for (id,) in db.rows(sql, (found,))]
 
 
-def _moved(db: Database, owner: str, read: Read) -> tuple[int, str, str, int] | None:
-    """A document with the same bytes whose file is no more where it was."""
+def _moved(db: Database, owner: str, read: ReadFile) -> tuple[int, str, str, int] | None:
+    """A document with the same bytes whose old path no longer exists."""
     if not read.hash:
         return None
     rows = db.rows(
@@ -310,7 +309,7 @@ def _moved(db: Database, owner: str, read: Read) -> tuple[int, str, str, int] | 
     return (found[0], found[1], found[2], found[3]) if found else None
 
 
-def _insert(db: Database, owner: str, among: Collection, read: Read, time: clock.Clock) -> int:
+def _insert(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> int:
     now = time()
     return db.insert(
         """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
@@ -329,34 +328,36 @@ def _insert(db: Database, owner: str, among: Collection, read: Read, time: clock
     )
 
 
-def _stamp(db: Database, id: int, read: Read, time: clock.Clock) -> None:
+def _stamp(db: Database, id: int, read: ReadFile, time: clock.Clock) -> None:
     db.execute(
         "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
         (read.path, read.size, read.changed_ns, clock.utc(time()), id),
     )
 
 
-def _keep(db: Database, owner: str, document: int, read: Read, pieces: Sequence[Piece]) -> list[int]:
-    """Bring the sections of a document to these pieces; gives those that stay with their ids."""
+def _update_sections(
+    db: Database, owner: str, document: int, read: ReadFile, pieces: Sequence[SectionText]
+) -> list[int]:
+    """Update the sections of a document; returns the ids that are kept."""
     old = db.rows(
         "select id, position, line, page, heading, text from section where document_id = ? order by position",
         (document,),
     )
-    kept = _paired(old, pieces)
-    stay = set(kept.values())
+    paired = _pair(old, pieces)
+    stay = set(paired.values())
     going = [row[0] for row in old if row[0] not in stay]
-    erase(db, going, soon=True)
+    erase(db, going, lazily=True)
     rows = {row[0]: row for row in old}
     moment, minutes = _moment(read.changed_ns)
     for position, piece in enumerate(pieces):
-        if position not in kept:
+        if position not in paired:
             db.execute(
                 """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
                    values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
                 (owner, document, position, piece.line, piece.page, piece.heading, piece.text, moment, minutes),
             )
             continue
-        id, _, _, _, heading, _ = rows[kept[position]]
+        id, _, _, _, heading, _ = rows[paired[position]]
         if heading != piece.heading:
             index.erase(db, "d", id)
             db.execute("update section set heading = ? where id = ?", (piece.heading, id))
@@ -365,26 +366,26 @@ def _keep(db: Database, owner: str, document: int, read: Read, pieces: Sequence[
                 "update section set position = ?, line = ?, page = ? where id = ?",
                 (position, piece.line, piece.page, id),
             )
-    return list(kept.values())
+    return list(paired.values())
 
 
-def _paired(old: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> dict[int, int]:
-    """Which piece is which section: the same text below the same heading, else the same text."""
-    kept: dict[int, int] = {}
+def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
+    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
+    paired: dict[int, int] = {}
     for heading in (True, False):
         free: dict[tuple[str, str], list[int]] = {}
-        stay = set(kept.values())
-        for row in reversed(old):  # so that the first of several that say the same is taken first
+        stay = set(paired.values())
+        for row in reversed(old):  # so that the first of equal sections is used first
             if row[0] not in stay:
                 free.setdefault((row[4] if heading else "", row[5]), []).append(row[0])
         for position, piece in enumerate(pieces):
             waiting = free.get((piece.heading if heading else "", piece.text))
-            if position not in kept and waiting:
-                kept[position] = waiting.pop()
-    return kept
+            if position not in paired and waiting:
+                paired[position] = waiting.pop()
+    return paired
 
 
 def _moment(changed_ns: int) -> tuple[str, int]:
-    """The time of a file as rows keep it."""
+    """(UTC time, offset) of a file, as stored."""
     moment = clock.from_timestamp(changed_ns / 1e9)
     return clock.utc(moment), clock.offset(moment)

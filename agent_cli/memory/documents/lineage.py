@@ -10,7 +10,7 @@ from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.documents import document_tombstones, documents
 from agent_cli.memory.lineage import Copy, Table, Walk
-from agent_cli.memory.scope import short, where
+from agent_cli.memory.scope import file_location, short_path
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
@@ -20,50 +20,50 @@ _BELOW = "iif(instr({0} || '/', :home) = 1, substr({0}, length(:home) + 1), {0})
 
 
 def _section(path: str, line: int, page: int | None, words: str) -> str:
-    return f"{where(os.path.basename(path), line, page)} {words}"
+    return f"{file_location(os.path.basename(path), line, page)} {words}"
 
 
 TABLES = (
     Table(
         "section",
-        words="heading text",
-        wordless="owner at",
+        text_columns="heading text",
+        other_columns="owner at",
         letter="d",
         counts={("sections of files", "section of a file"): "true"},
         line="(select path from document where id = document_id), line, page, text",
-        shown=_section,
-        mentions=f"""{lineage.says("heading", "text")} or document_id in (
-                     select id from document where owner = :owner and {lineage.says("title")})""",
+        format_line=_section,
+        mentions=f"""{lineage.mentions_topic("heading", "text")} or document_id in (
+                     select id from document where owner = :owner and {lineage.mentions_topic("title")})""",
         dated=False,
-        says=lineage.joined("heading", "text"),
-        filed=("select heading, text from section where id {ids}",),
+        stated_text=lineage.joined("heading", "text"),
+        file_texts=("select heading, text from section where id {ids}",),
     ),
     Table(
         "document",
-        words="path title error",
-        wordless="uid owner hash at read_at",
+        text_columns="path title error",
+        other_columns="uid owner hash at read_at",
         counts={("documents", "document"): "true"},
         line="path",
-        shown=short,
+        format_line=short_path,
         label="file",
-        mentions=f"""{lineage.says(_BELOW.format("path"))} or {lineage.says("title")}
+        mentions=f"""{lineage.mentions_topic(_BELOW.format("path"))} or {lineage.mentions_topic("title")}
                      and not exists (select 1 from section where document_id = document.id)""",
         dated=False,
-        says=lineage.joined("path", "title"),
+        stated_text=lineage.joined("path", "title"),
         personal_texts=("select path, title from document where id {ids}",),
         other_texts=("select error from document where id {ids}",),
     ),
     Table(
         "collection",
-        words="place pattern",
-        wordless="uid owner at synced_at",
+        text_columns="place pattern",
+        other_columns="uid owner at synced_at",
         counts={("collections", "collection"): "true"},
         line="pattern",
-        shown=short,
+        format_line=short_path,
         label="files",
-        mentions=lineage.says(_BELOW.format("pattern")),
+        mentions=lineage.mentions_topic(_BELOW.format("pattern")),
         dated=False,
-        says="pattern",
+        stated_text="pattern",
         personal_texts=("select pattern from collection where id {ids}",),
     ),
 )
@@ -79,8 +79,8 @@ def derive(db: Database, walk: Walk) -> None:
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """What is remembered of files is known by their paths, which all owners share."""
     sections, whole = walk["section"], walk["document"]
-    tombstones.remember(db, document_tombstones.hashed(db, sections, whole), time())
-    if documents.forget(db, sections, whole, walk["collection"]):
+    tombstones.add(db, document_tombstones.to_remember(db, sections, whole), time())
+    if documents.erase_all(db, sections, whole, walk["collection"]):
         jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
 
 
@@ -94,13 +94,13 @@ def files(db: Database, walk: Walk) -> list[str]:
     rows = sorted(found, key=lambda row: row[1])
     whole = [path for id, path in rows if id in walk["document"]]
     part = [path for id, path in rows if id not in walk["document"]]
-    told = [f"{_named(part)} on the disk: no sync brings these words of {_it(part)} back"] if part else []
-    return told + ([f"{_named(whole)} on the disk: no sync reads {_it(whole)} again"] if whole else [])
+    sentences = [f"{_named(part)} on the disk: no sync brings these words of {_it(part)} back"] if part else []
+    return sentences + ([f"{_named(whole)} on the disk: no sync reads {_it(whole)} again"] if whole else [])
 
 
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"{', '.join(map(short, paths[:_NAMED]))}{more} {'stays' if len(paths) == 1 else 'stay'}"
+    return f"{', '.join(map(short_path, paths[:_NAMED]))}{more} {'stays' if len(paths) == 1 else 'stay'}"
 
 
 def _it(paths: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
-"""What a language model finds in new exchanges to be learned: proposals, and nothing else.
+"""Extracts facts from new exchanges with a language model; the results are only proposals.
 
-Only what the person said is a source; the assistant's words stand there so that "yes, that one" can be understood. The
-answer is JSON after a schema, and read as if there had been none: servers and small models ignore it. What cannot be
-read is told to the model, once. What can be read is still doubted: a quote must stand in the person's words, a target
-must be a fact that is true now, and a question or an order to the assistant is no fact.
+Only the person's messages are a source; the replies are in the prompt so that "yes, that one" can be understood. The
+answer is requested as JSON after a schema and still validated, since servers and small models ignore schemas. An
+invalid answer is returned to the model once with the error. Valid operations are checked: a quote must occur in the
+person's messages, a target must be a current fact, and a question or an order to the assistant is no fact.
 """
 
 import json
@@ -29,13 +29,13 @@ from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-Ask = Callable[[str, Mapping[str, Any]], Iterator[str]]
-"""Puts one question to a language model, which answers in JSON after a schema, streamed. Raises AgentError."""
+AskModel = Callable[[str, Mapping[str, Any]], Iterator[str]]
+"""Sends a prompt and a JSON schema to a language model; yields the answer in pieces. Raises AgentError."""
 
-T = TypeVar("T")
+Parsed = TypeVar("T")
 
-KNOWN = 20  # facts that the model is shown
-_OPERATIONS = 10  # of one answer
+MAX_KNOWN = 20  # facts that the model is shown
+_MAX_OPERATIONS = 10  # of one answer
 _TRIES = 2
 _TYPED, _OTHER, _REPLY = 2000, 600, 200  # characters of what was typed, of what was not, and of an answer
 
@@ -52,7 +52,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["operations"],
 }
 
-_QUESTION = """List what the PERSON tells about themselves below that will still matter in months: name, home, work, \
+_PROMPT = """List what the PERSON tells about themselves below that will still matter in months: name, home, work, \
 family, friends, pets, health, things they own, projects, what they like, plans with a date. Leave out questions, \
 orders, moods, what only the assistant said, and what is known. Most conversations hold nothing: {{"operations": []}}
 
@@ -70,9 +70,9 @@ Known:
 Conversation of {day}:
 {conversation}"""
 
-_EXAMPLE = "I live in Bergen"  # small models give it back as their answer
+_EXAMPLE = "I live in Bergen"  # small models repeat it as their answer
 
-_AGAIN = """{question}
+_RETRY = """{question}
 
 Your last answer could not be read: {error}. It began: {answer}
 Answer again with the JSON alone."""
@@ -80,8 +80,8 @@ Answer again with the JSON alone."""
 _FENCED = Pattern(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
-class Unreadable(AgentError):
-    """The model's answer was not what it was asked for, twice."""
+class UnreadableAnswer(AgentError):
+    """The model's answers could not be read, not even the second."""
 
 
 @frozen
@@ -93,43 +93,43 @@ class Operation:
     quote: str
 
 
-def question(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
-    """What the model is asked."""
+def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
+    """The prompt that asks for facts in these exchanges."""
     listed = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known)
     first = next(iter(exchanges))
     day = f"{clock.local(first.at, first.utc_offset):%A, %d %B %Y}"
-    lines = "\n".join(_line(entry) for entry in exchanges if entry.message.text.strip())
-    return _QUESTION.format(known=listed or "(nothing)", day=day, conversation=lines)
+    lines = "\n".join(_format_entry(entry) for entry in exchanges if entry.message.text.strip())
+    return _PROMPT.format(known=listed or "(nothing)", day=day, conversation=lines)
 
 
-def operations(asked: str, ask: Ask) -> list[Operation]:
-    """What the model answers. Raises Unreadable after two tries, AgentError."""
-    return told(asked, ask, SCHEMA, read)
+def extract(prompt: str, ask: AskModel) -> list[Operation]:
+    """The operations that the model answers with. Raises AgentError, and UnreadableAnswer after two tries."""
+    return ask_json(prompt, ask, SCHEMA, parse)
 
 
-def told(asked: str, ask: Ask, schema: Mapping[str, Any], read: Callable[[str], T]) -> T:
-    """What the model answers; `read` raises ValueError. Raises Unreadable after two tries, AgentError."""
-    put = asked
+def ask_json(prompt: str, ask: AskModel, schema: Mapping[str, Any], parse: Callable[[str], Parsed]) -> Parsed:
+    """The parsed answer; `parse` raises ValueError. Raises AgentError, and UnreadableAnswer after two tries."""
+    request = prompt
     for _ in range(_TRIES):
-        answer = "".join(ask(put, schema))
+        answer = "".join(ask(request, schema))
         try:
-            return read(answer)
+            return parse(answer)
         except ValueError as error:
-            put = _AGAIN.format(question=asked, error=error, answer=text.one_line(answer, 200) or "(nothing)")
+            request = _RETRY.format(question=prompt, error=error, answer=text.one_line(answer, 200) or "(nothing)")
             wrong = str(error)
-    raise Unreadable(f"the model's answer could not be read, twice: {wrong}")
+    raise UnreadableAnswer(f"the model's answer could not be read, twice: {wrong}")
 
 
-def read(answer: str) -> list[Operation]:
+def parse(answer: str) -> list[Operation]:
     """The operations in an answer. Raises ValueError with what is wrong."""
-    told = read_json(answer)
-    listed = told.get("operations") if isinstance(told, dict) else told
+    value = parse_json(answer)
+    listed = value.get("operations") if isinstance(value, dict) else value
     if not isinstance(listed, list):
         raise ValueError('it must be {"operations": […]}')
-    return [_operation(each, number) for number, each in enumerate(listed[:_OPERATIONS], 1)]
+    return [_operation(each, number) for number, each in enumerate(listed[:_MAX_OPERATIONS], 1)]
 
 
-def read_json(answer: str) -> Any:
+def parse_json(answer: str) -> Any:
     """The JSON in an answer. Raises ValueError with what is wrong."""
     fenced = _FENCED.search(answer)
     found = re.search(r"[\[{].*[\]}]", fenced[1] if fenced else answer, re.DOTALL)
@@ -142,29 +142,29 @@ def read_json(answer: str) -> Any:
 
 
 def claims(db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry]) -> list[Claim]:
-    """The operations that hold, as claims; the others are dropped."""
-    said = [entry for entry in exchanges if entry.message.role == "user"]
-    made = [_claim(db, owner, each, said) for each in found] if said else []
-    return [each for each in made if each]
+    """The valid operations as claims; the others are dropped."""
+    messages = [entry for entry in exchanges if entry.message.role == "user"]
+    checked = [_claim(db, owner, each, messages) for each in found] if messages else []
+    return [each for each in checked if each]
 
 
-def near(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
-    """Facts that the exchanges may be about, and the newest: at most 20."""
+def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
+    """Current facts that the exchanges may be about, then the newest: at most 20."""
     words = " ".join(entry.message.text[:500] for entry in exchanges if entry.message.role == "user")
-    found = recall.find(db, words, Filter(owner, ("fact",)), now, KNOWN)
+    found = recall.find(db, words, Filter(owner, ("fact",)), now, MAX_KNOWN)
     chosen = facts.many(db, [hit.id for hit in found.hits if hit.kind == "fact"], owner)
-    every = {each.id: each for each in (*chosen, *facts.listing(db, owner, KNOWN))}
-    return [each for each in every.values() if each.current][:KNOWN]
+    every = {each.id: each for each in (*chosen, *facts.listing(db, owner, MAX_KNOWN))}
+    return [each for each in every.values() if each.current][:MAX_KNOWN]
 
 
-def _operation(told: Any, number: int) -> Operation:
-    if not isinstance(told, dict):
+def _operation(item: Any, number: int) -> Operation:
+    if not isinstance(item, dict):
         raise ValueError(f"operation {number} is no object")
-    op = told.get("op")
+    op = item.get("op")
     if op not in ("INSERT", "UPDATE", "DELETE"):
         raise ValueError(f"the op of operation {number} must be INSERT, UPDATE or DELETE")
-    # Whatever else stands in it, a state for instance, is nobody's business.
-    values = {field: told.get(field) or "" for field in _FIELDS}
+    # Other fields, a state for instance, are ignored.
+    values = {field: item.get(field) or "" for field in _FIELDS}
     for field, value in values.items():
         if not isinstance(value, str):
             raise ValueError(f"the {field} of operation {number} is no text")
@@ -173,18 +173,20 @@ def _operation(told: Any, number: int) -> Operation:
     if op != "DELETE" and not values["statement"].strip():
         raise ValueError(f"operation {number} has no statement")
     triple = Triple(*(text.one_line(values[field], 100) for field in ("subject", "predicate", "object")))
-    return Operation(op.lower(), values["target"], _plain(values["statement"]), triple, values["quote"])
+    return Operation(op.lower(), values["target"], _normalised(values["statement"]), triple, values["quote"])
 
 
-def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> Claim | None:
-    target = _target(db, owner, told.target) if told.op != "insert" else None
-    if told.op != "insert" and target is None:
+def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:
+    target = _target(db, owner, operation.target) if operation.op != "insert" else None
+    if operation.op != "insert" and target is None:
         return None
-    quote = quotes.find(reversed(said), told.quote)
-    source = next((entry for entry in said if quote and entry.id == quote.message), None) or _likeliest(told, said)
+    quote = quotes.find(reversed(messages), operation.quote)
+    source = next((entry for entry in messages if quote and entry.id == quote.message), None) or _best_source(
+        operation, messages
+    )
     at = clock.local(source.at, source.utc_offset)
-    statement = absolute_dates.resolve(told.statement, at)
-    if told.op == "delete" and target:
+    statement = absolute_dates.resolve(operation.statement, at)
+    if operation.op == "delete" and target:
         statement = target.statement
     elif not is_fact(statement) or (target and terms.is_similar(statement, target.statement)):
         return None
@@ -197,45 +199,45 @@ def _claim(db: Database, owner: str, told: Operation, said: Sequence[Entry]) -> 
         message=source.id,
         trust=quote.trust if quote else "model",
         inferred=quote is None,
-        operation=told.op,
+        operation=operation.op,
         target=target.id if target else None,
         learned=at,
     )
-    return claim if claim.triple else _with_triple(claim, told.triple)
+    return claim if claim.triple else _with_triple(claim, operation.triple)
 
 
-def _with_triple(claim: Claim, told: Triple) -> Claim:
-    """The model's own taking apart, where the rules knew none and it holds nothing but words of the statement."""
-    subject, predicate, object = told.subject.casefold(), told.predicate.casefold().replace(" ", "_"), told.object
-    mine = subject in ("person", "i", "me", "user", "the person", "the user", "ich")
-    stands = object and object.casefold() in claim.statement.casefold()
-    if not stands or not re.fullmatch(r"[a-z][a-z_.]{1,40}", predicate):
+def _with_triple(claim: Claim, triple: Triple) -> Claim:
+    """The claim with the model's triple, where its words occur in the statement."""
+    subject, predicate, object = triple.subject.casefold(), triple.predicate.casefold().replace(" ", "_"), triple.object
+    about_person = subject in ("person", "i", "me", "user", "the person", "the user", "ich")
+    occurs = object and object.casefold() in claim.statement.casefold()
+    if not occurs or not re.fullmatch(r"[a-z][a-z_.]{1,40}", predicate):
         return claim
-    if not mine and (not subject or subject not in claim.statement.casefold()):
+    if not about_person and (not subject or subject not in claim.statement.casefold()):
         return claim
-    return replace(claim, triple=Triple("person" if mine else told.subject, predicate, object))
+    return replace(claim, triple=Triple("person" if about_person else triple.subject, predicate, object))
 
 
-def _target(db: Database, owner: str, told: str) -> Fact | None:
-    """The fact that is to change: one of this owner's that is true now."""
+def _target(db: Database, owner: str, handle: str) -> Fact | None:
+    """The current fact of this owner with this handle."""
     try:
-        fact = facts.get(db, ids.number("fact", told), owner)
+        fact = facts.get(db, ids.number("fact", handle), owner)
     except UsageError:
         return None
     return fact if fact.current else None
 
 
-def _likeliest(told: Operation, said: Sequence[Entry]) -> Entry:
-    """The message that shares most words with what was inferred: when it is erased, so is that."""
-    words = set(text.words(f"{told.statement} {told.quote}"))
-    return max(reversed(said), key=lambda entry: len(words & set(text.words(entry.message.text))))
+def _best_source(operation: Operation, messages: Sequence[Entry]) -> Entry:
+    """The message that shares most words with an inferred statement, which is erased with it."""
+    words = set(text.words(f"{operation.statement} {operation.quote}"))
+    return max(reversed(messages), key=lambda entry: len(words & set(text.words(entry.message.text))))
 
 
-def _plain(statement: str) -> str:
+def _normalised(statement: str) -> str:
     return " ".join(text.clean(statement).split())
 
 
-def _line(entry: Entry) -> str:
+def _format_entry(entry: Entry) -> str:
     if entry.message.role == "assistant":
         return f"assistant: {text.one_line(entry.message.text, _REPLY)}"
     pieces = []

@@ -1,7 +1,7 @@
-"""Facts: what is known about the person. Here they are read, and changed one by one with their history.
+"""Reading facts about the person, and changing single facts with their history.
 
-Who may bring one in and what it replaces is decided in adoption.py. Each change keeps the fact as it was before, so
-that it can be shown and undone; changes that belong together are one batch.
+adoption.py decides who may add a fact and what it replaces. Each change stores the fact as it was before, so that it
+can be shown and undone; changes that belong together are one batch.
 """
 
 import math
@@ -23,7 +23,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 PENDING, ACCEPTED, REJECTED, SUPERSEDED, EXPIRED = "pending", "accepted", "rejected", "superseded", "expired"
-ALIKE = 0.72  # the share of shingles from which two statements say the same
+SIMILARITY = 0.72  # Jaccard index of the shingles from which two statements count as the same
 
 
 @frozen
@@ -58,13 +58,13 @@ class Fact:
         return ids.handle("fact", self.id)
 
     @property
-    def since(self) -> str:
-        """When it began to be true, as far as is known."""
+    def began_at(self) -> str:
+        """The time from which it is true; where that is unknown, when it was learned."""
         return self.valid_from or self.learned_at
 
     @property
     def day(self) -> str:
-        return f"{clock.local(self.since, self.utc_offset):%Y-%m-%d}"
+        return f"{clock.local(self.began_at, self.utc_offset):%Y-%m-%d}"
 
     @property
     def current(self) -> bool:
@@ -72,18 +72,18 @@ class Fact:
         return self.state == ACCEPTED and self.valid_to is None and self.hidden_at is None
 
     def described(self) -> dict[str, Any]:
-        told = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
+        values = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
         for key, kind in (("message_id", "message"), ("session_id", "session"), ("target_id", "fact")):
-            told[key.removesuffix("_id")] = ids.handle(kind, told[key]) if told[key] else None
-            del told[key]
-        return {key: value for key, value in told.items() if key not in ("owner", "utc_offset")}
+            values[key.removesuffix("_id")] = ids.handle(kind, values[key]) if values[key] else None
+            del values[key]
+        return {key: value for key, value in values.items() if key not in ("owner", "utc_offset")}
 
 
 _NAMES = tuple(each.name for each in fields(Fact))
 _COLUMNS = ", ".join(_NAMES)
-_KEPT = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
-_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # what they mean may be gone when a change is undone
-_CHANGES = frozenset(_NAMES) - _KEPT - _POINTERS
+_FIXED = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # may have been erased when a change is undone
+_CHANGES = frozenset(_NAMES) - _FIXED - _POINTERS
 
 
 def get(db: Database, id: int, owner: str) -> Fact:
@@ -94,11 +94,11 @@ def get(db: Database, id: int, owner: str) -> Fact:
     return Fact(*row)
 
 
-def many(db: Database, found: Sequence[int], owner: str) -> list[Fact]:
-    """Those of these numbers that this owner has, in their order."""
+def many(db: Database, fact_ids: Sequence[int], owner: str) -> list[Fact]:
+    """The facts with these ids that this owner has, in the order of the ids."""
     where = "+owner = ? and id in (select value from json_each(?))"
-    facts = {fact.id: fact for fact in _read(db, where, (owner, found))}
-    return [facts[id] for id in found if id in facts]
+    facts = {fact.id: fact for fact in _read(db, where, (owner, fact_ids))}
+    return [facts[id] for id in fact_ids if id in facts]
 
 
 def _read(db: Database, where: str, values: Sequence[Any]) -> list[Fact]:
@@ -138,45 +138,47 @@ def listing(
 
 
 def pending(db: Database, owner: str, limit: int = -1, origin: str | None = None) -> list[Fact]:
-    """What waits for a yes, the oldest first; of one origin, or of any."""
+    """Proposals, the oldest first; of one origin, or of any."""
     where = """owner = ?1 and state = 'pending' and hidden_at is null and origin = coalesce(?3, origin)
                order by id limit ?2"""
     return _read(db, where, (owner, limit, origin))
 
 
 def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
-    """Of the oldest 200 that wait, those that were proposed before this moment: an import may tell of older days."""
+    """Of the oldest 200 proposals, those queued before this moment (an import may have earlier `learned_at` times)."""
     where = """uid < ? and id in (
         select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)"""
     return _read(db, where, (ids.lowest(moment), owner))
 
 
 def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
-    """Accepted facts whose own time has run out."""
+    """Accepted facts past their expiry date."""
     return _read(db, "owner = ? and state = 'accepted' and expires_at <= ? order by id", (owner, clock.utc(now)))
 
 
-def told(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
-    """What was accepted at any time about this, the oldest truth first."""
+def accepted_values(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
+    """The facts of this subject and predicate that are or were accepted, in the order in which they became true."""
     where = """owner = ? and subject = ? and predicate = ? and hidden_at is null
                and state in ('accepted', 'superseded') and operation <> 'delete'
                order by coalesce(valid_from, learned_at), id"""
     return _read(db, where, (owner, subject, predicate))
 
 
-def alike(db: Database, owner: str, statement: str) -> list[Fact]:
-    """Facts in any state that say nearly the same, but for their numbers: candidates, to be looked at more closely."""
+def similar(db: Database, owner: str, statement: str) -> list[Fact]:
+    """Facts in any state that say nearly the same, numbers ignored: candidates for a closer comparison."""
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.mask_numbers(statement))
-    found = _read(db, where, (_telling(db, _marks(statement)), owner))
+    found = _read(db, where, (_rarest_marks(db, _marks(statement)), owner))
     return [
-        each for each in found if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), ALIKE)
+        each
+        for each in found
+        if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), SIMILARITY)
     ]
 
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
-    """(message, quote) of everything it was learned from."""
+    """(message id, quote) of every source of a fact."""
     first = [(fact.message_id, fact.quote)] if fact.message_id else []
     return first + [
         (message, quote)
@@ -190,7 +192,7 @@ def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
 def insert(
     db: Database, scope: Scope, claim: Claim, state: str, change: str, time: clock.Clock, *, actor: str, batch: str
 ) -> Fact:
-    """Write a claim down as a fact in this state. Runs in the caller's transaction."""
+    """Store a claim as a fact in this state. Runs in the caller's transaction."""
     now = time()
     learned = claim.learned or now
     triple = claim.triple or Triple("", "", "")
@@ -224,23 +226,23 @@ def insert(
             claim.source,
         ),
     )
-    _mark(db, id, claim.statement)
+    _write_marks(db, id, claim.statement)
     fact = get(db, id, scope.owner)
     _record(db, fact, None, change, time, actor, batch)
-    _relate(db, fact)
+    _update_graph(db, fact)
     return fact
 
 
 def change(db: Database, fact: Fact, change: str, time: clock.Clock, *, actor: str, batch: str, **values: Any) -> Fact:
-    """Change some columns of a fact and keep how it was. Runs in the caller's transaction."""
+    """Change some columns of a fact and record its former values. Runs in the caller's transaction."""
     before = get(db, fact.id, fact.owner)
-    changed = _set(db, before, values)
+    changed = _write(db, before, values)
     _record(db, changed, before, change, time, actor, batch)
     return changed
 
 
-def support(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
-    """Another message says the same. Runs in the caller's transaction."""
+def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
+    """Add another message that states the fact. Runs in the caller's transaction."""
     if message is not None and message != fact.message_id:
         db.execute(
             "insert into fact_source values (?, ?, ?, ?) on conflict do nothing",
@@ -249,9 +251,9 @@ def support(db: Database, fact: Fact, message: int | None, quote: str, at: datet
 
 
 def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
-    """Take back the person's last change, of this fact or of any, with all that belonged to it.
+    """Undo the person's last change, of this fact or of any, with the whole batch that it belongs to.
 
-    Raises UsageError when there is nothing to take back.
+    Raises UsageError when there is nothing to undo.
     """
     with db.write():
         batch = db.value(
@@ -262,13 +264,13 @@ def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) 
         )
         if batch is None:
             raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
-        return take_back(db, owner, batch, time)
+        return undo_batch(db, owner, batch, time)
 
 
-def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
-    """Undo a batch, the last change first: a fact that it brought in counts as rejected.
+def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
+    """Undo a batch, the last change first: a fact that the batch added becomes rejected.
 
-    Raises UsageError when one of its facts was changed again since.
+    Raises UsageError when the person has changed one of its facts since.
     """
     undoing = ids.new(time())
     with db.write():
@@ -278,68 +280,68 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[F
 
         def put_back(id: int, was: Mapping[str, Any]) -> Fact:
             now = get(db, id, owner)
-            changed = _set(db, now, was)
+            changed = _write(db, now, was)
             _record(db, changed, now, "undone", time, "person", undoing, undone=True)
             return changed
 
-        return versions.take_back(db, "fact", batch, clock.utc(time()), put_back)
+        return versions.undo_batch(db, "fact", batch, clock.utc(time()), put_back)
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete facts with all their versions and marks, and what points to them. Runs in the caller's transaction."""
-    listed = (found,)
-    for id in found:
+def erase(db: Database, fact_ids: Sequence[int]) -> None:
+    """Delete facts with their versions, sources and marks. Runs in the caller's transaction."""
+    listed = (fact_ids,)
+    for id in fact_ids:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
-    versions.erase(db, "fact", found)
+    versions.erase(db, "fact", fact_ids)
     for table in ("fact_source", "fact_mark"):
         db.execute(f"delete from {table} where fact_id in (select value from json_each(?))", listed)
     db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
     db.execute("delete from fact where id in (select value from json_each(?))", listed)
 
 
-def lose_source(db: Database, messages: Sequence[int]) -> list[int]:
-    """These messages are to be erased: drop them as sources; returns the facts that have no other, and keep the quote.
+def drop_source(db: Database, messages: Sequence[int]) -> list[int]:
+    """Drop messages that are to be erased as sources; returns the facts without another source, which keep the quote.
 
     Runs in the caller's transaction.
     """
     listed = (messages,)
     db.execute("delete from fact_source where message_id in (select value from json_each(?))", listed)
-    left = []
+    unsupported = []
     for (id,) in db.rows("select id from fact where message_id in (select value from json_each(?))", listed):
         other = db.row("select message_id, quote from fact_source where fact_id = ? order by message_id", (id,))
         if other is None:
-            left.append(id)
+            unsupported.append(id)
             db.execute("update fact set message_id = null where id = ?", (id,))
             continue
         db.execute("update fact set message_id = ?, quote = ? where id = ?", (*other, id))
         db.execute("delete from fact_source where fact_id = ? and message_id = ?", (id, other[0]))
-    return left
+    return unsupported
 
 
 def drop_quotes(db: Database, messages: Sequence[int]) -> None:
-    """Older versions of facts that stay must not quote these messages either, nor bring them back by `undo`.
+    """Remove these messages from former versions of facts, so that no `undo` restores their quotes.
 
     Runs in the caller's transaction.
     """
     versions.clear(db, "fact", "message_id", messages, message_id=None, quote="")
 
 
-def _set(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
-    """Write columns, and keep what finds the fact in step."""
+def _write(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
+    """Write columns, and update the index, the marks and the graph."""
     wanted = {key: value for key, value in values.items() if key in _CHANGES}
     if wanted.get("statement", fact.statement) != fact.statement:
-        index.erase(db, "f", fact.id)  # before its words change
-        _mark(db, fact.id, wanted["statement"])
+        index.erase(db, "f", fact.id)  # needs the former words
+        _write_marks(db, fact.id, wanted["statement"])
     assignments = ", ".join(f"{key} = :{key}" for key in wanted)
     db.execute(f"update fact set {assignments} where id = :id", {**wanted, "id": fact.id})
     changed = get(db, fact.id, fact.owner)
-    _relate(db, changed)
+    _update_graph(db, changed)
     return changed
 
 
-def _relate(db: Database, fact: Fact) -> None:
-    """The graph holds what is true now."""
+def _update_graph(db: Database, fact: Fact) -> None:
+    """The graph holds current facts only."""
     if fact.current and fact.predicate:
         graph.add_fact(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
     else:
@@ -362,23 +364,23 @@ def _record(
     )
 
 
-def _mark(db: Database, id: int, statement: str) -> None:
+def _write_marks(db: Database, id: int, statement: str) -> None:
     db.execute("delete from fact_mark where fact_id = ?", (id,))
     db.execute_many("insert into fact_mark values (?, ?)", [(hash, id) for hash in _marks(statement)])
 
 
 def _marks(statement: str) -> list[int]:
-    """Its shingles, as hashes."""
+    """The hashes of the statement's shingles."""
     return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.mask_numbers(statement))})
 
 
-def _telling(db: Database, marks: Sequence[int]) -> list[int]:
-    """So many of a statement's marks that whatever is alike has one of them: the rarest, which few others have.
+def _rarest_marks(db: Database, marks: Sequence[int]) -> list[int]:
+    """The rarest marks of a statement, as many as are needed that every similar statement shares one of them.
 
-    What has a Jaccard index of t or more with a set of n has at least t n of its members, so it has one of any
-    n - t n + 1 (after prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
+    A set with a Jaccard index of t or more to a set of n contains at least t n of its members, so it contains one of
+    any n - t n + 1 of them (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
     """
-    needed = len(marks) - math.ceil(ALIKE * len(marks)) + 1
+    needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
     counted = db.rows(
         """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
            from json_each(?) c order by 2, 1""",

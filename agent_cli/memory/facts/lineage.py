@@ -1,4 +1,4 @@
-"""Facts, as forgetting sees them: one goes with the last message it was learned from, or with the session it holds for.
+"""Erasure of facts: a fact is erased with the last message it was learned from, or with the session it holds in.
 
 A fact with another source stays and loses its quote, in every version.
 """
@@ -15,63 +15,63 @@ from agent_cli.store.db import Database
 TABLES = (
     Table(
         "fact",
-        words="place statement subject predicate object quote source",
-        wordless="uid owner state operation origin trust valid_from valid_to learned_at decided_at expires_at "
+        text_columns="place statement subject predicate object quote source",
+        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at expires_at "
         "hidden_at",
         time="learned_at",
         letter="f",
         counts={("facts", "fact"): "true"},
         line="statement",
-        mentions=f"""{lineage.says("statement", "subject", "object", "quote")}
-                     or exists (select 1 from fact_version where fact_id = fact.id and {lineage.says("was")})""",
-        says=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
+        mentions=f"""{lineage.mentions_topic("statement", "subject", "object", "quote")}
+                     or exists (select 1 from fact_version where fact_id = fact.id and {lineage.mentions_topic("was")})""",
+        stated_text=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
         personal_texts=(
             "select statement, quote, object from fact where id {ids}",
             "select quote from fact_source where fact_id {ids}",
         ),
         statements=("select statement from fact where id {ids}",),
     ),
-    Table("fact_source", words="quote", wordless="at"),
+    Table("fact_source", text_columns="quote", other_columns="at"),
     Table(
         "fact_version",
-        words="was",
-        wordless="change batch actor at",
+        text_columns="was",
+        other_columns="change batch actor at",
         letter="f",
         handle="fact_id",
-        says="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
+        stated_text="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
         personal_texts=(
             "select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where id {ids}",
         ),
         statements=("select was ->> 'statement' from fact_version where id {ids}",),
     ),
-    Table("fact_test", words="question mention", wordless="uid owner at"),
+    Table("fact_test", text_columns="question mention", other_columns="uid owner at"),
 )
 COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), fact_tests.erase),)
 
 
 def derive(db: Database, walk: Walk) -> None:
-    other, alone = _learned(db, walk["message"])
-    walk.add("fact", alone)
+    other, only = _learned_from(db, walk["message"])
+    walk.add("fact", only)
     walk.add("fact", lineage.column(db, "select id from fact where session_id {ids}", walk["session"]))
     walk.add("fact_version", lineage.column(db, "select id from fact_version where fact_id {ids}", walk["fact"]))
-    walk.cut["fact"] = dict.fromkeys(sorted(other - {*walk["fact"]}))
+    walk.partial["fact"] = dict.fromkeys(sorted(other - {*walk["fact"]}))
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """A message that stays is no longer found by a fact that was learned from it."""
+    """Erase facts; messages that stay are indexed again without the facts that were learned from them."""
     queries = ["select statement from fact where id {ids}"]
     texts = lineage.texts(db, queries, walk["fact"])
     texts += lineage.texts(db, ["select was ->> 'statement' from fact_version where id {ids}"], walk["fact_version"])
-    tombstones.remember(db, texts, time(), walk.names.owner)
+    tombstones.add(db, texts, time(), walk.request.owner)
     learned = lineage.column(db, "select message_id from fact where message_id is not null and id {ids}", walk["fact"])
     learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
-    facts.lose_source(db, walk["message"])
+    facts.drop_source(db, walk["message"])
     facts.drop_quotes(db, walk["message"])
     index.reindex(db, "m", sorted({*learned} - {*walk["message"]}))
     facts.erase(db, walk["fact"])
 
 
-def _learned(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
+def _learned_from(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
     """The facts learned from these messages: those with another source, and those without."""
     found = lineage.rows(
         db,

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.memory.forgetting import forget, verbatim_copies
-from agent_cli.memory.forgetting.forget import Plan
+from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.search import index
@@ -31,49 +31,51 @@ class Receipt:
     """
 
     traces: int
-    pieces: int  # looked for
-    read: int  # bytes
-    held_up: bool = False
-    unclean: int = 0  # free pages that hold something
+    searched: int  # looked for
+    bytes_read: int  # bytes
+    blocked: bool = False
+    dirty_pages: int = 0  # free pages that hold something
     backups: Mapping[str, int] = field(default_factory=dict)  # file: traces
-    rows: Sequence[str] = ()  # handles of rows that say a line of it in their own right
+    quoting_rows: Sequence[str] = ()  # handles of rows that say a line of it in their own right
     replica: str = ""
 
     @property
     def clean(self) -> bool:
-        return not (self.traces or self.held_up or self.backups or self.rows or self.unclean or self.replica)
+        return not (
+            self.traces or self.blocked or self.backups or self.quoting_rows or self.dirty_pages or self.replica
+        )
 
     def described(self) -> dict[str, Any]:
         return {
             "traces": self.traces,
-            "pieces": self.pieces,
-            "bytes_read": self.read,
-            "held_up": self.held_up,
+            "pieces": self.searched,
+            "bytes_read": self.bytes_read,
+            "held_up": self.blocked,
             "backups": dict(self.backups),
-            "rows": list(self.rows),
-            "free_pages_not_empty": self.unclean,
+            "rows": list(self.quoting_rows),
+            "free_pages_not_empty": self.dirty_pages,
             "replica": self.replica,
             "clean": self.clean,
         }
 
     def sentence(self) -> str:
         """What was found, and how to finish."""
-        read = f"read {_size(self.read)} byte for byte"
-        looked = f" for {self.pieces} of its words and lines" if self.pieces else ""
+        read_text = f"read {_format_size(self.bytes_read)} byte for byte"
+        searched_text = f" for {self.searched} of its words and lines" if self.searched else ""
         if self.clean:
-            free = "" if self.pieces else ": the journal is empty, and so are the free pages of the file"
-            return f"0 traces: {read}{looked}{free} ({OUTSIDE})"
+            free_text = "" if self.searched else ": the journal is empty, and so are the free pages of the file"
+            return f"0 traces: {read_text}{searched_text}{free_text} ({OUTSIDE})"
         left = []
         found = text.counted(self.traces, "trace")
-        if self.held_up:
+        if self.blocked:
             left.append(
                 f"another process is reading the database, so the journal cannot be emptied ({found}): "
                 "`agent forget` finishes when it has ended, and so does each start of the program"
             )
         elif self.traces:
             left.append(f"{found} in the database: `agent index rebuild`, then forget it once more")
-        if self.unclean and not self.held_up:
-            left.append(f"{self.unclean} free pages hold something: `agent db compact` makes the file anew")
+        if self.dirty_pages and not self.blocked:
+            left.append(f"{self.dirty_pages} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
             left.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
         if self.replica:
@@ -81,41 +83,43 @@ class Receipt:
                 f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, say "
                 "`agent forget`, then start it again"
             )
-        if self.rows:
-            left.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
-        return f"deleted, {read}{looked}; what is left: {'; '.join(left)}"
+        if self.quoting_rows:
+            left.append(
+                f"the same words stand in {', '.join(self.quoting_rows)}: `agent forget {' '.join(self.quoting_rows)}`"
+            )
+        return f"deleted, {read_text}{searched_text}; what is left: {'; '.join(left)}"
 
 
-def write(db: Database, wanted: SearchTerms, also: Mapping[str, list[str]], held_up: bool) -> Receipt:
+def write(db: Database, wanted: SearchTerms, quoting: Mapping[str, list[str]], blocked: bool) -> Receipt:
     """Read the files. `also`: lines that rows hold in their own right, and which rows."""
-    rows = list(dict.fromkeys(handle for handles in also.values() for handle in handles))
+    rows = list(dict.fromkeys(handle for handles in quoting.values() for handle in handles))
     if db.path == ":memory:":
-        return Receipt(0, 0, 0, rows=rows)
-    own, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
-    size = traces.total_size(own)
-    pieces = _chosen(wanted, size + traces.total_size(copies))
+        return Receipt(0, 0, 0, quoting_rows=rows)
+    database_files, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
+    size = traces.total_size(database_files)
+    pieces = _search_terms(wanted, size + traces.total_size(copies))
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
-    found = _found(own, forms)
-    innocent = verbatim_copies.stand(db, {forms[form] for form in found}) if found else set[str]()
-    left = {form: many for form, many in found.items() if forms[form] not in innocent}
-    copied = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
-    unclean = traces.free_pages(own[0])[1] if own and not held_up else 0
+    found = _count_traces(database_files, forms)
+    elsewhere = verbatim_copies.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
+    left = {form: many for form, many in found.items() if forms[form] not in elsewhere}
+    backup_traces = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
+    dirty_pages = traces.free_pages(database_files[0])[1] if database_files and not blocked else 0
     return Receipt(
         sum(left.values()),
         len(pieces),
         size + traces.total_size(copies),
-        held_up,
-        unclean,
-        {path: many for path, many in copied.items() if many},
+        blocked,
+        dirty_pages,
+        {path: many for path, many in backup_traces.items() if many},
         rows,
         str(traces.litestream_folder(db.path) or ""),
     )
 
 
-def erase(db: Database, plan: Plan, time: clock.Clock) -> Receipt:
+def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> Receipt:
     """Delete what was planned, empty the journal, and say what is left. Raises AgentError."""
     forget.erase(db, plan, time)
-    return _settled(db, time, plan.wanted, plan.verbatim_copies.named)
+    return _empty_and_check(db, time, plan.wanted, plan.verbatim_copies.quoting)
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
@@ -123,9 +127,9 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
 
     `finished`: it was, a moment ago.
     """
-    if not (finished or forget.waits(db)):
+    if not (finished or forget.is_pending(db)):
         return None
-    return _settled(
+    return _empty_and_check(
         db,
         time,
         SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words]))),
@@ -133,17 +137,17 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     )
 
 
-def _settled(db: Database, time: clock.Clock, wanted: SearchTerms, also: Mapping[str, list[str]]) -> Receipt:
+def _empty_and_check(db: Database, time: clock.Clock, wanted: SearchTerms, quoting: Mapping[str, list[str]]) -> Receipt:
     """Empty the journal and look; what an index still holds goes when it is written anew."""
-    receipt = write(db, wanted, also, not forget.finish(db, time))
+    receipt = write(db, wanted, quoting, not forget.empty_journal(db, time))
     for how in ("optimize", "rebuild"):
-        if receipt.traces and not receipt.held_up:
+        if receipt.traces and not receipt.blocked:
             index.rewrite(db, how)
-            receipt = write(db, wanted, also, not forget.finish(db, time))
+            receipt = write(db, wanted, quoting, not forget.empty_journal(db, time))
     return receipt
 
 
-def _chosen(wanted: SearchTerms, size: int) -> list[str]:
+def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     """What is looked for: words that stand in no other row and hardly come up by chance, and lines without one.
 
     A line with such a word is found by the word. The longest are looked for first, as many as a few seconds allow.
@@ -160,7 +164,7 @@ def _chosen(wanted: SearchTerms, size: int) -> list[str]:
     return chosen[: max(_LEAST, _WORK // max(1, size))]
 
 
-def _found(files: Sequence[Path], forms: Iterable[bytes]) -> dict[bytes, int]:
+def _count_traces(files: Sequence[Path], forms: Iterable[bytes]) -> dict[bytes, int]:
     found: dict[bytes, int] = {}
     for path in files:
         for form, many in traces.count(path, forms).items():
@@ -168,7 +172,7 @@ def _found(files: Sequence[Path], forms: Iterable[bytes]) -> dict[bytes, int]:
     return found
 
 
-def _size(many: int) -> str:
+def _format_size(many: int) -> str:
     for unit in ("bytes", "KB", "MB"):
         if many < 1000:
             return f"{many:.0f} {unit}"

@@ -16,7 +16,7 @@ from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.forgetting import owners, provenance, verbatim_copies
 from agent_cli.memory.forgetting.verbatim_copies import Copies
 from agent_cli.memory.language.distinctive import SearchTerms
-from agent_cli.memory.lineage import Line, Named, Walk
+from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import lineage as skills
 from agent_cli.memory.summaries import period_summaries, session_summary
@@ -28,15 +28,15 @@ _SHOWN = 20
 
 
 @frozen
-class Plan:
+class ErasurePlan:
     """What will go, to be shown before it does."""
 
-    names: Named
+    request: ErasureRequest
     walk: Walk
     verbatim_copies: Copies
     wanted: SearchTerms  # what will be looked for in the files
     counts: dict[str, int]
-    lines: Sequence[Line]
+    lines: Sequence[ErasedLine]
     more: int  # lines that are not shown
     version: tuple[int, int]  # of the file, when it was read
     skills: Sequence[str] = ()  # lines about those that go back to an earlier version
@@ -44,64 +44,64 @@ class Plan:
     topic: str = ""
 
     @property
-    def again(self) -> list[str]:
+    def rebuilt_summaries(self) -> list[str]:
         """The sessions and periods of which the summary is made again."""
-        return [*(ids.handle("session", id) for id in self.walk.staying("session")), *self.walk.periods]
+        return [*(ids.handle("session", id) for id in self.walk.staying("session")), *self.walk.rebuilt_periods]
 
-    def told(self) -> list[str]:
+    def format_lines(self) -> list[str]:
         """Lines that show it."""
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
-        again = ", ".join(self.again)
-        left = [f"{again}: summarised anew from what is left"] if again else []
-        for id, sentences in self.walk.cut["summary"].items():
+        rebuilt = ", ".join(self.rebuilt_summaries)
+        notes = [f"{rebuilt}: summarised anew from what is left"] if rebuilt else []
+        for id, sentences in self.walk.partial["summary"].items():
             many = text.counted(len(sentences), "sentence")
-            left.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
-        left += [*self.skills, *self.files]
-        lose = ", ".join(ids.handle("fact", id) for id in self.walk.staying("fact"))
-        kept = [f"{lose}: stays, for it has another source, and loses its quote"] if lose else []
-        return [*rows, *more, f"to be erased: {self.counted}", *left, *kept]
+            notes.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
+        notes += [*self.skills, *self.files]
+        losing_quotes = ", ".join(ids.handle("fact", id) for id in self.walk.staying("fact"))
+        staying = [f"{losing_quotes}: stays, for it has another source, and loses its quote"] if losing_quotes else []
+        return [*rows, *more, f"to be erased: {self.format_counts}", *notes, *staying]
 
     @property
-    def counted(self) -> str:
+    def format_counts(self) -> str:
         """How many rows of each kind."""
-        return ", ".join(f"{many} {name if many > 1 else owners.ONE[name]}" for name, many in self.counts.items())
+        return ", ".join(f"{many} {name if many > 1 else owners.SINGULAR[name]}" for name, many in self.counts.items())
 
     def described(self) -> dict[str, Any]:
         return {
             "counts": self.counts,
             "rows": [dict(zip(("id", "day", "text"), line, strict=True)) for line in self.lines],
             "more": self.more,
-            "summaries_made_again": self.again,
-            "summaries_in_part": [ids.handle("summary", id) for id in self.walk.cut["summary"]],
+            "summaries_made_again": self.rebuilt_summaries,
+            "summaries_in_part": [ids.handle("summary", id) for id in self.walk.partial["summary"]],
             "skills": list(self.skills),
             "files": list(self.files),
         }
 
 
-def planned(db: Database, names: Named, topic: str = "") -> Plan:
+def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePlan:
     """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
     index.refresh_all(db)
     version = db.change_counter()
-    walk = provenance.walk(db, names)
+    walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)
-    copies, alone = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, names.owner)
+    copies, wanted = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, request.owner)
     counts = _counted(db, walk, copies)
     if not counts:
         about = f" about {topic!r}" if topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
-    every = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
-    return Plan(
-        names,
+    total = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
+    return ErasurePlan(
+        request,
         walk,
         copies,
-        alone,
+        wanted,
         counts,
         lines,
-        every - len(lines),
+        total - len(lines),
         version,
-        skills.shortened(db, walk),
+        skills.describe_shortened(db, walk),
         documents.files(db, walk),
         topic,
     )
@@ -116,14 +116,14 @@ def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
     return counts
 
 
-def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
+def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
     version, copies = plan.version, plan.verbatim_copies
     if db.change_counter() != version:  # outside of the transaction: where there is much to read it takes seconds
         version = db.change_counter()
         copies = _copies(db, plan)
     with db.write():
-        walk = provenance.walk(db, plan.names)
+        walk = provenance.walk(db, plan.request)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
@@ -131,34 +131,34 @@ def erase(db: Database, plan: Plan, time: clock.Clock) -> None:
             copies = _copies(db, plan)  # with what came meanwhile
         _delete(db, walk, copies, time)
         index.drop_unused(db)
-        _rebuild(db, walk, plan.names, time)
-        tombstones.count_round(db)
+        _rebuild(db, walk, plan.request, time)
+        tombstones.count_erasure(db)
         jobs.add(db, tombstones.JOB, tombstones.JOURNAL, time())
         if index.has_page_terms(db, plan.wanted.words):
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
-        told = walk.handles
-        subject = told[0] if told else ""
+        handles = walk.handles
+        subject = handles[0] if handles else ""
         events.append(db, time, "forgotten", subject, actor="person")
     index.refresh_all(db)
 
 
-def _copies(db: Database, plan: Plan) -> Copies:
+def _copies(db: Database, plan: ErasurePlan) -> Copies:
     """The rows that repeat what goes, as they are now."""
-    return verbatim_copies.find(db, plan.walk, provenance.texts(db, plan.walk), plan.topic, plan.names.owner)[0]
+    return verbatim_copies.find(db, plan.walk, provenance.texts(db, plan.walk), plan.topic, plan.request.owner)[0]
 
 
-def waits(db: Database) -> bool:
+def is_pending(db: Database) -> bool:
     """Whether the journal still has to be emptied of what was erased."""
     return jobs.is_pending(db, tombstones.JOB)
 
 
-def finish(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
+def empty_journal(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
     """Empty the journal; False while another process reads what stood there before."""
     if jobs.is_pending(db, tombstones.JOB, tombstones.PAGES):
         index.rewrite(db)
     if not db.truncate_journal(patience):
         return False
-    if waits(db):
+    if is_pending(db):
         jobs.finish_kind(db, tombstones.JOB, time())
         db.truncate_journal(patience)  # of that itself: an empty journal is easier to believe
     return True
@@ -180,7 +180,7 @@ def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None
         owner.erase(db, walk, time)
 
 
-def _rebuild(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
     """Drop the jobs about what is gone; those about a session or period that stays begin anew, with what is left of it.
 
     A job that runs has lost its lease by that, and what it read is not written.
@@ -196,15 +196,15 @@ def _rebuild(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
             jobs.add(db, session_summary.JOB, handle, time())
-    _rebuild_periods(db, walk, names, time)
+    _rebuild_periods(db, walk, request, time)
 
 
-def _rebuild_periods(db: Database, walk: Walk, names: Named, time: clock.Clock) -> None:
+def _rebuild_periods(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
     """A period that is being summarised just now may have read what is gone, whether it had a summary or none."""
     for id, subject in db.rows(
         "select id, subject from job where kind = ? and state = 'running'", (period_summaries.JOB,)
     ):
         jobs.erase(db, [id])
         jobs.add(db, period_summaries.JOB, subject, time())
-    for key in walk.periods:
-        period_summaries.queue(db, names.owner, periods.parse(key), time())
+    for key in walk.rebuilt_periods:
+        period_summaries.queue(db, request.owner, periods.parse(key), time())

@@ -1,1 +1,4 @@
-"""Notes, tasks with their reminders, and schedules. Owns the tables note, task and schedule."""
+"""Notes, tasks with reminders, and schedules.
+
+Owns the tables note, task and schedule. Knows dates and search, no model.
+"""

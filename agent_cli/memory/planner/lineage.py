@@ -12,38 +12,38 @@ from agent_cli.store.db import Database
 TABLES = (
     Table(
         "note",
-        words="place title text",
-        wordless="uid owner origin at changed_at hidden_at",
+        text_columns="place title text",
+        other_columns="uid owner origin at changed_at hidden_at",
         letter="n",
         counts={("notes", "note"): "true"},
         line="iif(title = '', text, title)",
-        mentions=lineage.says("title", "text"),
-        says=lineage.joined("title", "text"),
+        mentions=lineage.mentions_topic("title", "text"),
+        stated_text=lineage.joined("title", "text"),
         personal_texts=("select title, text from note where id {ids}",),
         statements=("select text from note where id {ids}",),
     ),
     Table(
         "task",
-        words="place text told",
-        wordless="uid owner origin due_at zone repeats starts state snoozed_to reminded_at done_at at changed_at "
+        text_columns="place text told",
+        other_columns="uid owner origin due_at zone repeats starts state snoozed_to reminded_at done_at at changed_at "
         "hidden_at",
         letter="t",
         counts={("tasks", "task"): "true"},
         line="text",
-        mentions=lineage.says("text", "told"),
-        says=lineage.joined("text", "told"),
+        mentions=lineage.mentions_topic("text", "told"),
+        stated_text=lineage.joined("text", "told"),
         personal_texts=("select text, told from task where id {ids}",),
         statements=("select text from task where id {ids}",),
     ),
     Table(
         "schedule",
-        words="place prompt skill target_path error",
-        wordless="uid owner cron zone model target next_at running_since holder last_at paused_at at hidden_at",
+        text_columns="place prompt skill target_path error",
+        other_columns="uid owner cron zone model target next_at running_since holder last_at paused_at at hidden_at",
         letter="c",
         counts={("schedules", "schedule"): "true"},
         line="cron || '  ' || iif(skill = '', prompt, skill)",
-        mentions=lineage.says("prompt", "skill", "target_path"),
-        says=lineage.joined("prompt", "skill", "target_path"),
+        mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
+        stated_text=lineage.joined("prompt", "skill", "target_path"),
         personal_texts=(
             "select prompt, iif(target = 'command', '', target_path) from schedule where id {ids}",
             "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
@@ -64,10 +64,10 @@ def derive(db: Database, walk: Walk) -> None:
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     texts = lineage.texts(db, ("select text from note where id {ids}",), walk["note"])
-    tombstones.remember(db, texts, time(), walk.names.owner)
+    tombstones.add(db, texts, time(), walk.request.owner)
     notes.erase(db, walk["note"])
     tasks.erase(db, walk["task"])
     schedules.erase(db, walk["schedule"])
-    notes.leave(db, walk["session"])
-    tasks.leave(db, walk["session"], walk["message"])
-    schedules.leave(db, walk["session"])
+    notes.detach(db, walk["session"])
+    tasks.detach(db, walk["session"], walk["message"])
+    schedules.detach(db, walk["session"])

@@ -1,4 +1,4 @@
-"""Notes: what the person wrote down, or let the model write down."""
+"""Notes, written by the person or by the model for the person."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ class Note:
     def name(self) -> str:
         return text.one_line(self.title or self.text, 60)
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "id": self.handle,
             "title": self.title,
@@ -85,13 +85,13 @@ def get(db: Database, id: int, owner: str) -> Note:
     return Note(*row)
 
 
-def there(db: Database, owner: str) -> bool:
-    """Whether there is any that is not hidden."""
+def any_visible(db: Database, owner: str) -> bool:
+    """Whether there are notes that are not hidden."""
     return bool(db.value("select 1 from note where owner = ? and hidden_at is null limit 1", (owner,)))
 
 
-def same(db: Database, owner: str, body: str) -> Note | None:
-    """One that says just this."""
+def with_text(db: Database, owner: str, body: str) -> Note | None:
+    """A note with exactly this text."""
     row = db.row(
         f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
     )
@@ -99,7 +99,7 @@ def same(db: Database, owner: str, body: str) -> Note | None:
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
-    """Newest change first."""
+    """The notes with the newest change first."""
     rows = db.rows(
         f"""select {_COLUMNS} from note where owner = ? and (hidden_at is not null) = ?
             order by changed_at desc, id desc limit ?""",
@@ -109,14 +109,14 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
 
 
 def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
-    """Those with a word of the query, best first."""
+    """Notes with a word of the query, best first."""
     index.refresh_all(db)
     found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
     return [get(db, hit.id, owner) for hit in found.hits]
 
 
 def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> Note:
-    """Replace its words. Raises UsageError when nothing would be left."""
+    """Replace the text and title. Raises UsageError when the text is empty."""
     if not body.strip():
         raise UsageError(f"{note.handle} was left as it is: an empty note says nothing (`agent notes rm` hides one)")
     now = clock.utc(time())
@@ -128,7 +128,7 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
 
 
 def hide(db: Database, note: Note, time: clock.Clock) -> None:
-    """Put it out of lists and search, until `restore`."""
+    """Exclude it from lists and search, until `restore`."""
     with db.write():
         db.execute("update note set hidden_at = ? where id = ?", (clock.utc(time()), note.id))
         events.append(db, time, "note hidden", note.handle, actor="person")
@@ -141,13 +141,13 @@ def restore(db: Database, note: Note, time: clock.Clock) -> None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete notes, out of the index first. Runs in the caller's transaction."""
+    """Delete notes, and their index entries first. Runs in the caller's transaction."""
     index.erase_many(db, "n", found)
     db.execute("delete from note where id in (select value from json_each(?))", (found,))
 
 
-def leave(db: Database, sessions: Sequence[int]) -> None:
-    """Notes stay when the sessions they were written in go. Runs in the caller's transaction."""
+def detach(db: Database, sessions: Sequence[int]) -> None:
+    """Keep notes whose sessions are deleted. Runs in the caller's transaction."""
     db.execute(
         "update note set session_id = null where session_id in (select value from json_each(?))",
         (sessions,),

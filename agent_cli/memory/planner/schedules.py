@@ -1,8 +1,8 @@
-"""Schedules: prompts and skills that run by the clock, and which process runs one now.
+"""Schedules: prompts and skills that run at set times, and which process runs one now.
 
-Of its times a schedule keeps the next one alone, and it stays due until it has been run to its end: however many were
-missed, and whatever became of the process that had begun, one run makes up for it. Times are reckoned by the clocks of
-the machine's zone: one that summer time leaves out is when the clocks go on, one that comes twice is the first.
+Only the next time is stored, and a schedule stays due until a run has finished: one run makes up for any number of
+missed ones, or for a crashed process. Times are local times of the machine's zone: one skipped by summer time is moved
+to the change of the clocks, an ambiguous one is the first.
 """
 
 import json
@@ -20,11 +20,11 @@ from agent_cli.values import frozen
 
 Target = Literal["note", "file", "command"]
 
-LEASE = timedelta(minutes=30)  # longer than any run may take: what is claimed for longer was claimed elsewhere
+LEASE = timedelta(minutes=30)  # longer than any run may take: an older claim has been abandoned
 _ATTEMPTS = 5
 _BEGUN = "schedule begun"
-_LOOKED = "schedules looked at"
-_NAMELESS = "local"  # the zone of a machine that keeps its rules without their name
+_LAST_LOOK = "schedules looked at"
+_UNNAMED_ZONE = "local"  # a machine whose zone has no name
 _NAMES = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -71,14 +71,14 @@ class Schedule:
 
     @property
     def command(self) -> list[str]:
-        """The words of the command that gets the answer."""
+        """The arguments of the command that gets the answer."""
         return [str(word) for word in json.loads(self.target_path)] if self.target == "command" else []
 
     @property
     def running(self) -> bool:
         return bool(self.holder and holder.is_alive(self.holder))
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         session = ids.handle("session", self.last_session) if self.last_session else None
         return {
             "id": self.handle,
@@ -102,17 +102,17 @@ class Schedule:
         }
 
 
-class Lost(Exception):
-    """Another process has taken the run over: what it gave must not land here."""
+class LostRun(Exception):
+    """Another process has taken over the run, so its result must be dropped."""
 
 
-def checked(cron: str) -> str:
-    """The five fields of a time as cron knows it, or of a name as @daily. Raises UsageError."""
-    from cronsim import CronSim, CronSimError  # only where a time is reckoned
+def normalize(cron: str) -> str:
+    """The five cron fields of an expression, or of a name such as @daily. Raises UsageError."""
+    from cronsim import CronSim, CronSimError  # only needed to compute times
 
-    told = cron.strip().lower()
-    fields = _NAMES.get(told, " ".join(cron.split()))
-    if told.startswith("@") and told not in _NAMES:
+    name = cron.strip().lower()
+    fields = _NAMES.get(name, " ".join(cron.split()))
+    if name.startswith("@") and name not in _NAMES:
         raise UsageError(f"{cron!r} is no time that is known; there are {', '.join(_NAMES)}, or five fields of cron")
     try:
         if len(fields.split()) != 5:
@@ -126,7 +126,7 @@ def checked(cron: str) -> str:
     return fields
 
 
-def explained(cron: str) -> str:
+def explain(cron: str) -> str:
     """The time in words: At 07:00 every day."""
     from cronsim import CronSim
 
@@ -134,30 +134,30 @@ def explained(cron: str) -> str:
 
 
 def machine_zone() -> str:
-    """The name of the time zone the machine is in, as in Europe/Vienna; "local" where it has none."""
-    return zones.local_name() or _NAMELESS
+    """The name of the machine's time zone, as in Europe/Vienna; "local" when it has none."""
+    return zones.local_name() or _UNNAMED_ZONE
 
 
-def following(cron: str, zone: str, now: datetime) -> datetime:
+def next_time(cron: str, zone: str, now: datetime) -> datetime:
     """The first time after `now`. Raises UsageError when there is none in fifty years."""
     from cronsim import CronSim
 
     for each in CronSim(cron, now.astimezone(_zone(zone))):
         moment = each.astimezone(UTC)
-        if moment > now:  # in the hour that comes twice, the first one is told again in the second
+        if moment > now:  # in the ambiguous hour cronsim repeats the first one
             return moment
     raise UsageError(f"{cron!r} never comes: choose a day that the month has")
 
 
 def local(stored: str, zone: str) -> datetime:
-    """A stored time by the clocks of the zone."""
+    """A stored time in the zone."""
     return datetime.fromisoformat(stored).astimezone(_zone(zone))
 
 
 def _zone(name: str) -> tzinfo:
     from zoneinfo import ZoneInfo
 
-    if name != _NAMELESS:
+    if name != _UNNAMED_ZONE:
         return ZoneInfo(name)
     import tzlocal
 
@@ -180,11 +180,11 @@ def add(
     target: Target = "note",
     target_path: str = "",
 ) -> Schedule:
-    """Keep a schedule. Raises UsageError when its time is none, or when it says nothing."""
+    """Add a schedule. Raises UsageError for an invalid time, or without a prompt or skill."""
     if bool(prompt.strip()) == bool(skill):
         raise UsageError("say what is to be run: either --prompt with words, or --skill with the name of a skill")
-    now, cron = time(), checked(cron)
-    next_at = clock.utc(following(cron, zone, now))
+    now, cron = time(), normalize(cron)
+    next_at = clock.utc(next_time(cron, zone, now))
     with db.write():
         id = db.insert(
             """insert into schedule (uid, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at,
@@ -218,7 +218,7 @@ def get(db: Database, id: int, owner: str) -> Schedule:
 
 
 def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]:
-    """The next one first, what is paused last."""
+    """The next one first, paused ones last."""
     rows = db.rows(
         f"""select {_COLUMNS} from schedule where owner = ? and (hidden_at is not null) = ?
             order by paused_at is not null, next_at, id""",
@@ -228,22 +228,22 @@ def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]
 
 
 def hide(db: Database, schedule: Schedule, time: clock.Clock) -> None:
-    """Let it run no more, and put it out of the list, until `restore`."""
+    """Stop it and exclude it from the list, until `restore`."""
     _change(db, schedule, "hidden", time, hidden_at=clock.utc(time()))
 
 
 def restore(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
-    """What it would have run meanwhile is not made up: that was wanted so."""
+    """Missed runs are not made up, because it was stopped on purpose."""
     return _change(db, schedule, "restored", time, hidden_at=None, next_at=_next(schedule, time()))
 
 
 def pause(db: Database, schedule: Schedule, time: clock.Clock) -> None:
-    """Let it run no more until `resume`."""
+    """Stop it until `resume`."""
     _change(db, schedule, "paused", time, paused_at=clock.utc(time()))
 
 
 def resume(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
-    """What it would have run meanwhile is not made up: that was wanted so."""
+    """Missed runs are not made up, because it was stopped on purpose."""
     return _change(db, schedule, "resumed", time, paused_at=None, next_at=_next(schedule, time()))
 
 
@@ -258,13 +258,13 @@ def _change(db: Database, schedule: Schedule, what: str, time: clock.Clock, **co
 
 
 def _next(schedule: Schedule, now: datetime) -> str:
-    return clock.utc(following(schedule.cron, schedule.zone, now))
+    return clock.utc(next_time(schedule.cron, schedule.zone, now))
 
 
 def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> Schedule | None:
-    """Take the one that has been due longest, or `only` this one, due or not; None when none is to be had.
+    """Claim the schedule that has been due longest, or `only` this one, due or not; None when there is none.
 
-    One that another process has is free again when that process died; after five deaths it waits for its next time.
+    A claim of a process that died is free again; after five deaths the schedule waits for its next time.
     """
     moment = clock.utc(now)
     wanted = "next_at <= :now and paused_at is null" if only is None else "id = :only"
@@ -277,8 +277,8 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             found = Schedule(*row)
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
-            if only is None and found.holder and _died_often(db, found):
-                _give_up(db, found, now)
+            if only is None and found.holder and _keeps_dying(db, found):
+                _mark_failed(db, found, now)
                 continue
             db.execute(
                 "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
@@ -289,13 +289,13 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
     return None
 
 
-def _died_often(db: Database, schedule: Schedule) -> bool:
-    """Whether the last runs have all begun and none ended: what ends its process must not do so every minute."""
+def _keeps_dying(db: Database, schedule: Schedule) -> bool:
+    """Whether the last runs all began and none ended, as when a run crashes its process."""
     last = db.rows("select kind from event where subject = ? order by id desc limit ?", (schedule.handle, _ATTEMPTS))
     return [kind for (kind,) in last] == [_BEGUN] * _ATTEMPTS
 
 
-def _give_up(db: Database, schedule: Schedule, now: datetime) -> None:
+def _mark_failed(db: Database, schedule: Schedule, now: datetime) -> None:
     db.execute(
         "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
         (f"the process that ran it died, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
@@ -312,13 +312,13 @@ def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | Non
         (session, text.one_line(error, 1000), _next(run, now), run.id, run.holder, run.running_since),
     )
     if not done:
-        raise Lost
+        raise LostRun
     kind = "schedule failed" if error else "schedule run"
     events.append(db, time, kind, run.handle, actor="program", session=session)
 
 
-def put_back(db: Database, run: Schedule, time: clock.Clock) -> None:
-    """Give a claimed run back unfinished: it stays due, and is made up."""
+def unclaim(db: Database, run: Schedule, time: clock.Clock) -> None:
+    """Release a claimed run unfinished: it stays due."""
     with db.write():
         db.execute(
             """update schedule set running_since = null, holder = null
@@ -328,14 +328,14 @@ def put_back(db: Database, run: Schedule, time: clock.Clock) -> None:
         events.append(db, time, "schedule stopped", run.handle, actor="program")
 
 
-def held(db: Database, run: Schedule) -> bool:
-    """Whether a claimed run is still this process's own."""
+def is_held(db: Database, run: Schedule) -> bool:
+    """Whether this process still holds a claimed run."""
     now = db.row("select holder, running_since from schedule where id = ?", (run.id,))
     return now == (run.holder, run.running_since)
 
 
-def move_to(db: Database, owner: str, zone: str, now: datetime) -> None:
-    """Reckon what is not due yet by the clocks of another zone: the machine has travelled."""
+def change_zone(db: Database, owner: str, zone: str, now: datetime) -> None:
+    """Recompute times that are not due yet in another zone, after the machine has moved."""
     rows = db.rows(
         f"select {_COLUMNS} from schedule where owner = ? and zone <> ? and next_at > ? and running_since is null",
         (owner, zone, clock.utc(now)),
@@ -344,32 +344,32 @@ def move_to(db: Database, owner: str, zone: str, now: datetime) -> None:
         with db.write():
             db.execute(
                 "update schedule set zone = ?, next_at = ? where id = ? and next_at = ?",
-                (zone, clock.utc(following(each.cron, zone, now)), each.id, each.next_at),
+                (zone, clock.utc(next_time(each.cron, zone, now)), each.id, each.next_at),
             )
 
 
 def next_due(db: Database, owner: str) -> datetime | None:
-    """When the next one is due, or was."""
+    """When the next one is, or was, due."""
     found = db.value(
         "select min(next_at) from schedule where owner = ? and hidden_at is null and paused_at is null", (owner,)
     )
     return datetime.fromisoformat(found) if found else None
 
 
-def look(db: Database, now: datetime) -> None:
-    """Keep that a runner has looked for what is due, at most once a minute."""
-    if meta.is_due(db, _LOOKED, now, timedelta(minutes=1)):
-        meta.stamp(db, _LOOKED, now)
+def record_look(db: Database, now: datetime) -> None:
+    """Record that a runner looked for due schedules, at most once a minute."""
+    if meta.is_due(db, _LAST_LOOK, now, timedelta(minutes=1)):
+        meta.stamp(db, _LAST_LOOK, now)
 
 
 def last_look(db: Database) -> datetime | None:
-    """When a runner last looked for what is due."""
-    told = meta.get(db, _LOOKED)
-    return datetime.fromisoformat(told) if told else None
+    """When a runner last looked for due schedules."""
+    stored = meta.get(db, _LAST_LOOK)
+    return datetime.fromisoformat(stored) if stored else None
 
 
-def leave(db: Database, sessions: Sequence[int]) -> None:
-    """Schedules stay when the sessions of their runs go. Runs in the caller's transaction."""
+def detach(db: Database, sessions: Sequence[int]) -> None:
+    """Keep schedules whose last session is deleted. Runs in the caller's transaction."""
     db.execute(
         "update schedule set last_session = null where last_session in (select value from json_each(?))",
         (sessions,),
@@ -382,5 +382,5 @@ def blank_errors(db: Database, found: Sequence[int]) -> None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete schedules; a run that has begun lands nowhere. Runs in the caller's transaction."""
+    """Delete schedules; the result of a current run is dropped. Runs in the caller's transaction."""
     db.execute("delete from schedule where id in (select value from json_each(?))", (found,))

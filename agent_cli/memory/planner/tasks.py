@@ -1,8 +1,8 @@
-"""Tasks: what is to be done, and when the person is reminded of it. They come up by themselves: see `claim_due`.
+"""Tasks, and the reminders of them (see `claim_due`).
 
-A reminder comes up when it falls due, and again after a while until it is done or snoozed. With several programs open
-each comes up in one of them: whoever marks it in the file shows it. What repeats stands at one time, the next one; when
-that has passed, done means moved to the one after. Times it missed while nothing ran come up once, with their number.
+A reminder is shown when the task falls due, and again after an interval until it is done or snoozed. With several
+programs open only one shows it: the one that marks it in the file. A repeating task has one due time, the next one;
+completing it moves it to the one after. Times missed while nothing ran are shown once, with their number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-LONGEST = 1000  # characters: more is a note
+MAX_LENGTH = 1000  # characters; a longer text is a note
 
 _COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, reminded_at, reminded, done_at, origin,
               at, utc_offset, hidden_at"""
@@ -31,7 +31,7 @@ _COMES_UP = f"{_OPEN} and due_at is not null and due_at <= :now and coalesce(sno
 class Task:
     id: int
     text: str
-    told: str
+    due_words: str
     due_at: str | None
     zone: str
     repeats: str
@@ -56,14 +56,14 @@ class Task:
 
     @property
     def comes_up(self) -> str | None:
-        """When it is next wanted, as stored; before it was reminded of."""
+        """When it is due, or snoozed to, as stored."""
         return max(self.due_at, self.snoozed_to or "") if self.due_at else None
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "id": self.handle,
             "text": self.text,
-            "when": self.told,
+            "when": self.due_words,
             "due_at": self.due_at,
             "zone": self.zone,
             "repeats": self.repeats,
@@ -78,7 +78,7 @@ class Task:
 
 @frozen
 class Reminder:
-    """A task that comes up now: when it fell due, how many times in all, and whether for the first time."""
+    """A reminder to show now: when the task fell due, how many times, and whether for the first time."""
 
     task: Task
     due: datetime
@@ -90,15 +90,15 @@ def add(
     db: Database,
     scope: Scope,
     words: str,
-    occasion: DueTime | None,
+    due_time: DueTime | None,
     time: clock.Clock,
     *,
     origin: Origin = "typed",
     session: int | None = None,
     message: int | None = None,
 ) -> Task:
-    """Keep what is to be done; without an occasion at no certain time. Raises UsageError when it says nothing."""
-    words = _checked(words)
+    """Add a task, with or without a due time. Raises UsageError when it is empty or too long."""
+    words = _clean_text(words)
     now = time()
     moment = clock.utc(now)
     with db.write():
@@ -114,7 +114,7 @@ def add(
                 message,
                 origin,
                 words,
-                *_stored(occasion),
+                *_stored(due_time),
                 moment,
                 clock.offset(now),
                 moment,
@@ -136,7 +136,7 @@ def get(db: Database, id: int, owner: str) -> Task:
 def listing(
     db: Database, owner: str, which: Literal["open", "done", "all", "hidden"] = "open", limit: int = -1
 ) -> list[Task]:
-    """Open ones by their time, those without one last; done ones, the latest first; all: the open ones, then those."""
+    """Open tasks by due time, those without one last; done tasks, the latest first; all: open ones, then done ones."""
     order = "state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, due_at), done_at desc"
     wanted = {"open": "state = 'open'", "done": "state = 'done'"}.get(which, "1")
     rows = db.rows(
@@ -148,7 +148,7 @@ def listing(
 
 
 def due(db: Database, owner: str, now: datetime, until: datetime | None = None) -> list[Task]:
-    """Those open that have fallen due, or will until then, and are not snoozed beyond; the earliest first."""
+    """Open tasks due by now, or by `until`, and not snoozed beyond; the earliest first."""
     rows = db.rows(
         f"select {_COLUMNS} from task where {_COMES_UP} order by max(due_at, coalesce(snoozed_to, '')), id",
         {"owner": owner, "now": clock.utc(until or now)},
@@ -160,9 +160,9 @@ def any_open(db: Database, owner: str) -> bool:
     return bool(db.value(f"select exists (select 1 from task where {_OPEN})", {"owner": owner}))
 
 
-def next_moment(db: Database, owner: str, now: datetime, again: timedelta) -> datetime | None:
-    """When the next one comes up, which may be past; None when none will."""
-    found = [at for each in due(db, owner, now) if (at := _wanted(each, now, again))]
+def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) -> datetime | None:
+    """When the next reminder is due, possibly in the past; None when there is none."""
+    found = [at for each in due(db, owner, now) if (at := _reminder_time(each, now, interval))]
     later = db.value(
         f"select min(max(due_at, coalesce(snoozed_to, ''))) from task where {_OPEN} and due_at is not null"
         " and max(due_at, coalesce(snoozed_to, '')) > :now",
@@ -173,17 +173,17 @@ def next_moment(db: Database, owner: str, now: datetime, again: timedelta) -> da
     return min(found, default=None)
 
 
-def claim_due(db: Database, owner: str, time: clock.Clock, again: timedelta) -> list[Reminder]:
-    """What must come up now, marked as having come up: no other program shows it. The earliest first."""
+def claim_due(db: Database, owner: str, time: clock.Clock, interval: timedelta) -> list[Reminder]:
+    """The reminders to show now, the earliest first, marked so that no other program shows them."""
     now = time()
-    if not _ready(db, owner, now, again):
-        return []  # without waiting for who writes
+    if not _ready(db, owner, now, interval):
+        return []  # without waiting for writers
     with db.write():
-        return [_marked(db, each, time, now) for each in _ready(db, owner, now, again)]
+        return [_mark_reminded(db, each, time, now) for each in _ready(db, owner, now, interval)]
 
 
 def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> Task:
-    """Done; one that repeats moves to its next time. Raises UsageError when it is done or hidden already."""
+    """Mark it done, or move a repeating one to its next time. Raises UsageError when it is done or hidden already."""
     if task.state == "done" or task.hidden_at:
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'} already")
     now = time()
@@ -193,9 +193,9 @@ def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "perso
             _move(db, task, following[0], following[1], now)
         else:
             db.execute("update task set state = 'done' where id = ?", (task.id,))
-        db.execute("update task set done_at = :now, changed_at = :now where id = :id", _at(now, task))
+        db.execute("update task set done_at = :now, changed_at = :now where id = :id", _values(now, task))
         events.append(db, time, "task done", task.handle, actor=actor)
-    return _again(db, task)
+    return _reload(db, task)
 
 
 def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
@@ -206,14 +206,14 @@ def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
         db.execute(
             "update task set state = 'open', done_at = null, reminded = 0, reminded_at = null, changed_at = :now"
             " where id = :id",
-            _at(time(), task),
+            _values(time(), task),
         )
         events.append(db, time, "task reopened", task.handle, actor="person")
-    return _again(db, task)
+    return _reload(db, task)
 
 
 def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task:
-    """Let it come up then and not before; one without a time has this one from now on."""
+    """Remind of it at `until` and not before; a task without a due time gets this one."""
     if task.state == "done" or task.hidden_at:
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}: nothing of it comes up")
     moment = clock.utc(until)
@@ -221,39 +221,39 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
         db.execute(
             """update task set snoozed_to = :until, due_at = coalesce(due_at, :until), reminded = 0, reminded_at = null,
                    changed_at = :now where id = :id""",
-            {**_at(time(), task), "until": moment},
+            {**_values(time(), task), "until": moment},
         )
         events.append(db, time, "task snoozed", task.handle, actor="person")
-    return _again(db, task)
+    return _reload(db, task)
 
 
 def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
-    """Put it in other words. Raises UsageError when nothing would be left."""
-    words = _checked(words)
+    """Replace its text. Raises UsageError when it is empty or too long."""
+    words = _clean_text(words)
     with db.write():
         db.execute(
-            "update task set text = :text, changed_at = :now where id = :id", {**_at(time(), task), "text": words}
+            "update task set text = :text, changed_at = :now where id = :id", {**_values(time(), task), "text": words}
         )
         events.append(db, time, "task changed", task.handle, actor="person", content=words)
-    return _again(db, task)
+    return _reload(db, task)
 
 
-def move(db: Database, task: Task, occasion: DueTime | None, time: clock.Clock) -> Task:
+def move(db: Database, task: Task, due_time: DueTime | None, time: clock.Clock) -> Task:
     """Give it another time, or none."""
     with db.write():
         db.execute(
             """update task set told = ?, due_at = ?, zone = ?, repeats = ?, starts = ?, snoozed_to = null, reminded = 0,
                    reminded_at = null, changed_at = ? where id = ?""",
-            (*_stored(occasion), clock.utc(time()), task.id),
+            (*_stored(due_time), clock.utc(time()), task.id),
         )
         events.append(db, time, "task moved", task.handle, actor="person")
-    return _again(db, task)
+    return _reload(db, task)
 
 
 def hide(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> None:
-    """Put it out of lists, and let it not come up, until `restore`."""
+    """Exclude it from lists and reminders, until `restore`."""
     with db.write():
-        db.execute("update task set hidden_at = :now, changed_at = :now where id = :id", _at(time(), task))
+        db.execute("update task set hidden_at = :now, changed_at = :now where id = :id", _values(time(), task))
         events.append(db, time, "task hidden", task.handle, actor=actor)
 
 
@@ -262,76 +262,76 @@ def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person
     if task.hidden_at is None:
         raise UsageError(f"{task.handle} is not hidden")
     with db.write():
-        db.execute("update task set hidden_at = null, changed_at = :now where id = :id", _at(time(), task))
+        db.execute("update task set hidden_at = null, changed_at = :now where id = :id", _values(time(), task))
         events.append(db, time, "task restored", task.handle, actor=actor)
 
 
 def erase(db: Database, found: Iterable[int]) -> None:
-    """Delete tasks; no index holds them. Runs in the caller's transaction."""
+    """Delete tasks; they are not indexed. Runs in the caller's transaction."""
     db.execute("delete from task where id in (select value from json_each(?))", (found,))
 
 
-def leave(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -> None:
-    """Tasks stay when what they came from goes. Runs in the caller's transaction."""
-    for column, gone in (("session_id", sessions), ("message_id", messages)):
-        if gone:
+def detach(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -> None:
+    """Keep tasks whose session or message is deleted. Runs in the caller's transaction."""
+    for column, erased in (("session_id", sessions), ("message_id", messages)):
+        if erased:
             db.execute(
                 f"update task set {column} = null where {column} in (select value from json_each(?))",
-                (gone,),
+                (erased,),
             )
 
 
-def when(task: Task, now: datetime) -> str:
-    """Its time in full, in its zone: what was understood; empty where it has none."""
+def format_due(task: Task, now: datetime) -> str:
+    """Its due time in full, in its zone; empty when it has none."""
     if task.due_at is None:
         return ""
-    rules = zones.get(task.zone, now)
-    told = format_moment(_local(task.due_at, rules), now)
-    again = "due" if task.due_at <= clock.utc(now) else "next"
-    repeats = f"{text.one_line(task.told, 60)}, {again} " if task.repeats else ""
+    tz = zones.get(task.zone, now)
+    moment = format_moment(_local(task.due_at, tz), now)
+    label = "due" if task.due_at <= clock.utc(now) else "next"
+    repeats = f"{text.one_line(task.due_words, 60)}, {label} " if task.repeats else ""
     snoozed = task.snoozed_to if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)) else None
-    later = f" (snoozed until {format_moment(_local(snoozed, rules), now)})" if snoozed else ""
-    return f"{repeats}{told}{later}"
+    later = f" (snoozed until {format_moment(_local(snoozed, tz), now)})" if snoozed else ""
+    return f"{repeats}{moment}{later}"
 
 
 def receipt(task: Task, now: datetime) -> str:
     """As in t4 “call the dentist”, Friday 27 Nov 2026, 15:00."""
-    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", when(task, now) or "at no certain time")))
+    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "at no certain time")))
 
 
-def line(task: Task, now: datetime) -> str:
-    """Of a list: its handle, its time, its words."""
+def format_line(task: Task, now: datetime) -> str:
+    """Its handle, due time and text, as a line of a list."""
     late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
-    at = "done" if task.state == "done" else when(task, now) or "at no certain time"
+    at = "done" if task.state == "done" else format_due(task, now) or "at no certain time"
     return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
 
 
-def told_done(task: Task, now: datetime) -> str:
-    """What is said of one just completed."""
-    return f"done {task.handle} “{task.name}”{f'; {when(task, now)}' if task.state == 'open' else ''}"
+def format_done(task: Task, now: datetime) -> str:
+    """The message for a task just completed."""
+    return f"done {task.handle} “{task.name}”{f'; {format_due(task, now)}' if task.state == 'open' else ''}"
 
 
-def _checked(words: str) -> str:
+def _clean_text(words: str) -> str:
     words = " ".join(words.split())
     if not words:
         raise UsageError("say what is to be done, as in: call the dentist friday 3pm")
-    if len(words) > LONGEST:
-        raise UsageError(f"a task has at most {LONGEST} characters; keep the rest as a note")
+    if len(words) > MAX_LENGTH:
+        raise UsageError(f"a task has at most {MAX_LENGTH} characters; keep the rest as a note")
     return words
 
 
-def _stored(occasion: DueTime | None) -> tuple[str, str | None, str, str, str]:
+def _stored(due_time: DueTime | None) -> tuple[str, str | None, str, str, str]:
     """told, due_at, zone, repeats, starts."""
-    if occasion is None:
+    if due_time is None:
         return "", None, "", "", ""
-    return occasion.words, clock.utc(occasion.due), occasion.zone, occasion.repeats, occasion.starts
+    return due_time.words, clock.utc(due_time.due), due_time.zone, due_time.repeats, due_time.starts
 
 
-def _at(now: datetime, task: Task) -> dict[str, Any]:
+def _values(now: datetime, task: Task) -> dict[str, Any]:
     return {"now": clock.utc(now), "id": task.id}
 
 
-def _again(db: Database, task: Task) -> Task:
+def _reload(db: Database, task: Task) -> Task:
     return Task(*(db.row(f"select {_COLUMNS} from task where id = ?", (task.id,)) or ()))
 
 
@@ -339,20 +339,20 @@ def _local(stored: str, rules: tzinfo) -> datetime:
     return datetime.fromisoformat(stored).astimezone(rules)
 
 
-def _ready(db: Database, owner: str, now: datetime, again: timedelta) -> list[Task]:
-    return [each for each in due(db, owner, now) if (_wanted(each, now, again) or now) <= now]
+def _ready(db: Database, owner: str, now: datetime, interval: timedelta) -> list[Task]:
+    return [each for each in due(db, owner, now) if (_reminder_time(each, now, interval) or now) <= now]
 
 
-def _wanted(task: Task, now: datetime, again: timedelta) -> datetime | None:
-    """When one that has fallen due comes up: at once, or after a while; one that repeats at its next time before."""
+def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime | None:
+    """When to remind of a due task: at once, after the interval, or at the next time of a repeating one if earlier."""
     at = datetime.fromisoformat(task.comes_up or "")
     if task.reminded_at is None:
         return at
     reminded = datetime.fromisoformat(task.reminded_at)
-    if reminded > now:  # the clock was put back: it would not come up for as long
+    if reminded > now:  # the clock was set back
         return now
     following = _after(task, reminded)
-    return min(reminded + again, following) if following else reminded + again
+    return min(reminded + interval, following) if following else reminded + interval
 
 
 def _after(task: Task, moment: datetime) -> datetime | None:
@@ -363,7 +363,7 @@ def _after(task: Task, moment: datetime) -> datetime | None:
 
 
 def _following(task: Task, now: datetime) -> tuple[datetime, str] | None:
-    """The time after this one that is still to come, and where the rule stands then."""
+    """The next future time of a repeating task, and the start of its rule then."""
     if not task.repeats or task.due_at is None:
         return None
     since = max(now, datetime.fromisoformat(task.due_at))
@@ -379,8 +379,8 @@ def _move(db: Database, task: Task, due: datetime, starts: str, now: datetime) -
     )
 
 
-def _marked(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
-    """What is shown of it; of what repeats the latest time stands in the file from now on."""
+def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
+    """Mark a task as reminded; a repeating one moves to its latest past time."""
     rules = zones.get(task.zone, now)
     since, times, renewed = _local(task.comes_up or "", rules), 1, False
     if task.repeats:
@@ -395,4 +395,4 @@ def _marked(db: Database, task: Task, time: clock.Clock, now: datetime) -> Remin
         (clock.utc(now), first, task.id),
     )
     events.append(db, time, "task reminded", task.handle, actor="program")
-    return Reminder(_again(db, task), since, times, first)
+    return Reminder(_reload(db, task), since, times, first)

@@ -9,19 +9,19 @@ from agent_cli.store.db import Database
 TABLES = (
     Table(
         "recollection",
-        words="text",
-        wordless="kind legs at",
+        text_columns="text",
+        other_columns="kind legs at",
         owner="(select owner from message where id = message_id)",
         counts={("recollections", "recollection"): "true"},
     ),
-    Table("passage", words="author facts grams masked", wordless="kind", rebuilt=True),
-    Table("speaker", words="name", rebuilt=True),
-    Table("area", words="place", wordless="owner", rebuilt=True),
-    Table("day", wordless="words"),  # of a date
-    Table("stale", wordless="kind"),
-    Table("entity", words="name", wordless="owner", rebuilt=True),
-    Table("alias", words="folded", wordless="owner", rebuilt=True),
-    Table("relation", words="predicate", rebuilt=True),
+    Table("passage", text_columns="author facts grams masked", other_columns="kind", derived=True),
+    Table("speaker", text_columns="name", derived=True),
+    Table("area", text_columns="place", other_columns="owner", derived=True),
+    Table("day", other_columns="words"),  # of a date
+    Table("stale", other_columns="kind"),
+    Table("entity", text_columns="name", other_columns="owner", derived=True),
+    Table("alias", text_columns="folded", other_columns="owner", derived=True),
+    Table("relation", text_columns="predicate", derived=True),
 )
 COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_log.erase),)
 
@@ -29,9 +29,9 @@ COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_l
 def derive(db: Database, walk: Walk) -> None:
     """What was recalled for a message that goes, or shows a row whose words go."""
     walk.add("recollection", lineage.column(db, "select id from recollection where message_id {ids}", walk["message"]))
-    for kind in {*walk.rows, *walk.cut}:
+    for kind in {*walk.rows, *walk.partial}:
         shows = f"select id from recollection where kind = '{kind}' and row {{ids}}"
-        if found := walk.unsaid(kind):
+        if found := walk.losing_words(kind):
             walk.add("recollection", lineage.column(db, shows, found))
 
 

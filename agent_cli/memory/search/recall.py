@@ -68,7 +68,7 @@ class Hit:
     @property
     def where(self) -> str:
         """The path and line of a file, as in ~/notes/router.md:14; else empty."""
-        return scope.where(self.path, self.line, self.page) if self.path else ""
+        return scope.file_location(self.path, self.line, self.page) if self.path else ""
 
     @property
     def file(self) -> str:

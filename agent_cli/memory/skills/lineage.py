@@ -20,32 +20,32 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _WORDS = ("name", "description", "text")
-_WERE = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')")
+_WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')")
 
 TABLES = (
     Table(
         "skill",
-        words="name description text",
-        wordless="uid owner state origin trust at changed_at decided_at hidden_at",
+        text_columns="name description text",
+        other_columns="uid owner state origin trust at changed_at decided_at hidden_at",
         letter="k",
         counts={("skills", "skill"): "true"},
-        part=("skills in part", "skill in part"),
+        partial_names=("skills in part", "skill in part"),
         day="changed_at",
         line="name || ': ' || description",
-        mentions=f"""{lineage.says(*_WORDS)}
-                     or exists (select 1 from skill_version where skill_id = skill.id and {lineage.says(*_WERE)})""",
-        says=lineage.joined(*_WORDS),
+        mentions=f"""{lineage.mentions_topic(*_WORDS)}
+                     or exists (select 1 from skill_version where skill_id = skill.id and {lineage.mentions_topic(*_WAS)})""",
+        stated_text=lineage.joined(*_WORDS),
         personal_texts=("select name, description, text from skill where origin <> 'model' and id {ids}",),
         other_texts=("select name, description, text from skill where id {ids}",),
     ),
     Table(
         "skill_version",
-        words="was",
-        wordless="change batch actor at",
+        text_columns="was",
+        other_columns="change batch actor at",
         letter="k",
         handle="skill_id",
-        says=f"coalesce({lineage.joined(*_WERE)}, '')",
-        other_texts=(f"select {', '.join(_WERE)} from skill_version where id {{ids}}",),
+        stated_text=f"coalesce({lineage.joined(*_WAS)}, '')",
+        other_texts=(f"select {', '.join(_WAS)} from skill_version where id {{ids}}",),
     ),
 )
 COPIES: tuple[Copy, ...] = ()
@@ -57,7 +57,7 @@ class Wording:
 
     row: int | None
     text: str
-    told: str  # all its words
+    words: str  # all its words
     accepted: bool
     session: int | None
     origin: str
@@ -70,47 +70,47 @@ def derive(db: Database, walk: Walk) -> None:
     A skill that stays is cut to the number of the version it goes back to, or keeps its words and loses older versions.
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
-    gone = {*walk["skill"], *_proposals(db, sessions)}
-    learned = sorted({*_learned(db, sessions), *walk.names.mentioned.get("skill", ())} - gone)
-    wanted = _telling(db, walk["message"], sessions) if learned else SearchTerms()
-    telling = distinctive.telling(walk.names.topic, db.tokens)
-    walk.cut["skill"] = {}
+    erased = {*walk["skill"], *_proposals(db, sessions)}
+    learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
+    wanted = _distinctive_terms(db, walk["message"], sessions) if learned else SearchTerms()
+    telling = distinctive.telling(walk.request.topic, db.tokens)
+    walk.partial["skill"] = {}
     for id in learned:
-        told = _wordings(db, id)
-        lost = _lost(told, wanted, {*sessions}, telling)
-        if not lost:
+        wordings = _wordings(db, id)
+        removed = _lost_texts(wordings, wanted, {*sessions}, telling)
+        if not removed:
             continue
-        gone |= _changes(db, id, wanted)
-        left = [each for each in told if each.accepted and each.text not in lost]
+        erased |= _change_proposals_quoting(db, id, wanted)
+        left = [each for each in wordings if each.accepted and each.text not in removed]
         if not left:
-            gone.add(id)
+            erased.add(id)
             continue
-        walk.add("skill_version", [each.row for each in told if each.row is not None and each.text in lost])
+        walk.add("skill_version", [each.row for each in wordings if each.row is not None and each.text in removed])
         newest = max(left, key=lambda each: (each.version, each.row or 0))
-        walk.cut["skill"][id] = newest if told[-1].text in lost else None
-    walk.add("skill", gone | _changing(db, gone))
+        walk.partial["skill"][id] = newest if wordings[-1].text in removed else None
+    walk.add("skill", erased | _change_proposals(db, erased))
     versions = "select id from skill_version where was is not null and skill_id {ids}"
     walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
-    back = [id for id, newest in walk.cut["skill"].items() if newest]
-    walk.lost["skill"] = lineage.texts(db, ["select name, description, text from skill where id {ids}"], back)
+    back = [id for id, newest in walk.partial["skill"].items() if newest]
+    walk.removed_texts["skill"] = lineage.texts(db, ["select name, description, text from skill where id {ids}"], back)
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Skills go, or become what they were before."""
-    texts = lineage.texts(db, ["select text from skill where id {ids}"], walk.unsaid("skill"))
+    texts = lineage.texts(db, ["select text from skill where id {ids}"], walk.losing_words("skill"))
     texts += lineage.texts(db, ["select was ->> 'text' from skill_version where id {ids}"], walk["skill_version"])
-    tombstones.remember(db, texts, time(), walk.names.owner)
+    tombstones.add(db, texts, time(), walk.request.owner)
     skills.erase(db, walk["skill"])
-    for id, newest in walk.cut["skill"].items():
+    for id, newest in walk.partial["skill"].items():
         if newest:
-            go_back(db, id, newest.row or 0, time)
-    skills.drop(db, walk["skill_version"], walk["session"])
+            revert(db, id, newest.row or 0, time)
+    skills.drop_versions(db, walk["skill_version"], walk["session"])
 
 
-def shortened(db: Database, walk: Walk) -> list[str]:
+def describe_shortened(db: Database, walk: Walk) -> list[str]:
     """Sentences about the skills that stay and lose what they learned, first of those that go back."""
-    found = sorted(walk.cut["skill"].items(), key=lambda each: each[1] is None)
-    names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.cut["skill"]))
+    found = sorted(walk.partial["skill"].items(), key=lambda each: each[1] is None)
+    names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.partial["skill"]))
     return [
         f"{ids.handle('skill', id)} {names[id]}: "
         + (f"goes back to version {newest.version}" if newest else "loses an earlier version")
@@ -118,19 +118,19 @@ def shortened(db: Database, walk: Walk) -> list[str]:
     ]
 
 
-def go_back(db: Database, skill: int, row: int, time: clock.Clock) -> None:
+def revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     """Make a skill again what it was in this row of its versions. Runs in the caller's transaction.
 
     What it was until now is kept nowhere. Where its former name is another's by now it is hidden.
     """
     was = json.loads(db.value("select was from skill_version where id = ?", (row,)))
-    told = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
+    columns = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
     now = clock.utc(time())
     taken = db.value(
         "select 1 from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null and id <> ?",
         (was["owner"], was["name"], skill),
     )
-    skills.put(db, skill, **told, changed_at=now, **({"hidden_at": now} if taken else {}))
+    skills.write(db, skill, **columns, changed_at=now, **({"hidden_at": now} if taken else {}))
     events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
 
 
@@ -165,23 +165,25 @@ def _wordings(db: Database, id: int) -> list[Wording]:
     ]
 
 
-def _lost(told: Sequence[Wording], wanted: SearchTerms, sessions: set[int], about: Callable[[str], bool]) -> set[str]:
+def _lost_texts(
+    told: Sequence[Wording], wanted: SearchTerms, sessions: set[int], about: Callable[[str], bool]
+) -> set[str]:
     """The texts that say the topic, and those with erased words, from the first on that was learned there.
 
     What stood there before came from elsewhere, and may have been brought back since.
     """
     lost, before, learned = set[str](), set[str](), False
     for each in told:
-        says = bool(wanted.found_in(distinctive.fold(each.told)))
+        says = bool(wanted.found_in(distinctive.fold(each.words)))
         learned |= says and each.origin == "model" and each.session in sessions
         if not learned:
             before.add(each.text)
-        if (says and learned and each.text not in before) or about(each.told):
+        if (says and learned and each.text not in before) or about(each.words):
             lost.add(each.text)
     return lost
 
 
-def _changes(db: Database, id: int, wanted: SearchTerms) -> set[int]:
+def _change_proposals_quoting(db: Database, id: int, wanted: SearchTerms) -> set[int]:
     """Proposals to change a skill that have those words too: they were made from it."""
     rows = db.rows(
         """select id, name || char(10) || description || char(10) || text from skill
@@ -191,12 +193,12 @@ def _changes(db: Database, id: int, wanted: SearchTerms) -> set[int]:
     return {each for each, told in rows if wanted.found_in(distinctive.fold(told))}
 
 
-def _changing(db: Database, skills: Iterable[int]) -> set[int]:
+def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
     """Proposals to change these skills."""
     return {*lineage.column(db, "select id from skill where state <> 'accepted' and target_id {ids}", skills)}
 
 
-def _telling(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> SearchTerms:
+def _distinctive_terms(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> SearchTerms:
     """The words and lines of these messages that stand in no other message of their sessions."""
     gone = {*messages}
     rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)

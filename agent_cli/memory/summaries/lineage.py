@@ -24,19 +24,19 @@ _LITTLE = 100  # characters of each conversation: only which there are is asked
 TABLES = (
     Table(
         "summary",
-        words="place text details",
-        wordless="uid owner grain period method model last_at at hidden_at",
+        text_columns="place text details",
+        other_columns="uid owner grain period method model last_at at hidden_at",
         letter="y",
         counts={("summaries", "summary"): "true"},
-        part=("summaries in part", "summary in part"),
+        partial_names=("summaries in part", "summary in part"),
         line="iif(period = '', '', period || ': ') || text",
-        mentions=lineage.says("text", "details"),
+        mentions=lineage.mentions_topic("text", "details"),
         dated=False,  # it goes with the messages it was made from
-        says=lineage.joined("text", "details"),
+        stated_text=lineage.joined("text", "details"),
         other_texts=("select text, details from summary where id {ids}",),
-        retold=("select text from summary where id {ids}",),
+        summary_texts=("select text from summary where id {ids}",),
     ),
-    Table("summary_source", wordless="kind"),
+    Table("summary_source", other_columns="kind"),
 )
 COPIES: tuple[Copy, ...] = ()
 
@@ -48,29 +48,29 @@ def derive(db: Database, walk: Walk) -> None:
     """
     named = walk["summary"]
     shorter = {*walk["session"], *walk.staying("session")}
-    mentioned = {*walk.names.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
+    mentioned = {*walk.request.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
     about = lineage.column(db, "select session_id from summary where session_id is not null and id {ids}", named)
     erased = [
         *_sources(shorter, walk["message"], walk["fact"], mentioned | {*named}),
         *_sources(about),
     ]  # a day names it
-    found = linked(db, erased)
-    days = of_days(db, walk.names.owner, walk["message"]) - found
+    found = derived_from(db, erased)
+    days = for_days(db, walk.request.owner, walk["message"]) - found
     affected = (mentioned | found | days) - {*named}
-    whole = {*_of_sessions(db, walk.names.rows.get("session", ()))}
-    stay = dict(orphaned_sentences(db, walk.names.owner, affected - whole, erased, _saying(db, walk, days)))
-    walk.cut["summary"] = dict(stay)
-    walk.add("summary", affected - stay.keys())
-    walk.lost["summary"] = [words for id, sentences in stay.items() for words in _lost(db, id, sentences)]
-    walk.periods.extend(keys(db, affected))
-    walk.add("job", _jobs(db, walk.names.owner, named, about))
-    _hold_sessions(db, walk)
+    whole = {*_of_sessions(db, walk.request.rows.get("session", ()))}
+    partial = dict(orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days)))
+    walk.partial["summary"] = dict(partial)
+    walk.add("summary", affected - partial.keys())
+    walk.removed_texts["summary"] = [words for id, sentences in partial.items() for words in _removed_texts(db, id, sentences)]
+    walk.rebuilt_periods.extend(period_keys(db, affected))
+    walk.add("job", _jobs(db, walk.request.owner, named, about))
+    _keep_sessions(db, walk)
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Summaries go, or keep the sentences that could not be made again."""
     summaries.erase(db, walk["summary"])
-    for id, sentences in walk.cut["summary"].items():
+    for id, sentences in walk.partial["summary"].items():
         summaries.shorten(db, id, sentences)
     rows = _sources(walk["session"], walk["message"], walk["fact"], walk["summary"])
     summaries.drop_sources(db, rows)
@@ -85,43 +85,43 @@ def _sources(*rows: Iterable[int]) -> list[Source]:
     return [Source(kind, id) for kind, found in zip(kinds, rows, strict=False) for id in found]
 
 
-def _saying(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str], bool]:
+def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str], bool]:
     """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
-    telling = distinctive.telling(walk.names.topic, db.tokens)
-    said = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
-    words = SearchTerms(words=frozenset(distinctive.distinctive_words(said)))
+    mentions_topic = distinctive.telling(walk.request.topic, db.tokens)
+    texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
+    words = SearchTerms(words=frozenset(distinctive.distinctive_words(texts)))
     return lambda id, sentence: (
-        telling(sentence) or (id in unlinked and bool(words.found_in(distinctive.fold(sentence))))
+        mentions_topic(sentence) or (id in unlinked and bool(words.found_in(distinctive.fold(sentence))))
     )
 
 
-def _lost(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
+def _removed_texts(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
     """What a summary that stays in part loses."""
     words, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
-    left = {sentence for sentence, _ in stay}
-    return [each for each in (*text.sentences(words), details) if each and each not in left]
+    remaining = {sentence for sentence, _ in stay}
+    return [each for each in (*text.sentences(words), details) if each and each not in remaining]
 
 
 def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
     """Jobs that are to make summaries again that were named, of periods and of these sessions."""
-    of_periods = [key if owner == PERSON else f"{key} {owner}" for key in keys(db, named)]
+    of_periods = [key if owner == PERSON else f"{key} {owner}" for key in period_keys(db, named)]
     found = [id for id, _, _ in jobs.about(db, of_periods)]
     making = jobs.about(db, [ids.handle("session", id) for id in sessions])
     return found + [id for id, kind, _ in making if kind == session_summary.JOB]
 
 
-def _hold_sessions(db: Database, walk: Walk) -> None:
+def _keep_sessions(db: Database, walk: Walk) -> None:
     query = "select session_id from summary where session_id is not null and id {ids}"
-    held = {*walk["session"]} & {*lineage.column(db, query, walk.staying("summary"))}
-    walk.rows["session"] = tuple(id for id in walk["session"] if id not in held)
-    walk.cut["session"] = dict.fromkeys(sorted({*walk.staying("session"), *held}))
+    staying = {*walk["session"]} & {*lineage.column(db, query, walk.staying("summary"))}
+    walk.rows["session"] = tuple(id for id in walk["session"] if id not in staying)
+    walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
 
 
-Kept = tuple[int, tuple[Sentence, ...]]
+RemainingSentences = tuple[int, tuple[Sentence, ...]]
 """A summary and the sentences of it that stay."""
 
 
-def linked(db: Database, sources: Iterable[Source]) -> set[int]:
+def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
     """The summaries of periods that were made from these rows, and those made from them again."""
     found, fresh = set[int](), set(sources)
     while fresh:
@@ -131,7 +131,7 @@ def linked(db: Database, sources: Iterable[Source]) -> set[int]:
     return found
 
 
-def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
+def for_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     """The summaries of all periods that hold the days of these messages."""
     days = db.rows(
         """select distinct date(at, utc_offset || ' minutes') from message
@@ -146,7 +146,7 @@ def of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     return {id for (id,) in rows}
 
 
-def keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
+def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
     """The periods that these summaries tell of, the finest first, so that each is made after what it is made of."""
     rows = db.rows(
         "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
@@ -164,7 +164,7 @@ def orphaned_sentences(
     found: Iterable[int],
     erased: Iterable[Source],
     mentions_erased: Callable[[int, str], bool],
-) -> tuple[Kept, ...]:
+) -> tuple[RemainingSentences, ...]:
     """Of summaries that go, the sentences that stay: retention has taken all that they were made from.
 
     They could never be made again, and come from none of these rows, which are `gone`. `said`: whether a sentence of a
@@ -184,12 +184,12 @@ def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Se
     summary = summaries.get(db, id, owner)
     if summary is None:
         return []
-    taken = frozenset[Source]()
+    expired = frozenset[Source]()
     if summary.unit == "day":  # its sessions may stand and hold nothing of it any more
         day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
         if period_sources.expired_sessions(db, day, [each for each in named if each not in erased]):
-            taken = period_summaries.collect(db, owner, day, _LITTLE).expired
-    sentences = summaries.orphaned_sentences(db, summary, taken - erased)
+            expired = period_summaries.collect(db, owner, day, _LITTLE).expired
+    sentences = summaries.orphaned_sentences(db, summary, expired - erased)
     return [(words, sources) for words, sources in sentences if not erased & set(sources)]
 
 

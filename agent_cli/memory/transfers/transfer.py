@@ -216,7 +216,7 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
         ::-1
     ]
     wanted = (
-        [message for message in new if not _was_forgotten(db, message, scope.owner)] if tombstones.anything(db) else new
+        [message for message in new if not _was_forgotten(db, message, scope.owner)] if tombstones.any_exist(db) else new
     )
     if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0
@@ -231,7 +231,7 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
 
 
 def _was_forgotten(db: Database, message: _ParsedMessage, owner: str) -> bool:
-    return tombstones.knows(db, tombstones.said(clock.utc(message.at), message.entry.message.text), owner)
+    return tombstones.contains(db, tombstones.message_form(clock.utc(message.at), message.entry.message.text), owner)
 
 
 def export_session(db: Database, session: sessions.Session) -> dict[str, Any]:

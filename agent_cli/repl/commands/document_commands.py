@@ -11,7 +11,7 @@ from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.documents import document_files, document_sync, documents
-from agent_cli.memory.scope import short
+from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import index
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
@@ -34,7 +34,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         for _ in index.condense(app.db) if condense else ():
             pass
         files = "1 file is" if count == 1 else f"{count} files are"
-        return f"{short(pattern)}: {files} out of memory; on the disk nothing changed"
+        return f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed"
     if verb == "add" and pattern:
         if not Path(document_files.base(pattern)).exists():
             raise UsageError(f"there is no file or folder {path.strip()!r}")
@@ -48,7 +48,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
 def _listing(conversation: Conversation) -> str:
     app = conversation.app
     lines = [
-        f"{short(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
+        f"{short_path(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
         + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
         for row in documents.listing(app.db, app.scope.owner)
     ]
@@ -64,12 +64,12 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()
                 yield Progressed(step)
-            for done, total in upkeep.catching_up(app, db) if tally.anything else ():
+            for done, total in upkeep.index_rows(app, db) if tally.anything else ():
                 cancel.check()
                 yield Progressed(f"vectors: {done} of {total} sections")
             if tally.anything:
                 jobs.add(db, INDEX, "all", app.time())  # merges what was added
-            for line in tally.kept:
+            for line in tally.warnings:
                 yield Noticed(line)
             yield Noticed(tally.sentence())
         finally:

@@ -40,7 +40,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
-    embedder = upkeep.ready_to_search(app, app.db)
+    embedder = upkeep.prepare_search(app, app.db)
     allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
     lines = [
@@ -75,9 +75,9 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
-        plan = forget.planned(app.db, provenance.named(app.db, owner, words))
+        plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
     else:
-        plan = forget.planned(app.db, topic.named(app.db, owner, argument, app.time()), argument)
+        plan = forget.planned(app.db, topic.select_by_topic(app.db, owner, argument, app.time()), argument)
 
     if set(plan.counts) == {"prompts"} and prompts.all_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"
@@ -89,4 +89,4 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     def yes() -> str:
         return "\n".join([*plan.files, erasure_receipt.erase(app.db, plan, app.time).sentence()])
 
-    return Confirmation("\n".join(plan.told()), "erase it for good? type yes: ", yes, "nothing was erased")
+    return Confirmation("\n".join(plan.format_lines()), "erase it for good? type yes: ", yes, "nothing was erased")

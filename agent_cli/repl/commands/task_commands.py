@@ -45,7 +45,7 @@ def tasks_(conversation: Conversation, argument: str) -> str:
 def _listed(conversation: Conversation) -> str:
     app = conversation.app
     found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
-    lines = [tasks.line(each, now) for each in found[:_SHOWN]]
+    lines = [tasks.format_line(each, now) for each in found[:_SHOWN]]
     lines += ["and more: agent tasks"] if len(found) > _SHOWN else []
     return "\n".join(lines) or "nothing is to be done; /remind TEXT WHEN keeps something"
 
@@ -59,7 +59,7 @@ def _named(conversation: Conversation, handles: str) -> list[Task]:
 def _done(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     found = _named(conversation, argument)
-    return "\n".join(tasks.told_done(tasks.complete(app.db, each, app.time), app.time()) for each in found)
+    return "\n".join(tasks.format_done(tasks.complete(app.db, each, app.time), app.time()) for each in found)
 
 
 def _snooze(conversation: Conversation, argument: str) -> str:

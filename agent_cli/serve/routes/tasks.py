@@ -29,7 +29,7 @@ class TaskQuery(BaseModel):
 class NewTask(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    text: str = Field(pattern=r"\S", max_length=tasks.LONGEST)
+    text: str = Field(pattern=r"\S", max_length=tasks.MAX_LENGTH)
     when: str = Field("", max_length=200, description="In words: friday 3pm, every monday 9:00; empty: at no time.")
 
 
@@ -95,6 +95,6 @@ def _writer(request: Request) -> Caller:
 
 
 def _task_answer(task: Task) -> TaskAnswer:
-    fields = task.described()
-    fields |= {"text": clean(task.text), "when": clean(task.told)}
+    fields = task.describe()
+    fields |= {"text": clean(task.text), "when": clean(task.due_words)}
     return TaskAnswer(**{name: fields[name] for name in TaskAnswer.model_fields})

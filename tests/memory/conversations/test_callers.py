@@ -111,7 +111,7 @@ def test_old_keys_are_free_again_and_names_stay(db, bot):
 
 def test_forgetting_a_conversation_forgets_which_requests_it_answered(db, bot):
     exchange(db, bot)
-    plan = forget.planned(db, provenance.named(db, bot.owner, ["s1"]))
+    plan = forget.planned(db, provenance.select_by_handle(db, bot.owner, ["s1"]))
     forget.erase(db, plan, noon)
     assert db.rows("select * from answered") == []
 

@@ -49,7 +49,7 @@ def clock():
 
 
 def erase(db, clock, *handles):
-    return erasure_receipt.erase(db, forget.planned(db, provenance.named(db, "person", handles)), clock)
+    return erasure_receipt.erase(db, forget.planned(db, provenance.select_by_handle(db, "person", handles)), clock)
 
 
 def take(db, *found):
@@ -65,7 +65,7 @@ def test_over_two_idle_days_a_model_is_asked_about_a_conversation_and_its_day_bu
     model = Says(words)
     for _ in range(2 * 24 * 12):
         clock.now += timedelta(minutes=5)
-        worker.look_around(desk(db, clock, model))
+        worker.queue_due(desk(db, clock, model))
         work(db, clock, model)
 
     assert 0 < model.asked <= most
@@ -78,7 +78,7 @@ def test_what_was_given_up_is_tried_again_the_next_day(db, clock):
         clock.now += timedelta(minutes=5)
         work(db, clock, Says(None))
     clock.now += timedelta(days=1)
-    worker.look_around(desk(db, clock, Echo()))
+    worker.queue_due(desk(db, clock, Echo()))
     work(db, clock, Echo())
 
     assert summaries.of_session(db, session).method == "model"

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from agent_cli.memory.documents import document_sections, document_text
-from agent_cli.memory.documents.document_text import Unread
+from agent_cli.memory.documents.document_text import UnreadableFile
 
 
 def cut(name, text):
@@ -56,14 +56,14 @@ def test_front_matter_and_fences_stay_whole_and_hold_no_headings():
 def test_paragraphs_are_put_together_until_they_say_enough():
     paragraph = "word " * 60
     found = cut("a.txt", "\n\n".join([f"one\n{paragraph}", f"two {paragraph}", "three", *[f"{paragraph}"] * 4]))
-    assert [(line, len(text) <= document_sections.MOST) for line, _, text in found] == [(1, True), (10, True)]
+    assert [(line, len(text) <= document_sections.MAX_SECTION) for line, _, text in found] == [(1, True), (10, True)]
     assert " ".join(" ".join(text.split()) for *_, text in found).count("word") == 60 * 6
 
 
 def test_a_text_without_paragraphs_is_cut_at_ends_of_lines():
     found = cut("log.txt", "".join(f"line {n} {'x' * 70}\n" for n in range(1, 101)))
     assert [text.split()[1] for _, _, text in found] == [str(line) for line, _, _ in found]
-    assert max(len(text) for *_, text in found) <= document_sections.MOST
+    assert max(len(text) for *_, text in found) <= document_sections.MAX_SECTION
     assert sum(text.count("line") for *_, text in found) == 100
 
 
@@ -172,16 +172,16 @@ def test_a_pdf_keeps_its_pages():
     ],
 )
 def test_a_pdf_that_cannot_be_read_is_told_why(name, data, why):
-    with pytest.raises(Unread, match=why):
+    with pytest.raises(UnreadableFile, match=why):
         document_sections.split(name, data())
 
 
 def test_without_the_libraries_other_kinds_still_work(monkeypatch):
     for name in ("bs4", "pypdf"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(Unread, match=r"pip install 'agent-cli\[documents\]'"):
+    with pytest.raises(UnreadableFile, match=r"pip install 'agent-cli\[documents\]'"):
         document_sections.split("a.html", b"<p>x")
-    with pytest.raises(Unread, match=r"pip install 'agent-cli\[documents\]'"):
+    with pytest.raises(UnreadableFile, match=r"pip install 'agent-cli\[documents\]'"):
         document_sections.split("a.pdf", b"%PDF")
     assert cut("a.md", "x") == [(1, "a", "x")]
     monkeypatch.undo()
@@ -210,5 +210,5 @@ def test_what_is_begun_and_not_ended_hides_nothing_of_a_page():
 
 
 def test_a_page_of_too_many_tags_is_not_read():
-    with pytest.raises(Unread, match="more than 300,000 tags"):
+    with pytest.raises(UnreadableFile, match="more than 300,000 tags"):
         document_sections.split("page.html", b"<b>" * 300_001)

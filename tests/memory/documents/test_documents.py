@@ -10,7 +10,7 @@ from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
 from agent_cli.memory.documents import document_files, document_sync, documents
-from agent_cli.memory.documents.document_sync import Tally
+from agent_cli.memory.documents.document_sync import SyncResult
 from agent_cli.memory.search import index, vectors
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 
 def sync(db, only=None):
-    tally = Tally()
+    tally = SyncResult()
     for _ in document_sync.sync(db, "person", noon, tally, only):
         pass
     return tally
@@ -38,7 +38,7 @@ def add(db, path):
 
 def told(tally):
     """What it counted, without the zeros."""
-    return {name: many for name, many in tally.described().items() if many}
+    return {name: many for name, many in tally.describe().items() if many}
 
 
 def sections(db):
@@ -191,13 +191,13 @@ def test_a_folder_that_is_not_there_now_loses_nothing(db, folder, tmp_path):
     add(db, folder)
     folder.rename(tmp_path / "elsewhere")
 
-    [kept] = sync(db).kept
+    [kept] = sync(db).warnings
     assert kept.startswith(f"{folder} is not there now")
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
     folder.mkdir()  # the place of a disk that is not mounted: empty since before it was read
     os.utime(folder, (5, 5))
-    assert [kept.partition(":")[0] for kept in sync(db).kept] == [f"{folder} is empty, as if a disk were not mounted"]
+    assert [kept.partition(":")[0] for kept in sync(db).warnings] == [f"{folder} is empty, as if a disk were not mounted"]
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
 

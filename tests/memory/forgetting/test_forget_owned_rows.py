@@ -37,11 +37,11 @@ def add(db, path):
 
 
 def planned(db, *told):
-    return forget.planned(db, provenance.named(db, "person", told))
+    return forget.planned(db, provenance.select_by_handle(db, "person", told))
 
 
 def about(db, words):
-    return forget.planned(db, topic.named(db, "person", words, NOON), words)
+    return forget.planned(db, topic.select_by_topic(db, "person", words, NOON), words)
 
 
 def erase(db, *told):
@@ -66,15 +66,15 @@ def test_what_will_go_is_shown_with_the_file_that_stays(db, folder):
 
     day = f"{NOON:%Y-%m-%d}"
     written = db.value("select substr(at, 1, 10) from section")
-    assert plan.told() == [
+    assert plan.format_lines() == [
         f"t1     {day}  open the vault",
         f"c1     {day}  0 7 * * * how is the vault?",
         f"d1     {written}  bank.md:3 The vault number is 4711.",
         "to be erased: 1 task, 1 schedule, 1 section of a file",
         f"{folder}/bank.md stays on the disk: no sync brings these words of it back",
     ]
-    assert plan.described()["files"] == [plan.told()[-1]]
-    assert planned(db, "t1", "d1", "c1").told() == plan.told()
+    assert plan.described()["files"] == [plan.format_lines()[-1]]
+    assert planned(db, "t1", "d1", "c1").format_lines() == plan.format_lines()
 
 
 def test_a_task_of_an_exchange_goes_with_it_and_one_made_by_hand_stays(db, session):
@@ -109,7 +109,7 @@ def test_sessions_named_after_a_schedule_lose_its_words(db, session):
     schedules.add(db, HERE, "0 7 * * *", noon, prompt=prompt, zone="UTC")
     sessions.rename(db, session, f"scheduled: {prompt}")
     asked = say(db, session, prompt)
-    assert erase(db, "c1").rows == [asked]
+    assert erase(db, "c1").quoting_rows == [asked]
     assert sessions.get(db, session, "person").title == ""
 
 
@@ -118,14 +118,14 @@ def test_a_time_alone_means_tasks_and_no_file(db, folder):
     os.utime(folder / "a.md", (NOON.timestamp(), NOON.timestamp()))
     add(db, folder)
     task(db, "sow beans")
-    plan = forget.planned(db, topic.named(db, "person", "", NOON, since="2026-01-01", until="2026-02-01"))
+    plan = forget.planned(db, topic.select_by_topic(db, "person", "", NOON, since="2026-01-01", until="2026-02-01"))
     assert plan.counts == {"tasks": 1}
 
 
 def test_rows_of_another_owner_stay(db):
     tasks.add(db, STRANGER, "open the vault", None, noon)
     with pytest.raises(UsageError, match="there is no task t1"):
-        provenance.named(db, "person", ["t1"])
+        provenance.select_by_handle(db, "person", ["t1"])
     with pytest.raises(UsageError, match="nothing is remembered about 'vault'"):
         about(db, "vault")
 
@@ -141,8 +141,8 @@ def test_other_rows_that_say_an_erased_line_are_named(db, session, folder):
 
     receipt = erase(db, "d1")
 
-    assert (receipt.clean, sorted(receipt.rows)) == (False, ["c1", "d3", said, "t1"])
-    assert sorted(erase(db, said).rows) == ["c1", "d3", "t1"]
+    assert (receipt.clean, sorted(receipt.quoting_rows)) == (False, ["c1", "d3", said, "t1"])
+    assert sorted(erase(db, said).quoting_rows) == ["c1", "d3", "t1"]
     assert erase(db, "t1", "c1", "d3").clean
 
 
@@ -185,7 +185,7 @@ def test_a_forgotten_section_stays_out_whatever_becomes_of_the_file(db, folder):
     assert sync(db).same == 1
     path.write_text("# Bank\n\nThe vault is deep.\n\nPIN: 4711\n\nOpen till five.\n\n# Garden\n\nBeans in June.\n")
     tally = sync(db)
-    assert (tally.changed, tally.forgotten) == (1, 1)
+    assert (tally.changed, tally.erased) == (1, 1)
     assert tally.sentence().endswith("\nof 1 file what you had erased stays out; to have it again, write it down")
     assert texts(db) == ["Open till five.", "Beans in June."]
     moved = folder / "moved.md"
@@ -237,16 +237,16 @@ def test_a_file_that_was_forgotten_by_its_name_is_not_read_again_even_when_it_is
     (folder / "b.md").write_text("Beans in May.\n")
     add(db, folder)
     plan = about(db, "alpaca farm")
-    assert plan.told()[-1] == f"{path} stays on the disk: no sync reads it again"
+    assert plan.format_lines()[-1] == f"{path} stays on the disk: no sync reads it again"
     erasure_receipt.erase(db, plan, noon)
 
     for words in ("Wool is sold in May.\n", "Wool is sold in June.\n"):
         path.write_text(words)
-        assert (sync(db).forgotten, texts(db)) == (0, ["Beans in May."])
+        assert (sync(db).erased, texts(db)) == (0, ["Beans in May."])
     documents.add(db, HERE, str(path), noon)
-    tally = document_sync.Tally()
+    tally = document_sync.SyncResult()
     assert list(document_sync.sync(db, "person", noon, tally, [str(path)]))
-    assert (tally.forgotten, texts(db)) == (1, ["Beans in May."])
+    assert (tally.erased, texts(db)) == (1, ["Beans in May."])
 
 
 def test_a_file_that_is_added_once_more_says_what_stays_out(db, folder):
@@ -254,9 +254,9 @@ def test_a_file_that_is_added_once_more_says_what_stays_out(db, folder):
     add(db, folder)
     erase(db, "d1")
     documents.add(db, HERE, str(folder), noon)
-    tally = document_sync.Tally()
+    tally = document_sync.SyncResult()
     assert list(document_sync.sync(db, "person", noon, tally, [str(folder)]))
-    assert (tally.same, tally.forgotten, texts(db)) == (1, 1, ["Beans in May."])
+    assert (tally.same, tally.erased, texts(db)) == (1, 1, ["Beans in May."])
 
 
 def test_a_collection_that_says_it_goes_with_all_its_files(db, tmp_path):
@@ -312,4 +312,4 @@ def test_of_more_files_than_can_be_named_the_rest_is_counted(db, folder):
 def test_what_goes_is_counted_beyond_what_is_shown(db):
     for n in range(25):
         task(db, f"oil door {n}")
-    assert about(db, "oil door").told()[20:] == ["       and 5 more", "to be erased: 25 tasks"]
+    assert about(db, "oil door").format_lines()[20:] == ["       and 5 more", "to be erased: 25 tasks"]

@@ -21,7 +21,7 @@ def test_a_note_comes_back_as_it_was_written(db):
     assert note == notes.Note(1, "Shopping", "Buy milk\nand bread", "typed", HERE.place, AT, 0, AT, None)
     assert notes.get(db, 1, "person") == note
     assert (note.handle, note.name) == ("n1", "Shopping")
-    assert note.described() == {
+    assert note.describe() == {
         "id": "n1", "title": "Shopping", "text": "Buy milk\nand bread", "origin": "typed", "place": HERE.place,
         "at": AT, "changed_at": AT,
     }  # fmt: skip

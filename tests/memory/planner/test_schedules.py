@@ -23,7 +23,7 @@ def times(cron, start, count, zone=VIENNA):
     """The next times by the clocks of the zone, with what they are off from UTC."""
     found, now = [], start
     for _ in range(count):
-        now = schedules.following(cron, zone, now)
+        now = schedules.next_time(cron, zone, now)
         found.append(f"{now.astimezone(ZoneInfo(zone)):%d %H:%M %z}")
     return found
 
@@ -62,7 +62,7 @@ def holder_of_this_host():
     ],
 )
 def test_a_time_is_five_fields_or_a_name(told, fields):
-    assert schedules.checked(told) == fields
+    assert schedules.normalize(told) == fields
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_time_is_five_fields_or_a_name(told, fields):
 )
 def test_what_is_no_time_is_refused_with_a_sentence(told):
     with pytest.raises(UsageError, match="is no time"):
-        schedules.checked(told)
+        schedules.normalize(told)
 
 
 def test_seven_in_the_morning_stays_seven_across_summer_time():
@@ -102,7 +102,7 @@ def test_what_runs_every_quarter_of_an_hour_runs_in_both_such_hours():
 
 def test_a_schedule_is_kept_with_all_that_was_said_of_it(db):
     added = add(db, "@daily", skill="", model="qwen3:8b", target="command", target_path='["/bin/cat", "-n"]')
-    assert added.described() == {
+    assert added.describe() == {
         "id": "c1", "cron": "0 0 * * *", "zone": "UTC", "prompt": "Good morning?", "skill": "", "model": "qwen3:8b",
         "target": "command", "file": "", "command": ["/bin/cat", "-n"], "place": HERE.place,
         "next_at": "2026-01-03T00:00:00.000Z", "last_at": None, "last_session": None, "error": "", "running": False,
@@ -152,9 +152,9 @@ def test_a_run_whose_process_died_is_made_up(db):
     assert not schedules.get(db, 1, "person").running
     second = schedules.claim(db, "person", morning + timedelta(minutes=1))
     assert second.handle == "c1"
-    with pytest.raises(schedules.Lost):
+    with pytest.raises(schedules.LostRun):
         schedules.finish(db, first, noon, session=None)
-    assert [schedules.held(db, each) for each in (first, second)] == [False, True]
+    assert [schedules.is_held(db, each) for each in (first, second)] == [False, True]
 
 
 def test_a_run_that_ends_its_process_five_times_waits_for_its_next_time(db):
@@ -183,7 +183,7 @@ def test_what_another_machine_has_claimed_for_too_long_is_free(db):
 def test_a_run_that_was_stopped_is_made_up(db):
     add(db)
     morning = NOON + timedelta(hours=19)
-    schedules.put_back(db, schedules.claim(db, "person", morning), noon)
+    schedules.unclaim(db, schedules.claim(db, "person", morning), noon)
     assert run(db, morning) == "c1"
 
 
@@ -221,7 +221,7 @@ def test_no_owner_runs_or_sees_anothers(db):
 
 def test_it_follows_the_machine_into_another_zone(db):
     add(db)
-    schedules.move_to(db, "person", VIENNA, NOON)
+    schedules.change_zone(db, "person", VIENNA, NOON)
     moved = schedules.get(db, 1, "person")
     assert (moved.zone, moved.next_at) == (VIENNA, "2026-01-03T06:00:00.000Z")
 
@@ -229,16 +229,16 @@ def test_it_follows_the_machine_into_another_zone(db):
 def test_what_was_missed_on_the_way_is_made_up_all_the_same(db):
     add(db)
     later = NOON + timedelta(days=1)
-    schedules.move_to(db, "person", VIENNA, later)
+    schedules.change_zone(db, "person", VIENNA, later)
     assert run(db, later) == "c1"
 
 
 def test_when_a_runner_last_looked_is_kept_once_a_minute(db):
     assert schedules.last_look(db) is None
     for seconds in (0, 30, 59):
-        schedules.look(db, NOON + timedelta(seconds=seconds))
+        schedules.record_look(db, NOON + timedelta(seconds=seconds))
     assert schedules.last_look(db) == NOON
-    schedules.look(db, NOON + timedelta(seconds=60))
+    schedules.record_look(db, NOON + timedelta(seconds=60))
     assert schedules.last_look(db) == NOON + timedelta(minutes=1)
 
 
@@ -247,7 +247,7 @@ def test_a_schedule_stays_when_the_session_of_its_last_run_goes(db):
     session = sessions.start(db, HERE, NOON, "schedule")
     claimed = schedules.claim(db, "person", NOON, 1)
     schedules.finish(db, claimed, noon, session=session)
-    schedules.leave(db, [session])
+    schedules.detach(db, [session])
     sessions.release(db, session)
     sessions.erase(db, [session])
     assert (schedules.get(db, 1, "person").last_session, sessions.listing(db, "person", 9)) == (None, [])
@@ -258,5 +258,5 @@ def test_an_erased_schedule_is_gone_and_what_it_was_running_lands_nowhere(db):
     claimed = schedules.claim(db, "person", NOON, 1)
     schedules.erase(db, [1])
     assert schedules.listing(db, "person") == []
-    with pytest.raises(schedules.Lost):
+    with pytest.raises(schedules.LostRun):
         schedules.finish(db, claimed, noon, session=None)

@@ -90,7 +90,7 @@ def test_a_snoozed_one_comes_up_then_and_not_before(db):
 def test_snoozing_gives_a_time_to_what_has_none(db):
     time = Clock()
     task = tasks.snooze(db, keep(db, "read Proust"), time() + HOUR, time)
-    assert tasks.when(task, time()) == "Friday 27 Mar 2026, 13:00"
+    assert tasks.format_due(task, time()) == "Friday 27 Mar 2026, 13:00"
     assert come_up(db, time.at("2026-03-27T13:00:00+01:00")) == [("t1", "Fri 13:00", 1, True)]
 
 
@@ -198,7 +198,7 @@ def test_a_task_is_changed_moved_and_opened_again_and_the_log_has_no_words_of_it
     task = tasks.edit(db, task, "call  Dr. Berger", time)
     task = tasks.move(db, task, due_times.parse("tomorrow at 8", time(), ZONE), time)
     task = tasks.reopen(db, tasks.complete(db, task, time), time)
-    assert (task.text, task.told, task.repeats, task.state) == ("call Dr. Berger", "tomorrow at 8", "", "open")
+    assert (task.text, task.due_words, task.repeats, task.state) == ("call Dr. Berger", "tomorrow at 8", "", "open")
 
     told = [(each["kind"], each["subject"], each["actor"]) for each in reversed(events.recent(db))]
     kinds = ("task added", "task changed", "task moved", "task done", "task reopened")
@@ -230,7 +230,7 @@ def test_forgetting_takes_tasks_and_those_that_stay_lose_where_they_came_from(db
         tasks.add(db, HERE, words, None, time, session=session)
     with db.write():
         tasks.erase(db, [1])
-        tasks.leave(db, [session], [])
+        tasks.detach(db, [session], [])
     assert db.rows("select id, text, session_id, message_id from task") == [(2, "b", None, None)]
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
@@ -59,7 +59,7 @@ def opened(file, *damages):
 
 
 def desk(db, time=noon):
-    return Desk(db, time, lambda: None, Meaning("127.0.0.1:9", "nomic-embed-text"), 10_000, Cancel())
+    return JobContext(db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000, Cancel())
 
 
 def index_job(db, time=noon):
@@ -155,10 +155,10 @@ def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
     assert index_check.due(db, NOON - DAY)  # the clock was set back
 
     db.execute("update session set holder = 'nowhere/1/1' where id = ?", (session,))
-    closing.sweep(db, noon)
+    closing.close_abandoned(db, noon)
     assert not index_check.due(db, NOON)
     db.execute("update session set holder = ?, closed_at = null", (_dead_holder(),))
-    closing.sweep(db, noon)
+    closing.close_abandoned(db, noon)
     assert index_check.due(db, NOON)
 
 

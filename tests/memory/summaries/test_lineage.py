@@ -35,7 +35,7 @@ def summary(id):
 
 
 def planned(db, *told):
-    return forget.planned(db, provenance.named(db, "person", told))
+    return forget.planned(db, provenance.select_by_handle(db, "person", told))
 
 
 def erase(db, *told, time=noon):
@@ -78,7 +78,9 @@ def test_a_message_leaves_every_grain_and_each_is_made_again_the_finest_first(db
     keep_period(db, "day", "They baked.", "", at=NOON - timedelta(days=1))
 
     plan = planned(db, gone)
-    assert plan.told()[-1] == "s1, 2026-01-02, 2026-W01, 2026-01, 2026-Q1, 2026: summarised anew from what is left"
+    assert (
+        plan.format_lines()[-1] == "s1, 2026-01-02, 2026-W01, 2026-01, 2026-Q1, 2026: summarised anew from what is left"
+    )
     assert plan.counts["summaries"] == 6
     erasure_receipt.erase(db, plan, lambda: LATER)
 
@@ -106,8 +108,8 @@ def test_a_sentence_whose_sources_retention_took_stays_and_nothing_else(file):
     take(file, message(old))
 
     plan = planned(file, gone)
-    assert plan.told()[-1] == "y1: keeps 1 sentence that could not be made again"
-    assert (plan.described()["summaries_in_part"], plan.counted) == (["y1"], "1 message, 1 summary in part")
+    assert plan.format_lines()[-1] == "y1: keeps 1 sentence that could not be made again"
+    assert (plan.described()["summaries_in_part"], plan.format_counts) == (["y1"], "1 message, 1 summary in part")
     receipt = erasure_receipt.erase(file, plan, noon)
 
     assert receipt.clean, receipt
@@ -178,7 +180,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
 def test_a_topic_takes_the_sentences_that_say_it(db):
     id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
 
-    erasure_receipt.erase(db, forget.planned(db, topic.named(db, "person", "anna", NOON), "anna"), noon)
+    erasure_receipt.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "anna", NOON), "anna"), noon)
 
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""

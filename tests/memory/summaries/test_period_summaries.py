@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_cli.agent.jobs import worker
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.memory.conversations import log, sessions
@@ -64,7 +64,7 @@ def clock():
 
 
 def desk(db, clock, model=None):
-    return Desk(db, clock, lambda: model, NO_MEANING, 10_000, Cancel())
+    return JobContext(db, clock, lambda: model, NO_MEANING, 10_000, Cancel())
 
 
 def say(db, clock, session, words):
@@ -247,12 +247,12 @@ def test_without_a_model_days_are_extracted_and_the_chain_is_made_again_when_one
 
     model = Echo()
     clock.to(2026, 12, 1, 2)
-    worker.look_around(desk(db, clock, model))
+    worker.queue_due(desk(db, clock, model))
     work(db, clock, model)
 
     assert [kept(db, key).text for key in ("2026-11-20", "2026-W47", "2026-11")] == ["My cat Mia weighs 4 kg."] * 3
     assert model.summarised == ["this", "2026-11-20", "2026-W47", "2026-11"]
-    worker.look_around(desk(db, clock, model))
+    worker.queue_due(desk(db, clock, model))
     assert jobs.running_or_due(db, period_summaries.JOB, clock()) == {}
 
 

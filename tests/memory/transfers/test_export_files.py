@@ -10,7 +10,7 @@ from agent_cli import clock
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.forgetting import forget
-from agent_cli.memory.lineage import Named
+from agent_cli.memory.lineage import ErasureRequest
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, json_array, transfer
 from tests import exports
 from tests.conftest import HERE, noon
@@ -159,7 +159,7 @@ def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take,
 def test_what_was_forgotten_is_not_brought_back(db, take):
     take([exports.chatgpt(*ONE)])
     (id,) = [entry.id for entry in log.history(db, 1) if entry.message.text == "Where to?"]
-    forget.erase(db, forget.planned(db, Named({"message": (id,)})), noon)
+    forget.erase(db, forget.planned(db, ErasureRequest({"message": (id,)})), noon)
     take([exports.chatgpt(*ONE)])
     assert [words for _, words in said(db)] == ["Thanks"]  # its answer went with it
 

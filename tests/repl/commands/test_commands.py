@@ -275,7 +275,7 @@ def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conver
     file.write_text("The vault is deep.\n")
     tasks.add(app.db, app.scope, "open the vault", None, app.time)
     documents.add(app.db, app.scope, str(file), app.time)
-    assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.Tally()))
+    assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.SyncResult()))
     asked = run(conversation, "/forget t1 d1")
     assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
     told = asked.yes().splitlines()
