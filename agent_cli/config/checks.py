@@ -8,21 +8,21 @@ from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 
 
-def parse(key: str, told: str, where: str) -> Any:
+def parse(key: str, text: str, where: str) -> Any:
     """A value written on one line, as in the environment or `agent config set`. Raises ConfigError."""
     kind = _kind(key, where)
-    if kind is bool and told.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
-        return told.lower() in ("true", "1", "on", "yes")
+    if kind is bool and text.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
+        return text.lower() in ("true", "1", "on", "yes")
     try:
         if kind in (int, float):
-            return kind(told)
+            return kind(text)
         if get_origin(kind) in (dict, list):
             import tomllib  # 3 ms, and few tables stand in the environment
 
-            return tomllib.loads(f"x = {told}")["x"]
+            return tomllib.loads(f"x = {text}")["x"]
     except ValueError:
-        pass  # told as it is, for the check to name what is wrong with it
-    return told
+        pass  # returned as it is: the check names what is wrong
+    return text
 
 
 def check(key: str, value: Any, where: str) -> Any:

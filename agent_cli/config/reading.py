@@ -83,9 +83,9 @@ def _line_of(key: str, text: str) -> int:
 
 
 def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:
-    told = environ.get("XDG_CONFIG_HOME" if what == "config" else "XDG_DATA_HOME")
-    if told:
-        return Path(told) / NAME
+    folder = environ.get("XDG_CONFIG_HOME" if what == "config" else "XDG_DATA_HOME")
+    if folder:
+        return Path(folder) / NAME
     import platformdirs  # 10 ms, and needed only where nothing else says where to look
 
     return (platformdirs.user_config_path if what == "config" else platformdirs.user_data_path)(NAME, appauthor=False)

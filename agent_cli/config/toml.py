@@ -9,9 +9,9 @@ def line(value: Any) -> str:
     """A value as the configuration file has it, on one line."""
     if isinstance(value, dict):
         named = ((key if re.fullmatch("[A-Za-z0-9_-]+", key) else line(key), line(item)) for key, item in value.items())
-        told = ", ".join(map(" = ".join, named))
-        return f"{{ {told} }}" if told else "{}"
+        entries = ", ".join(map(" = ".join, named))
+        return f"{{ {entries} }}" if told else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(line, value))}]"
-    told = json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
-    return str(value) if isinstance(value, float) else told  # inf and nan too, which JSON has not
+    literal = json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
+    return str(value) if isinstance(value, float) else literal  # inf and nan too, which JSON has not

@@ -50,12 +50,12 @@ _SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dic
 
 def servers(table: dict[str, Any]) -> str:
     """The form alone; a server is started when it is first needed."""
-    for name, told in table.items():
+    for name, server in table.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
             return f"must have names of small letters and digits, not {name!r}"
-        if not isinstance(told, dict) or ("command" in told) == ("url" in told):
+        if not isinstance(server, dict) or ("command" in server) == ("url" in server):
             return f"must hold a command or a url for {name}"
-        for key, value in told.items():
+        for key, value in server.items():
             if key not in _SERVER:
                 return f"must not hold {key!r} for {name}: there are {', '.join(_SERVER)}"
             texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
