@@ -10,7 +10,7 @@ def line(value: Any) -> str:
     if isinstance(value, dict):
         named = ((key if re.fullmatch("[A-Za-z0-9_-]+", key) else line(key), line(item)) for key, item in value.items())
         entries = ", ".join(map(" = ".join, named))
-        return f"{{ {entries} }}" if told else "{}"
+        return f"{{ {entries} }}" if entries else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(line, value))}]"
     literal = json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
