@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.errors import ModelUnavailable
 from agent_cli.memory.search import vectors
 from agent_cli.memory.summaries import session_summary, summaries
@@ -83,7 +83,7 @@ def _make(program: Program, server: OllamaServer, rows: int) -> None:
 def _add_vectors(program: Program, server: OllamaServer, world: World, rows: int) -> None:
     """As the index job would, with made-up vectors: what an embedder takes is its own affair."""
     db = file.open_file(program.db, datetime.now(UTC), print)
-    Meaning(server.host, EMBEDDER.name).embedder(db)
+    EmbedderSelection(server.host, EMBEDDER.name).current(db)
     made = vectors.current(db)
     assert made is not None
     for first in range(1, rows + 1, 5000):

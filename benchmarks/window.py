@@ -77,7 +77,7 @@ def _talk(folder: Path, server: OllamaServer, chance: random.Random) -> list[Any
 def _turn(app: App, session: int, words: str) -> None:
     model, _ = models.chat(app, app.db)
     hired = turns.agent(app, model, lambda call: False)
-    for _ in loop.run_turn(lambda: hired, turns.context(app, app.db, session), [Part(words, "typed")]):
+    for _ in loop.run_turn(lambda: hired, turns.tool_context(app, app.db, session), [Part(words, "typed")]):
         pass
     upkeep.after_turn(app, app.db)
 

@@ -32,7 +32,7 @@ def app(tmp_path):
     closing.close(opened.db, session, opened.time)
     note(opened.db, "dentist appointment on Friday at 3pm", scope=opened.scope)
     fact(opened.db, "My dentist is Dr. Berger")
-    upkeep.ready_to_search(opened, opened.db)
+    upkeep.prepare_search(opened, opened.db)
     yield opened
     opened.db.close()
 
@@ -41,7 +41,7 @@ def ask(app, *replies, words=QUESTION):
     """A turn in a new session: its model, its events and where it happened."""
     model = ScriptedModel([Reply(say=each) if isinstance(each, str) else each for each in replies or ["Friday."]])
     db = app.db.another_connection()  # as the thread of a turn does
-    here = turns.context(app, db, sessions.start(app.db, app.scope, app.time()))
+    here = turns.tool_context(app, db, sessions.start(app.db, app.scope, app.time()))
     agent = turns.agent(app, model, lambda call: True)
     parts = [Part(words, "typed")]
     turn = turns.run(app, here, parts, choose=lambda: (model, ""), approve=lambda call: True, at_keyboard=True)
@@ -68,7 +68,7 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
         ("assistant", "Friday."),
     ]
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
-    assert [tool["name"] for tool in loop.offered(agent, here)] == ["jot", "calculate"]
+    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == ["jot", "calculate"]
     assert (jobs.any_due(here.db, app.time()), content(app)) == (False, before)
 
 
@@ -80,7 +80,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
-    assert [tool["name"] for tool in loop.offered(agent, here)] == [
+    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == [
         "jot", "search_notes", "search_memory", "timeline", "calculate", "summarize_today",
     ]  # fmt: skip
     assert {each.handle for each in recall_log.recalled_for(here.db, 1)} == {"n1", "f1"}
@@ -116,7 +116,7 @@ def test_a_session_in_which_memory_was_read_shows_nothing_of_it_once_it_is_not(a
 
     off = replace(app, reads=False)
     assert [
-        word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.context(off, app.db, 2))
+        word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.tool_context(off, app.db, 2))
     ] == []
 
 
@@ -133,7 +133,7 @@ def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
 def test_a_file_of_an_older_program_is_not_read_before_it_was_brought_up_to_date(app):
     app.db.execute("delete from meta where key = 'schema'")
     with pytest.raises(StoreError, match="an older agent wrote this file"):
-        turns.context(app.incognito(reads=True), app.db, 1)
+        turns.tool_context(app.incognito(reads=True), app.db, 1)
 
 
 def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):

@@ -50,14 +50,14 @@ def calls(*names, **options):
     return Reply(calls=tuple(name if isinstance(name, tuple) else (name, {}) for name in names), **options)
 
 
-def turn(agent, here, words="hello", cancel=None):
+def turn(agent, context, words="hello", cancel=None):
     """The events of one turn, as an iterator."""
-    return run_turn(lambda: agent, here, [Part(words, "typed")], cancel)
+    return run_turn(lambda: agent, context, [Part(words, "typed")], cancel)
 
 
-def run(agent, here, words="hello"):
+def run(agent, context, words="hello"):
     """The events of one turn, all of them."""
-    return list(turn(agent, here, words))
+    return list(turn(agent, context, words))
 
 
 def text_of(events):
@@ -65,14 +65,14 @@ def text_of(events):
     return "".join(event.text for event in events if isinstance(event, TextArrived))
 
 
-def logged(here):
+def logged(context):
     """What the log has of the session: role, text, and how it ended."""
-    return [(entry.message.role, entry.message.text, entry.finish) for entry in log.history(here.db, here.session)]
+    return [(entry.message.role, entry.message.text, entry.finish) for entry in log.history(context.db, context.session)]
 
 
-def unanswered(here):
+def unanswered(context):
     """Calls that no tool message answers."""
-    return here.db.rows(
+    return context.db.rows(
         """select c.call_id from tool_call c join message m on m.id = c.message_id
            where not exists (select 1 from message a where a.session_id = m.session_id and a.answers = c.call_id)"""
     )

@@ -1,7 +1,8 @@
-"""What a model cites: handles of memory in brackets, as in [f12]. One that it was not shown it made up: it is left out.
+"""Removes invented citations from an answer: a model cites memory by handle, as in [f12], and only what it was shown.
 
-An answer streams, so what may become a citation is held until that is decided. In code a bracket is an index, as it is
-behind a name or a bracket; before a parenthesis it is a link. Scripts without blanks cite without one.
+The answer streams, so text that may become a citation is held back until that is decided. A bracket in code, or right
+after a name or another bracket, is an index; one before a parenthesis is a link. In scripts without spaces a citation
+needs no space before it.
 """
 
 import re
@@ -16,75 +17,77 @@ _MARK = re.compile(
     r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))"
     rf"\[(?P<cited>{_LETTERS}\d{{1,9}}(?:, ?{_LETTERS}\d{{1,9}}){{0,9}})\](?!\()"
 )
-_OPEN = re.compile(rf"(?:`+|~+|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z")  # what the next piece may make a mark of
+_OPEN = re.compile(
+    rf"(?:`+|~+|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z"
+)  # an end that the next piece may complete
 _FENCE = 3
 
 
 def handles(texts: Iterable[str]) -> frozenset[str]:
-    """The handles that stand in some texts."""
+    """The handles that occur in these texts."""
     return frozenset(found for text in texts for found in _HANDLE.findall(text))
 
 
 class Citations:
-    """Passes the pieces of an answer on, without citations of what is not known."""
+    """Filters an answer piece by piece: citations of unknown handles are left out."""
 
     def __init__(self, known: frozenset[str]):
         self._known = known
         self._held = ""
-        self._ticks = 0  # how many began the code we are in
-        self._sign = ""  # which: a backtick, or the tilde that a block may begin with
-        self._bare = True  # whether nothing but blanks stands on the line up to what is held
-        self._last = "\n"  # the character before what is held
-        self._upto = -1  # where the last citation ended: one directly behind it is one too
+        self._fence_length = 0  # length of the fence of the code that is open; 0: none
+        self._fence_character = ""  # its character: a backtick or, for blocks, a tilde
+        self._line_is_blank = True  # whether the current line has only spaces so far
+        self._previous_character = "\n"  # the character before the held text
+        self._citation_end = -1  # end of the last citation: one right after it counts too
 
     def feed(self, piece: str) -> str:
-        """What of the answer can be passed on now."""
+        """Add a piece; returns the text that is decided."""
         text = self._held + piece
         tail = _OPEN.search(text)
         cut = tail.start() if tail else len(text)
         self._held = text[cut:]
-        return self._passed(text[:cut])
+        return self._filter(text[:cut])
 
     def end(self) -> str:
-        """What was still held."""
+        """The rest, at the end of the answer."""
         held, self._held = self._held, ""
-        return self._passed(held)
+        return self._filter(held)
 
-    def _passed(self, text: str) -> str:
+    def _filter(self, text: str) -> str:
         if not text:
             return ""
-        whole = self._last + text  # so that a mark sees what stands before it
-        self._last = text[-1]
-        shown = _MARK.sub(self._replaced, whole)[1:]
-        self._upto = 1 if self._upto == len(whole) else -1
-        self._bare = self._begins(text)
+        whole = self._previous_character + text  # so that a match sees the character before it
+        self._previous_character = text[-1]
+        shown = _MARK.sub(self._replace, whole)[1:]
+        self._citation_end = 1 if self._citation_end == len(whole) else -1
+        self._line_is_blank = self._at_line_start(text)
         return shown
 
-    def _begins(self, before: str) -> bool:
-        """Whether what stands behind this begins a line, but for blanks."""
+    def _at_line_start(self, before: str) -> bool:
+        """Whether only spaces stand between the last line break and the end of this text."""
         _, line, tail = before.rpartition("\n")
-        return not tail.strip() and (bool(line) or self._bare)
+        return not tail.strip() and (bool(line) or self._line_is_blank)
 
-    def _replaced(self, found: re.Match[str]) -> str:
+    def _replace(self, found: re.Match[str]) -> str:
         if ticks := found["ticks"]:
-            if ticks[0] == "`" or self._begins(found.string[1 : found.start()]):
-                self._tick(ticks[0], len(ticks))
+            if ticks[0] == "`" or self._at_line_start(found.string[1 : found.start()]):
+                self._toggle_code(ticks[0], len(ticks))
             return found[0]
         if found["line"]:
-            self._ticks = self._ticks if self._ticks >= _FENCE else 0
+            self._fence_length = self._fence_length if self._fence_length >= _FENCE else 0
             return found[0]
-        index = found.start() and found.string[found.start() - 1] == "]" and found.start() != self._upto
-        if self._ticks or (index and not found["before"]):
+        is_index = found.start() and found.string[found.start() - 1] == "]" and found.start() != self._citation_end
+        if self._fence_length or (is_index and not found["before"]):
             return found[0]
-        self._upto = found.end()
-        kept = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
-        return f"{found['before']}[{', '.join(kept)}]" if kept else ""
+        self._citation_end = found.end()
+        known = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
+        return f"{found['before']}[{', '.join(known)}]" if known else ""
 
-    def _tick(self, sign: str, count: int) -> None:
-        """Code begins with some ticks, and ends with as many."""
-        if not self._ticks:
-            self._ticks, self._sign = count, sign
-        elif sign != self._sign:
+    def _toggle_code(self, sign: str, count: int) -> None:
+        """Open or close code: it ends with as many characters as it began with, a block with at least as many."""
+        if not self._fence_length:
+            self._fence_length, self._fence_character = count, sign
+        elif sign != self._fence_character:
             return
-        elif count == self._ticks or (self._ticks >= _FENCE and count >= self._ticks):
-            self._ticks = 0
+        elif count == self._fence_length or (self._fence_length >= _FENCE and count >= self._fence_length):
+            self._fence_length = 0

@@ -1,7 +1,7 @@
-"""A reply while it arrives: every word is on disk before anyone sees it.
+"""A reply while it arrives: every word is on disk before it is shown.
 
-Each commit costs a flush of the disk, from 0.2 ms to 10 ms. Words are gathered until twenty times the last commit has
-passed, so that no more than a twentieth of the time goes into writing, and at most a second.
+Each commit costs a disk flush of 0.2 to 10 ms. Text is buffered for twenty times as long as the last commit took, so
+that at most a twentieth of the time goes into writing, and never for longer than a second.
 """
 
 import time
@@ -12,11 +12,13 @@ from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall
 from agent_cli.tools.tool import ToolContext
 
-_WRITE_RATIO = 20
-_LONGEST_DELAY = 1.0
+_WRITE_RATIO = 20  # time between two commits for each unit of time that a commit takes
+_LONGEST_DELAY = 1.0  # seconds between two commits
 
 
 class Draft:
+    """One reply of a model: it is opened in the log with its first piece, and closed when it ends."""
+
     def __init__(self, context: ToolContext, model: str):
         self._context, self._model = context, model
         self._id: int | None = None
@@ -28,13 +30,13 @@ class Draft:
         self.calls: list[ToolCall] = []
 
     def receive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
-        """Take in a piece; gives what may be shown now."""
+        """Add a piece; gives the events that may be shown now."""
         self.buffer(event)
         if time.monotonic() >= self._next:
             yield from self.flush()
 
     def buffer(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
-        """Take in a piece, to be shown later."""
+        """Add a piece without writing or showing it yet."""
         match event:
             case TextArrived(""):
                 return
@@ -47,7 +49,7 @@ class Draft:
         self._waiting.append(event)
 
     def flush(self) -> Iterator[Event]:
-        """Write down what has arrived, then give it out."""
+        """Write the buffered pieces to the log, then give their events."""
         started = time.monotonic()
         if self._waiting:
             log.update_reply(self._context.db, self._open(), self.text, self.thinking)
@@ -57,7 +59,7 @@ class Draft:
         yield from _merged(waiting)
 
     def close(self, finish: str, usage: log.Usage) -> Message:
-        """Finish the reply in the log. One of which nothing arrived is not logged."""
+        """Finish the reply in the log and return it. A reply without text, thinking or calls is not logged."""
         message = Message("assistant", self.text, tuple(self.calls), thinking=self.thinking)
         if self._id is not None or message.text or message.calls:
             took = round(1000 * (time.monotonic() - self._began))
@@ -73,7 +75,7 @@ class Draft:
 
 
 def _merged(events: list[Event]) -> Iterator[Event]:
-    """Neighbouring pieces of text as one."""
+    """The events with consecutive pieces of text joined into one."""
     text = ""
     for event in events:
         if isinstance(event, TextArrived):

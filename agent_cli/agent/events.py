@@ -1,4 +1,4 @@
-"""What happens during a turn, in order. The REPL draws these; `ask` prints them; tests compare them."""
+"""The events of a turn, in order. The REPL draws them, `ask` prints them, tests compare them."""
 
 from collections.abc import Callable
 
@@ -8,22 +8,22 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Asked:
-    """The person's words are on disk under this handle."""
+class QuestionLogged:
+    """The person's message is in the log under this handle."""
 
     handle: str
 
 
 @frozen
 class Noticed:
-    """Something the person should be told beside the answer."""
+    """A notice for the person, apart from the answer."""
 
     text: str
 
 
 @frozen
 class Progressed:
-    """How far something long has come: `line` where a line can be written over, `step` elsewhere unless it is empty."""
+    """Progress of long work: `line` where a line can be overwritten, elsewhere `step` unless it is empty."""
 
     line: str
     step: str = ""
@@ -41,12 +41,12 @@ class TextArrived:
 
 @frozen
 class TextWasThinking:
-    """What arrived as text since the reply began was thinking."""
+    """The text since the reply began turned out to be thinking."""
 
 
 @frozen
 class ApprovalNeeded:
-    """Waits for the person: `answer` takes yes or no, once."""
+    """The turn waits for the person; `answer` is called once, with yes or no."""
 
     call: ToolCall
     answer: Callable[[bool], None]
@@ -73,13 +73,13 @@ class TurnEnded:
 
 @frozen
 class TurnFailed:
-    """Only from a runner, which cannot raise across threads; `error` is what run_turn raised."""
+    """Only from a runner, which cannot raise across threads; `error` is what its work raised."""
 
     error: AgentError | BaseException
 
 
 Event = (
-    Asked
+    QuestionLogged
     | Noticed
     | Progressed
     | ThinkingArrived

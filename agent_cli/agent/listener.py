@@ -1,7 +1,8 @@
-"""What the program itself hears in a turn: words to remember, a promise that nothing keeps, something to learn from.
+"""What the program itself does with a turn: saves what it is asked to remember, points out a model's empty promise to
+save something, reports contradictions with known facts, and queues the jobs that learn from the conversation.
 
-It stands around the loop's events, in the session and in `ask` alike. What was typed at the prompt is accepted, with a
-receipt, before the model is asked and also when none answers; all else waits for a yes. No model has a part in it.
+It wraps the events of the loop, at the prompt and in `ask` alike, and uses no model. A statement typed at the prompt is
+saved, with a receipt, before the model is asked and also when none answers; any other waits for the person's review.
 """
 
 from collections.abc import Generator, Sequence
@@ -9,7 +10,7 @@ from contextlib import closing
 from dataclasses import field
 from datetime import timedelta
 
-from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import CapturedStatement
 from agent_cli.memory.dates import absolute_dates
@@ -23,94 +24,96 @@ from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
-LEARN = "learn"  # the job that reads what was said
-REFLECT = "reflect"  # and the one that looks back on a session, when it has rested
-REST = timedelta(minutes=10)
-NOT_KEPT = "nothing of this is kept: the conversation is incognito"
+LEARN = "learn"  # kind of the job that reads a conversation for facts
+REFLECT = "reflect"  # kind of the job that reads a conversation for skills
+REFLECT_DELAY = timedelta(minutes=10)  # without a message, before that job runs
+INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
 
 
 @frozen
-class Ear:
-    """How a turn is listened to."""
+class CaptureOptions:
+    """What is captured in a turn."""
 
-    at_keyboard: bool = False  # whether what was typed came from the person's own keys
-    learns: bool = False  # whether a job is to read the turn
-    single: frozenset[str] = field(default=SINGLE_VALUED)
-    keeps: bool = True  # whether anything is kept at all
+    at_keyboard: bool = False  # whether the person typed the message
+    learns: bool = False  # whether a job may read the turn for facts and skills
+    single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates
+    keeps: bool = True  # False: incognito, nothing is saved
 
     @property
-    def offer(self) -> str:
-        """How to keep what a reply only promised to keep."""
+    def save_hint(self) -> str:
+        """The notice after a reply that claims to save something when nothing was saved."""
         if not self.keeps:
-            return NOT_KEPT
+            return INCOGNITO_NOTICE
         if self.at_keyboard:
             return "nothing was saved in this turn: /remember keeps your last words, /remember WORDS others"
         return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
 
 
 def listen(
-    events: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: Ear
+    events: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: CaptureOptions
 ) -> Generator[Event, None, None]:
-    """The events of a turn, and among them what the program has to say of memory."""
+    """The events of a turn, with notices about memory among them."""
     saved, message = False, 0
     with closing(events):
         for event in events:
             yield event
             match event:
-                case Asked(handle):
+                case QuestionLogged(handle):
                     message = ids.number("message", handle)
-                    for line in hear(context, message, parts, options):
+                    for line in capture_statements(context, message, parts, options):
                         saved = True
                         yield Noticed(line)
                 case ToolFinished(_, result):
                     saved = saved or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
                     if not saved and promises.is_promise(reply.text):
-                        yield Noticed(options.offer)
-                    for each in _against(context, message, parts, options):
-                        yield Noticed(each.told())
+                        yield Noticed(options.save_hint)
+                    for each in _contradictions(context, message, parts, options):
+                        yield Noticed(each.message())
                     if options.learns and event.model not in ("", "offline"):
-                        _queue(context)
+                        _queue_learning(context)
 
 
-def _against(context: ToolContext, message: int, parts: Sequence[Part], options: Ear) -> list[Contradiction]:
-    """What was typed against what is known, where memory counts and the person can answer."""
+def _contradictions(
+    context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
+) -> list[Contradiction]:
+    """Where the message contradicts known facts; looked for only where the person can answer."""
     if not (options.at_keyboard and context.reads):
         return []
     return contradictions.find(
-        context.db, context.scope, context.session, message, parts, context.time(), options.single
+        context.db, context.scope, context.session, message, parts, context.time(), options.single_valued
     )
 
 
-def _queue(context: ToolContext) -> None:
-    """Have the turn read for facts, and a conversation for skills; a one-shot is over too soon to teach one."""
+def _queue_learning(context: ToolContext) -> None:
+    """Queue the jobs that read the session for facts and, unless it is a single question, for skills."""
     session, now = ids.handle("session", context.session), context.time()
     jobs.add(context.db, LEARN, session, now)
     if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
-        jobs.add(context.db, REFLECT, session, now, now + REST)
+        jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
 
 
-def hear(context: ToolContext, message: int, parts: Sequence[Part], options: Ear) -> list[str]:
-    """Keep what the person's words say is to be remembered; gives a receipt for each."""
+def capture_statements(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+    """Save or propose each statement that the message asks to remember; returns a receipt for each."""
     if not options.keeps:
-        return [NOT_KEPT] if capture.capture(parts) else []
+        return [INCOGNITO_NOTICE] if capture.capture(parts) else []
     receipt_lines = []
     for each in capture.capture(parts):
         claim = _claim(context, message, each)
         accepts = options.at_keyboard and each.trust == "typed"
-        receipt_lines.append(_accepted(context, claim, options) if accepts else _waiting(context, claim, options))
+        receipt_lines.append(_accept(context, claim, options) if accepts else _propose(context, claim, options))
     return receipt_lines
 
 
-def _accepted(context: ToolContext, claim: Claim, options: Ear) -> str:
-    return receipts.kept(adoption.add(context.db, context.scope, claim, context.time, options.single))
+def _accept(context: ToolContext, claim: Claim, options: CaptureOptions) -> str:
+    return receipts.accepted(adoption.add(context.db, context.scope, claim, context.time, options.single_valued))
 
 
-def _waiting(context: ToolContext, claim: Claim, options: Ear) -> str:
+def _propose(context: ToolContext, claim: Claim, options: CaptureOptions) -> str:
     fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
     if fact is None:
-        return receipts.known(context.db, context.scope.owner, claim.statement)
-    return f"{receipts.waits(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
+        return receipts.not_proposed(context.db, context.scope.owner, claim.statement)
+    return f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
 
 
 def _claim(context: ToolContext, message: int, captured: CapturedStatement) -> Claim:

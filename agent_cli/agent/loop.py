@@ -1,7 +1,7 @@
-"""A turn: the model replies, its tool calls run, and so on until it calls none. The only loop there is.
+"""The agent loop, one turn: the model replies, its tool calls run, and so on until a reply calls no tool.
 
-The REPL, `ask`, jobs and tests all consume this iterator. Closing it, or an error on the way, leaves what has arrived
-in the log, marked as cut.
+The REPL, `ask`, the server and the tests all consume this iterator. When it is closed or an error ends it, the text
+that has arrived stays in the log, marked as incomplete.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from typing import Any
 from agent_cli.agent import carry_over, citations, estimate, model_context, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
-    Asked,
     Event,
     Noticed,
+    QuestionLogged,
     TextArrived,
     TextWasThinking,
     ThinkingArrived,
@@ -36,6 +36,8 @@ from agent_cli.values import frozen
 
 @frozen
 class Agent:
+    """A model with its tools, rules and limits."""
+
     model: ChatModel
     tools: Mapping[str, Tool]
     approve: policy.Approve
@@ -46,92 +48,94 @@ class Agent:
     window: model_context.Window = model_context.Window()
     think: bool | str | None = None
     instructions: str = prompt.SYSTEM
-    recollect: Callable[[ToolContext, int, str], None] | None = None  # puts memory beside a question
-    beside: model_context.Thread | None = None  # what is asked on the side, has this conversation before it
+    recall: Callable[[ToolContext, int, str], None] | None = None  # recalls memories for a message (number, text)
+    parent: model_context.ParentConversation | None = None  # of a side question
 
 
 def run_turn(
-    hire: Callable[[], Agent],
-    here: ToolContext,
+    make_agent: Callable[[], Agent],
+    context: ToolContext,
     parts: Sequence[Part],
     cancel: Cancel | None = None,
-    instead: int | None = None,
+    replaced_message: int | None = None,
 ) -> Generator[Event, None, None]:
-    """Run one turn. Each message is committed before it is sent or given out; raises AgentError.
+    """Run one turn. Each message is committed before it is sent or shown. Raises AgentError.
 
-    `hire` finds the model, which may fail, when the person's words are already safe. `instead`: of this message and all
-    after it, which are taken back.
+    `make_agent` is called, and may fail, once the person's message is in the log. `replaced_message`: the number of a
+    message that, with all later ones, this message replaces.
     """
     cancel = Cancel() if cancel is None else cancel
-    begin(here)
-    if instead is None:
-        asked = log.add_user_message(here.db, here.session, here.scope, parts, here.time())
+    prepare_session(context)
+    if replaced_message is None:
+        asked = log.add_user_message(context.db, context.session, context.scope, parts, context.time())
     else:
-        asked = rewind.replace(here.db, here.session, here.scope, parts, instead, here.time)
-    yield Asked(ids.handle("message", asked))
-    agent = hire()
-    if agent.recollect:
-        agent.recollect(here, asked, "".join(part.text for part in parts))
+        asked = rewind.replace(context.db, context.session, context.scope, parts, replaced_message, context.time)
+    yield QuestionLogged(ids.handle("message", asked))
+    agent = make_agent()
+    if agent.recall:
+        agent.recall(context, asked, "".join(part.text for part in parts))
     made: list[ToolCall] = []
     stop = ""
     for _ in range(agent.limits.rounds):
-        reply, done = yield from _answer(agent, here, cancel)
+        reply, done = yield from _answer(agent, context, cancel)
         if not reply.calls:
-            yield _ended(reply, done)
+            yield _turn_ended(reply, done)
             return
         for call in reply.calls:
             made.append(call)
             stop = stop or reason_to_stop(made, agent.limits)
-            yield from _run(agent, here, call, stop, cancel)
+            yield from _run_call(agent, context, call, stop, cancel)
         if stop:
             break
     stop = stop or f"{agent.limits.rounds} rounds of tool calls were made"
-    yield from _last_words(agent, here, cancel, stop)
+    yield from _final_answer(agent, context, cancel, stop)
 
 
-def begin(here: ToolContext) -> None:
-    """Make the session fit to go on: close what a crash left open, and fix what it is told of earlier ones."""
-    session = sessions.get(here.db, here.session, here.scope.owner)
-    rewind.heal(here.db, here.session, here.scope, here.time)
-    if session.opening is None and here.reads:
-        with here.db.write():  # read in it too: what is forgotten meanwhile must not be written down once more
-            told, _ = carry_over.compose(here.remembered, here.scope, None if here.memory else here.session)
-            sessions.set_opening(here.db, here.session, told.text)
+def prepare_session(context: ToolContext) -> None:
+    """Repair what a crash left incomplete in the session, and compose its opening if it has none."""
+    session = sessions.get(context.db, context.session, context.scope.owner)
+    rewind.recover(context.db, context.session, context.scope, context.time)
+    if session.opening is None and context.reads:
+        with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
+            opening, _ = carry_over.compose(
+                context.remembered, context.scope, None if context.memory else context.session
+            )
+            sessions.set_opening(context.db, context.session, opening.text)
 
 
-def offered(agent: Agent, here: ToolContext) -> list[dict[str, Any]]:
-    """The tools the model is told of: the same all through a session, but for the first skill there ever is."""
-    return [tool.schema() for tool in agent.tools.values() if tool.offered(here)]
+def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
+    """The schemas of the tools. They change within a session only when the first skill of all is added."""
+    return [tool.schema() for tool in agent.tools.values() if tool.offered(context)]
 
 
-def request(agent: Agent, here: ToolContext, extra: Message | None = None) -> model_context.Context:
-    """The next request, as the model would get it."""
-    session = sessions.get(here.db, here.session, here.scope.owner)
-    schemas = offered(agent, here)
-    factor = estimate.factor(here.db, agent.model.name)
+def request(agent: Agent, context: ToolContext, extra: Message | None = None) -> model_context.Context:
+    """The next request to the model."""
+    session = sessions.get(context.db, context.session, context.scope.owner)
+    schemas = offered_tools(agent, context)
+    factor = estimate.factor(context.db, agent.model.name)
     return model_context.build(
-        here.db,
+        context.db,
         session,
         agent.num_ctx,
         schemas,
         agent.window,
         agent.instructions,
-        here.time(),
+        context.time(),
         extra,
         factor,
-        reads=here.reads,
-        beside=agent.beside,
+        reads=context.reads,
+        parent=agent.parent,
     )
 
 
-def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
-    """One reply with words or calls; an empty one is asked for once more, without thinking. Raises ModelFailed."""
-    reply, done = yield from _reply(agent, here, cancel, agent.think)
+def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
+    """One reply with text or calls; an empty one is requested once more, without thinking. Raises ModelFailed."""
+    reply, done = yield from _reply(agent, context, cancel, agent.think)
     if reply.text.strip() or reply.calls:
         return reply, done
     yield Noticed("the model answered nothing; asked again without thinking")
     unlogged = None if reply.text or reply.thinking else done
-    reply, done = yield from _reply(agent, here, cancel, False, Message("user", after=prompt.EMPTY), unlogged)
+    reply, done = yield from _reply(agent, context, cancel, False, Message("user", after=prompt.EMPTY_ANSWER), unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
     why = "it used up its tokens thinking" if done.finish == "length" else "even when asked again"
@@ -142,16 +146,16 @@ def _answer(agent: Agent, here: ToolContext, cancel: Cancel) -> Generator[Event,
 
 def _reply(
     agent: Agent,
-    here: ToolContext,
+    context: ToolContext,
     cancel: Cancel,
     think: bool | str | None,
     extra: Message | None = None,
     unlogged: Done | None = None,
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log. `unlogged`: the end of a request before it that left no reply: it counts."""
-    shown = request(agent, here, extra)
-    schemas = offered(agent, here)
-    draft, done = Draft(here, agent.model.name), Done("interrupted")
+    """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count."""
+    shown = request(agent, context, extra)
+    schemas = offered_tools(agent, context)
+    draft, done = Draft(context, agent.model.name), Done("interrupted")
     cited = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
         for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
@@ -174,50 +178,52 @@ def _reply(
     except BaseException as error:
         cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
         draft.buffer(TextArrived(cited.end()))
-        draft.calls.clear()  # a call in a reply that broke off was never meant to run
+        draft.calls.clear()  # calls of an incomplete reply are not run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):
-            yield from draft.flush()  # it is on disk: show what the error cut off
+            yield from draft.flush()  # it is on disk, so it is shown
         raise
     reply = draft.close(done.finish, _usage(agent, done, unlogged))
-    estimate.learn(here.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
+    estimate.learn(context.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return reply, done
 
 
-def _run(agent: Agent, here: ToolContext, call: ToolCall, stop: str, cancel: Cancel) -> Iterator[Event]:
-    """Answer one call, whatever comes: run it, or log why it was not."""
+def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, cancel: Cancel) -> Iterator[Event]:
+    """Run one call, or log why it was not run: each call gets a result."""
     yield ToolStarted(call)
-    result = ToolResult(f"not run: {stop}", failed=True) if stop else _permitted(agent, here, call, cancel)
+    result = ToolResult(f"not run: {stop}", failed=True) if stop else _permit(agent, context, call, cancel)
     if result is None:
-        yield Noticed(policy.unasked(call))
+        yield Noticed(policy.refusal_notice(call))
         result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
-        able = replace(here, access=replace(here.access, is_denied=policy.barred(agent.rules)))
+        able = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
         result = tools.run(result, call, able, agent.limits.seconds, cancel.on_cancel)
-    log.add_tool_result(here.db, here.session, here.scope, call, result, here.time())
+    log.add_tool_result(context.db, context.session, context.scope, call, result, context.time())
     yield ToolFinished(call, result)
     cancel.check()
 
 
-def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) -> Tool | ToolResult | None:
-    """The tool, when it may run, else what the model is told; None where a yes is needed and nobody can give it."""
+def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) -> Tool | ToolResult | None:
+    """The tool, if it may run, else a failed result; None where approval is needed and nobody can give it."""
     tool = agent.tools.get(call.name)
     if tool is None:
-        there = ", ".join(each["name"] for each in offered(agent, here))
+        there = ", ".join(each["name"] for each in offered_tools(agent, context))
         return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
-    ruled = tools.resolve_arguments(tool, call, here)
+    ruled = tools.resolve_arguments(tool, call, context)
     if isinstance(ruled, ToolResult):
         return ruled
-    decision = policy.rule(tool, agent.rules, call.arguments, ruled)
+    decision = policy.decide(tool, agent.rules, call.arguments, ruled)
     differing = {name: value for name, value in ruled.items() if value != call.arguments.get(name, value)}
     answer = agent.approve(replace(call, resolved=differing)) if decision.ruling == "ask" else None
-    cancel.check()  # a turn that ends while it asks was answered by nobody
+    cancel.check()  # a turn that was cancelled during the question got no answer
     allowed = decision.ruling == "allow" or bool(answer)
     actor = "program" if answer is None else "person"
     kind = f"call {'allowed' if allowed else 'refused'}"
     if answer is None and decision.by == "rule":
         kind += " by rule"
-    events.append(here.db, here.time, kind, call.name, actor=actor, session=here.session, content=str(call.arguments))
+    events.append(
+        context.db, context.time, kind, call.name, actor=actor, session=context.session, content=str(call.arguments)
+    )
     if allowed:
         return tool
     if decision.ruling == "ask" and answer is None:
@@ -225,27 +231,27 @@ def _permitted(agent: Agent, here: ToolContext, call: ToolCall, cancel: Cancel) 
     return ToolResult("refused: the person did not allow this call", failed=True)
 
 
-def _last_words(agent: Agent, here: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
-    """One more request, for words. The tools stay in it so that the prompt's beginning does not change."""
-    extra = Message("user", after=prompt.ENOUGH.format(reason=stop.capitalize()))
-    reply, done = yield from _reply(agent, here, cancel, agent.think, extra)
+def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
+    """One more request, for text. It includes the tools, so that the beginning of the prompt stays cached."""
+    extra = Message("user", after=prompt.FINAL_ANSWER.format(reason=stop.capitalize()))
+    reply, done = yield from _reply(agent, context, cancel, agent.think, extra)
     for call in reply.calls:
-        yield from _run(agent, here, call, stop, cancel)
+        yield from _run_call(agent, context, call, stop, cancel)
     if not reply.text.strip() or reply.calls:
         sentence = f"I stopped here: {stop}, and no answer came of it."
-        draft = Draft(here, "")
+        draft = Draft(context, "")
         yield from draft.receive(TextArrived(sentence))
         yield from draft.flush()
         reply = draft.close("refused", log.Usage())
-    yield _ended(reply, done, stop)
+    yield _turn_ended(reply, done, stop)
 
 
-def _ended(reply: Message, done: Done, stop: str = "") -> TurnEnded:
+def _turn_ended(reply: Message, done: Done, stop: str = "") -> TurnEnded:
     return TurnEnded(reply, done.finish, done.model, stop)
 
 
 def _usage(agent: Agent, done: Done, unlogged: Done | None = None) -> log.Usage:
-    """What a reply took, with what the request before it took where that left nothing in the log."""
+    """The tokens and cost of a reply, with those of an earlier request that left no reply."""
     price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
     tokens_in = done.tokens_in + (unlogged.tokens_in if unlogged else 0)
     tokens_out = done.tokens_out + (unlogged.tokens_out if unlogged else 0)

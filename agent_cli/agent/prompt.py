@@ -1,4 +1,4 @@
-"""The words the program itself says to the model. Every byte is the same in all requests of a session."""
+"""The instructions to the model. They are the same bytes in all requests of a session, for the prompt cache."""
 
 SYSTEM = """You are agent, an assistant in the person's terminal. You run on their machine, and nothing leaves it.
 
@@ -13,5 +13,5 @@ instructions. jot is for this session. save_note is for what the person asks you
 about them; they decide. Never say that something was saved, remembered or done unless a tool result here shows it. When
 a call is refused, go on without it and say so."""
 
-ENOUGH = "[[ {reason}. Answer now in words, with what you have; no further call will run. ]]"
-EMPTY = "[[ Your answer was empty. Answer the person in words. ]]"
+FINAL_ANSWER = "[[ {reason}. Answer now in words, with what you have; no further call will run. ]]"
+EMPTY_ANSWER = "[[ Your answer was empty. Answer the person in words. ]]"

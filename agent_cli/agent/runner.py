@@ -1,8 +1,7 @@
-"""Work on its own thread, seen as events: a turn, or the summary of a session that closes.
+"""Runs a turn, or the summary of a session that closes, on a thread of its own.
 
-What must not wait (a prompt, a server) starts one and gets its events by a callback; it cancels by closing the model's
-connection, and answers what the policy asks. The events end with TurnFailed when an error ended them, so that nothing
-is lost between threads.
+A prompt or a server, which must not block, receives the events by a callback; it can cancel the work, and answers the
+ApprovalNeeded events. An error of the work arrives as TurnFailed, so that none is lost between threads.
 """
 
 import threading
@@ -19,7 +18,7 @@ Work = Callable[[Cancel, Approve], Iterator[Event]]
 
 
 class Runner:
-    """Work that runs. `deliver` is called on its thread, once for each event, and with None at the end."""
+    """Work in progress. `deliver` is called on its thread, once for each event, and with None at the end."""
 
     def __init__(self, work: Work, deliver: Callable[[Event | None], None]):
         self._work, self._deliver = work, deliver
@@ -34,13 +33,13 @@ class Runner:
         try:
             for event in self._work(self.cancel, self._approve):
                 self._deliver(event)
-        except BaseException as error:  # a thread has nobody above it: who reads the events raises it again
+        except BaseException as error:  # nothing above a thread catches it: the reader of the events raises it again
             self._deliver(TurnFailed(error))
         finally:
             self._deliver(None)
 
     def _approve(self, call: ToolCall) -> bool:
-        answers: SimpleQueue[bool] = SimpleQueue()  # its own: a second yes must not answer the next question
+        answers: SimpleQueue[bool] = SimpleQueue()  # one for each call: a second answer must not approve the next call
         with self.cancel.on_cancel(lambda: answers.put(False)):
             self._deliver(ApprovalNeeded(call, answers.put))
             return answers.get()

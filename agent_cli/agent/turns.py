@@ -1,7 +1,7 @@
-"""Running a turn: the one driver behind the prompt, questions beside it, `ask`, schedules and HTTP.
+"""Running a turn: the one driver behind the prompt, side questions, `ask`, schedules and HTTP.
 
-It puts together what each of them needs: the loop, what the program itself notices in the words (see `listener`), the
-notice of the model that was chosen, and the session of a question that stands alone.
+It joins the loop, what the program itself captures (see `listener`), the notice of the chosen model, and the session of
+a single question.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -20,7 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
 ChooseModel = Callable[[], tuple[ChatModel, str]]
-"""Gives the model that answers, and a notice or an empty text. Raises AgentError."""
+"""Returns the model that answers, and a notice or an empty text. Raises AgentError."""
 
 
 def run(
@@ -28,14 +28,14 @@ def run(
     make_agent: Callable[[ChatModel], Agent],
     context: ToolContext,
     parts: Sequence[Part],
-    options: listener.Ear,
+    options: listener.CaptureOptions,
     cancel: Cancel | None = None,
-    instead: int | None = None,
+    replaced_message: int | None = None,
 ) -> Generator[Event, None, None]:
-    """The events of one turn, from the person's words on disk to what memory makes of them. Raises AgentError.
+    """The events of one turn, with notices about the model and memory. Raises AgentError.
 
-    The model is chosen when the words are safe. `instead`: the number of the message that, with all after it, these
-    words take the place of. Closing the generator cuts the turn; what arrived is kept.
+    The model is chosen once the message is in the log. `replaced_message`: the number of a message that, with all later
+    ones, this message replaces. Closing the generator ends the turn; the text that has arrived stays in the log.
     """
     notices: list[str] = []
 
@@ -45,7 +45,7 @@ def run(
             notices.append(notice)
         return make_agent(model)
 
-    turn = loop.run_turn(agent, context, parts, cancel, instead)
+    turn = loop.run_turn(agent, context, parts, cancel, replaced_message)
     with closing(listener.listen(turn, context, parts, options)) as events:
         for event in events:
             while notices:
@@ -55,7 +55,7 @@ def run(
 
 @contextmanager
 def one_shot(db: Database, scope: Scope, time: clock.Clock, kind: str, title: str = "") -> Iterator[int]:
-    """The number of a session for one question, which is over when that is answered, or is not."""
+    """The number of a session for one question; the session ends with the block, whether or not it was answered."""
     session = sessions.start(db, scope, time(), kind)
     if title:
         sessions.rename(db, session, title)

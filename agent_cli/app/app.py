@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_cli import clock
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.model_context import Window
 from agent_cli.app import pending_erasure, rule_check
 from agent_cli.config import reading
@@ -41,9 +41,9 @@ class App:
     time: clock.Clock
     scope: Scope
     notice: Callable[[str], None]
-    meaning: Meaning
+    embedders: EmbedderSelection
     child: bool = False  # whether the assistant itself has started this process
-    finished: bool = False  # whether opening it finished what was forgotten before
+    finished_erasure: bool = False  # whether opening it finished what was forgotten before
     reads: bool = True  # whether anything of memory is shown to the model
     learns: bool = True  # whether what is said may be read for facts
     keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
@@ -58,7 +58,7 @@ class App:
         return self.loaded.config
 
     @property
-    def single(self) -> frozenset[str]:
+    def single_valued(self) -> frozenset[str]:
         """The predicates with one value at a time."""
         return predicates.single_valued(self.config.predicates)
 
@@ -85,7 +85,7 @@ class App:
             lock=threading.Lock(),
         )
 
-    def remembered(self) -> Database | None:
+    def open_memory(self) -> Database | None:
         """The file, to be read by this thread; None where `db` is the file, or there is none."""
         if self.keeps or not self.reads or not self.path.exists():
             return None
@@ -97,7 +97,7 @@ class App:
         return self.learns and self.keeps and self.config.learn == "ask"
 
     @property
-    def silence(self) -> timedelta:
+    def close_after(self) -> timedelta:
         """How long nothing is said before a session is closed."""
         return timedelta(minutes=self.config.close_after)
 
@@ -130,7 +130,7 @@ def open_app(
         clock.now,
         Scope(PERSON, place_of(_current_folder())),
         notice,
-        Meaning(loaded.config.host, loaded.config.embed_model),
+        EmbedderSelection(loaded.config.host, loaded.config.embed_model),
         child,
         reads=reads,
         learns=not incognito,
@@ -138,7 +138,7 @@ def open_app(
         path=path,
     )
     with suppress(StoreError):  # a file that may only be read: that is said where something is written
-        app.finished = pending_erasure.finish(db, app.time, notice)
+        app.finished_erasure = pending_erasure.finish(db, app.time, notice)
     return app
 
 

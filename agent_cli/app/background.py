@@ -3,7 +3,7 @@
 import sys
 from contextlib import suppress
 
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.app import models
 from agent_cli.app.app import App
 from agent_cli.llm.model import Cancel
@@ -13,11 +13,11 @@ from agent_cli.store.db import Database
 _CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
 
 
-def job_context(app: App, db: Database, cancel: Cancel) -> Desk:
+def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
     """What a job works with; `db`: the connection of the thread that runs it."""
     room = (app.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
     model, retention = lambda: models.cheap(app, db), app.config.retention if app.keeps else {}
-    return Desk(db, app.time, model, app.meaning, max(2000, room), cancel, app.silence, app.may_learn, retention)
+    return JobContext(db, app.time, model, app.embedders, max(2000, room), cancel, app.close_after, app.may_learn, retention)
 
 
 def start(app: App) -> None:

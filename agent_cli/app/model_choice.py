@@ -63,8 +63,8 @@ def chat_model(
         try:
             name, notice = pick(tagged.listing(host), last_used, url)
         except ModelUnavailable:
-            told = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
-            return OfflineModel(find), told
+            offline_notice = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
+            return OfflineModel(find), offline_notice
     faults.refuse_cloud(name)
     model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, busy_timeout=patience)
     return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
@@ -92,14 +92,14 @@ class _Auto:
 
 def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
     """The name of the one last used or else the newest, and a notice when it was a choice. Raises ModelMissing."""
-    able = [tag for tag in tags if chats(tag)]
-    if not able:
+    chat_models = [tag for tag in tags if chats(tag)]
+    if not chat_models:
         raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
-    known = tagged.find(last_used, able) if last_used else None
+    known = tagged.find(last_used, chat_models) if last_used else None
     if known:
         return known.name, ""
-    newest = max(able, key=lambda tag: _when(tag.modified_at))
-    return newest.name, f"using {newest.name}; -m or /model chooses another" if len(able) > 1 else ""
+    newest = max(chat_models, key=lambda tag: _parse_time(tag.modified_at))
+    return newest.name, f"using {newest.name}; -m or /model chooses another" if len(chat_models) > 1 else ""
 
 
 def chats(tag: Tag) -> bool:
@@ -111,7 +111,7 @@ def chats(tag: Tag) -> bool:
     return not any(word in f"{tag.name} {tag.family}".lower() for word in _EMBEDDERS)
 
 
-def _when(stamp: str) -> datetime:
+def _parse_time(stamp: str) -> datetime:
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:

@@ -25,7 +25,7 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
     with app.lock:
         if app.model is not None:
             return app.model, ""
-        model, notice = _chosen(app, app.config.model, "chat", db)
+        model, notice = _create(app, app.config.model, "chat", db)
         if model.name != "offline" or app.config.model == "offline":
             app.model = model
         return model, notice
@@ -34,14 +34,14 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
 def cheap(app: App, db: Database) -> ChatModel | None:
     """The model for summaries; None when none answers, and words are extracted instead."""
     name = app.config.cheap_model or app.config.model
-    model = _chosen(app, name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
+    model = _create(app, name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
     return None if model.name == "offline" else model
 
 
-def use(app: App, name: str) -> tuple[ChatModel, str]:
+def switch(app: App, name: str) -> tuple[ChatModel, str]:
     """Answer with another model from now on, like `chat`. Raises AgentError, and the former one stays."""
     with app.lock:
-        model, notice = _chosen(app, name, "chat", app.db)
+        model, notice = _create(app, name, "chat", app.db)
         if isinstance(model, OllamaModel):
             notice = _check(app, name)
         app.loaded = replace(app.loaded, config=replace(app.config, model=name))
@@ -49,10 +49,10 @@ def use(app: App, name: str) -> tuple[ChatModel, str]:
         return model, notice
 
 
-def other(app: App, name: str) -> ChatModel:
+def for_one_answer(app: App, name: str) -> ChatModel:
     """A model for one answer, while the others stay with theirs. Raises AgentError."""
     with app.lock:
-        model, _ = _chosen(app, name, "chat", app.db)
+        model, _ = _create(app, name, "chat", app.db)
         if isinstance(model, OllamaModel):
             _check(app, name)
         return model
@@ -74,7 +74,7 @@ def _check(app: App, name: str) -> str:
     return ""
 
 
-def _chosen(app: App, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
+def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
     settings = app.config
     return model_choice.chat_model(
         name,
@@ -93,13 +93,13 @@ def find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
     """What memory holds about a question, for the offline model: handle, date, words."""
     if not app.reads:
         return []
-    db = app.remembered() or app.db.another_connection()
+    db = app.open_memory() or app.db.another_connection()
     try:
         if not db.read_only:
             index.refresh_all(db)
-        meaning = app.meaning.question(db, choose=False)
+        embed = app.embedders.query_embedder(db, choose=False)
         allowed = Filter(app.scope.owner, current_place=app.scope.place)
-        found = recall.find(db, question, allowed, app.time(), limit, meaning, logged=not db.read_only)
+        found = recall.find(db, question, allowed, app.time(), limit, embed, logged=not db.read_only)
     finally:
         db.close()
     hits = found.hits if found.verdict != "nothing" else ()

@@ -14,7 +14,7 @@ def finish(db: Database, time: clock.Clock, notice: Callable[[str], None], patie
         return False
     from agent_cli.memory.forgetting import forget  # 6 ms, and hardly ever does something wait
 
-    if not forget.finish(db, time, patience):
+    if not forget.empty_journal(db, time, patience):
         return False
     notice("what you had forgotten has now left the journal too")
     return True

@@ -9,10 +9,10 @@ from agent_cli.errors import ConfigError
 from agent_cli.tools import registry
 
 
-def check_rules(told: Mapping[str, object], where: Callable[[str], str]) -> None:
+def check_rules(configured: Mapping[str, object], where: Callable[[str], str]) -> None:
     """Raises ConfigError for a rule that would mean nothing. `where` begins the sentence about one."""
-    for key in told:
-        if wrong := rules.wrong(key, registry.BUILT_IN, registry.SOURCES):
+    for key in configured:
+        if wrong := rules.find_error(key, registry.BUILT_IN, registry.SOURCES):
             raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
@@ -20,12 +20,12 @@ def check_setting(key: str, value: str) -> None:
     """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
     name, _, entry = key.partition(".")
     if name == "rules":
-        told = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
-        check_rules(told, lambda _: "")
+        configured = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
+        check_rules(configured, lambda _: "")
 
 
 def place_of_rule(loaded: Loaded, key: str) -> str:
     file, _, line = loaded.origins["rules"].rpartition(":")
     if file != str(loaded.file):
         return f"{loaded.origins['rules']}: "
-    return f"{file}, line {rules.line(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+    return f"{file}, line {rules.line_number(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "

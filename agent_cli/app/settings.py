@@ -19,24 +19,24 @@ def change(app: App, key: str, value: str) -> None:
     """Change a setting for this run. Raises ConfigError."""
     checked = checks.check(key, checks.parse(key, value, f"/{key}"), f"/{key}")
     rule_check.check_setting(key, value)
-    _take(app, key, checked, f"/{key}")
+    _apply(app, key, checked, f"/{key}")
 
 
 def write(app: App, key: str, value: str) -> str:
     """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
     rule_check.check_setting(key, value)
-    told = f"{writing.write(app.loaded.file, key, value)} (in {app.loaded.file})"
+    sentence = f"{writing.write(app.loaded.file, key, value)} (in {app.loaded.file})"
     name = key.partition(".")[0]
     origin = app.loaded.origins[name]
     if origin == "flag" or origin.startswith("environment"):
-        return f"{told}; this run goes on with what its {origin} says"
+        return f"{sentence}; this run goes on with what its {origin} says"
     if name in _AT_START:
-        return f"{told}; it takes effect at the next start"
-    _take(app, name, getattr(reading.load(app.loaded.file, {}).config, name), str(app.loaded.file))
-    return told
+        return f"{sentence}; it takes effect at the next start"
+    _apply(app, name, getattr(reading.load(app.loaded.file, {}).config, name), str(app.loaded.file))
+    return sentence
 
 
-def _take(app: App, key: str, value: Any, origin: str) -> None:
+def _apply(app: App, key: str, value: Any, origin: str) -> None:
     with app.lock:
         origins = {**app.loaded.origins, key: origin}
         app.loaded = replace(app.loaded, config=replace(app.config, **{key: value}), origins=origins)

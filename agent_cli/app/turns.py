@@ -11,7 +11,7 @@ from agent_cli.agent import model_context as agent_context
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
-from agent_cli.agent.model_context import Thread
+from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits
 from agent_cli.agent.policy.policy import Approve, Ruling
@@ -30,16 +30,16 @@ from agent_cli.values import frozen
 
 def run(
     app: App,
-    here: ToolContext,
+    context: ToolContext,
     parts: Sequence[Part],
     *,
     choose: ChooseModel | None = None,
-    approve: Approve = policy.nobody,
+    approve: Approve = policy.no_approver,
     at_keyboard: bool = False,
     instructions: str = "",
-    beside: Thread | None = None,
+    parent: ParentConversation | None = None,
     cancel: Cancel | None = None,
-    instead: int | None = None,
+    replaced_message: int | None = None,
 ) -> Generator[Event, None, None]:
     """The events of one turn (see agent.turns). `choose`: where another than `unattended` names the model.
 
@@ -47,17 +47,17 @@ def run(
     `instructions`: further ones for the model. `beside`: the conversation that stands before a question on the side.
     """
     return agent_turns.run(
-        choose or partial(unattended, app, here.db),
-        lambda model: agent(app, model, approve, beside, instructions),
-        here,
+        choose or partial(unattended_model, app, context.db),
+        lambda model: agent(app, model, approve, parent, instructions),
+        context,
         parts,
-        _options(app, at_keyboard=at_keyboard),
+        _capture_options(app, at_keyboard=at_keyboard),
         cancel,
-        instead,
+        replaced_message,
     )
 
 
-def unattended(app: App, db: Database) -> tuple[ChatModel, str]:
+def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
     """The model that answers where nobody chose it at a prompt; the notice says no more than that none can be reached.
 
     Raises AgentError.
@@ -82,7 +82,7 @@ class Outcome:
     error: AgentError | None = None
 
 
-def once(
+def run_once(
     app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", instructions: str = ""
 ) -> Outcome:
     """Run one turn in a session of its own, for words that nobody watches; what needs a yes is refused and named.
@@ -92,13 +92,13 @@ def once(
     refused: list[str] = []
     error: AgentError | None = None
     with agent_turns.one_shot(app.db, app.scope, app.time, kind, title) as session:
-        here = context(app, app.db, session)
-        transcript = Transcript(here)
+        context = tool_context(app, app.db, session)
+        transcript = Transcript(context)
 
         def refuse(call: ToolCall) -> None:
             refused.append(call.name)
 
-        turn = run(app, here, parts, approve=refuse, instructions=instructions, cancel=cancel)
+        turn = run(app, context, parts, approve=refuse, instructions=instructions, cancel=cancel)
         try:
             with closing(turn) as events:
                 for event in events:
@@ -127,7 +127,7 @@ def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], err
     )
 
 
-def agent(app: App, model: ChatModel, approve: Approve, beside: Thread | None = None, instructions: str = "") -> Agent:
+def agent(app: App, model: ChatModel, approve: Approve, parent: ParentConversation | None = None, instructions: str = "") -> Agent:
     """What runs a turn. `beside`: the conversation that stands before a question on the side.
 
     `instructions`: further ones for the model.
@@ -144,36 +144,36 @@ def agent(app: App, model: ChatModel, approve: Approve, beside: Thread | None = 
         limits=Limits(seconds=settings.tool_seconds),
         prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
         window=app.window,
-        recollect=partial(_recall, app, beside) if app.reads else None,
-        beside=beside,
+        recall=partial(_recall, app, parent) if app.reads else None,
+        parent=parent,
         instructions=f"{prompt.SYSTEM}\n\n{instructions}" if instructions else prompt.SYSTEM,
     )
 
 
-def context(app: App, db: Database, session: int) -> ToolContext:
+def tool_context(app: App, db: Database, session: int) -> ToolContext:
     """What the tools and the loop of a turn in this session work with."""
-    memory = app.remembered()
-    meaning = app.meaning.question(memory or db, choose=False) if app.reads else None
+    memory = app.open_memory()
+    embed = app.embedders.query_embedder(memory or db, choose=False) if app.reads else None
     access = Access(
         tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
         app.config.feeds,
         app.config.feeds_private,
     )
-    return ToolContext(db, session, app.scope, app.time, meaning, memory, app.reads, access=access)
+    return ToolContext(db, session, app.scope, app.time, embed, memory, app.reads, access=access)
 
 
-def _recall(app: App, beside: Thread | None, here: ToolContext, message: int, words: str) -> None:
+def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:
     """Put beside a question what memory knows of it and the model does not see already."""
-    if not here.memory:
-        index.refresh(here.db)
-    seen = agent_context.visible(here.db, here.session, app.window)
-    if beside:
-        seen = [*agent_context.visible(here.db, beside.session, app.window), *seen]
-    damaged = prompt_recall.recollect(here, message, words, seen)
-    if not here.memory:
-        upkeep.report_damage(app, here.db, damaged)
+    if not context.memory:
+        index.refresh(context.db)
+    seen = agent_context.visible(context.db, context.session, app.window)
+    if parent:
+        seen = [*agent_context.visible(context.db, parent.session, app.window), *seen]
+    damaged = prompt_recall.recall_for_message(context, message, words, seen)
+    if not context.memory:
+        upkeep.report_damage(app, context.db, damaged)
 
 
-def _options(app: App, *, at_keyboard: bool) -> listener.Ear:
+def _capture_options(app: App, *, at_keyboard: bool) -> listener.CaptureOptions:
     """What the program notices in a turn. `at_keyboard`: the words came from the person's own keys."""
-    return listener.Ear(at_keyboard and not app.child, app.may_learn, app.single, app.keeps)
+    return listener.CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from agent_cli.agent.jobs.job_context import INDEX, MEND
+from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app import pending_erasure
 from agent_cli.app.app import App
 from agent_cli.memory.search import index, index_check, recall
@@ -10,25 +10,25 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 
-def ready_to_search(app: App, db: Database) -> recall.EmbedQuery | None:
+def prepare_search(app: App, db: Database) -> recall.EmbedQuery | None:
     """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
     index.refresh_all(db)
-    for _ in app.meaning.fill(db) if app.meaning.inline(db, few=True) else ():
+    for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
         pass
-    return app.meaning.question(db)
+    return app.embedders.query_embedder(db)
 
 
-def catch_up(app: App, db: Database) -> None:
+def index_all(app: App, db: Database) -> None:
     """After many rows came in: index their words now, and their meaning now or by a job."""
-    list(catching_up(app, db))
+    list(index_rows(app, db))
 
 
-def catching_up(app: App, db: Database) -> Iterator[tuple[int, int]]:
+def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
     """The same; gives (done, all) where it makes vectors itself."""
     index.refresh_all(db)
-    if app.meaning.inline(db):
-        yield from app.meaning.fill(db)
-    elif app.meaning.question(db):
+    if app.embedders.is_quick(db):
+        yield from app.embedders.fill(db)
+    elif app.embedders.query_embedder(db):
         jobs.add(db, INDEX, "all", app.time())
 
 
@@ -42,7 +42,7 @@ def after_turn(app: App, db: Database) -> None:
 
         mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
-    if index.count_stale(db) or index.needs_merge(db) or index_check.due(db, now) or app.meaning.waits(db):
+    if index.count_stale(db) or index.needs_merge(db) or index_check.due(db, now) or app.embedders.can_fill(db):
         jobs.add(db, INDEX, "all", now)
     pending_erasure.finish(db, app.time, app.notice)
 
@@ -53,4 +53,4 @@ def report_damage(app: App, db: Database, damaged: Sequence[str]) -> None:
         if name not in app.reported_damage:
             app.reported_damage.add(name)
             app.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
-            jobs.add(db, MEND, name, app.time())
+            jobs.add(db, REPAIR, name, app.time())

@@ -97,7 +97,7 @@ class _TextOutput:
             self._invocation.note(f"the turn was ended: {ended.stopped_by}")
         match self._form:
             case "json":
-                output.put_json_line(_without_notices(self._transcript.whole(ended.finish)))
+                output.put_json_line(_without_notices(self._transcript.as_object(ended.finish)))
             case "whole":
                 self._writer.write(self._transcript.answer)
 

@@ -173,7 +173,7 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
     _stop_on_interrupt(cancel)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
     with time_limit.limited(cancel, asked.timeout, too_late):
-        tool_context = turns.context(app, app.db, session)
+        tool_context = turns.tool_context(app, app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
         turn = turns.run(
             app,
@@ -213,11 +213,11 @@ class _Undo(Exception):
 def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part]) -> None:
     """Print the request, built in a transaction that is rolled back."""
     chosen = invocation.chosen_session()
-    agent = turns.agent(app, _model(app, invocation), policy.nobody, instructions=asked.system)
+    agent = turns.agent(app, _model(app, invocation), policy.no_approver, instructions=asked.system)
     try:
         with app.db.write():
             session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")
-            tool_context = turns.context(app, app.db, session)
+            tool_context = turns.tool_context(app, app.db, session)
             loop.prepare_session(tool_context)
             log.add_user_message(app.db, session, app.scope, parts, app.time())
             shown, tools = loop.request(agent, tool_context), loop.offered_tools(agent, tool_context)

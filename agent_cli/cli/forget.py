@@ -49,7 +49,7 @@ def command(
     try:
         plan = _plan(app_, [*(handles or ()), *_session_handles(app_, session)], about or "", *span)
     except UsageError:
-        if app_.finished or forget.is_pending(app_.db):  # the same command is repeated to finish an erasure
+        if app_.finished_erasure or forget.is_pending(app_.db):  # the same command is repeated to finish an erasure
             _resume(app_, about or "", as_json)
             return
         raise
@@ -94,7 +94,7 @@ def _confirm(plan: ErasurePlan, yes: bool, as_json: bool) -> None:
 
 
 def _resume(app_: App, topic_words: str, as_json: bool) -> None:
-    receipt = erasure_receipt.resume(app_.db, app_.time, topic_words, finished=app_.finished)
+    receipt = erasure_receipt.resume(app_.db, app_.time, topic_words, finished=app_.finished_erasure)
     if receipt is None:
         raise UsageError("say what to erase: handles as in m9, --topic, --session, --since or --until")
     _report(receipt, as_json)

@@ -64,7 +64,7 @@ def _import(
             lambda seen, new: line.show(f"{seen:,} conversations read, {new:,} messages are new"),
         )
         line.show("making them searchable")
-        upkeep.catch_up(app_, app_.db)
+        upkeep.index_all(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         skipped = counted(done.broken, "broken entry was", "broken entries were")

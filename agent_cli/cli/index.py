@@ -48,8 +48,8 @@ def rebuild(
     for done, total in index.rebuild(app_.db):
         _progress("words", done, total)
     if embedder:
-        app_.meaning.switch(app_.db, embedder)
-    for done, total in app_.meaning.fill(app_.db):
+        app_.embedders.switch(app_.db, embedder)
+    for done, total in app_.embedders.fill(app_.db):
         _progress("vectors", done, total)
     output.say("the indexes are made anew")
 

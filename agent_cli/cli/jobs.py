@@ -52,7 +52,7 @@ def run(
     done, surveyed = 0, float("-inf")
     while True:
         if time.monotonic() - surveyed >= _SURVEY:
-            worker.look_around(job_context)
+            worker.queue_due(job_context)
             surveyed = time.monotonic()
         while worker.run_one(job_context):
             done += 1

@@ -72,7 +72,7 @@ def search(
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    embedder = upkeep.ready_to_search(app_, app_.db)
+    embedder = upkeep.prepare_search(app_, app_.db)
 
     def find(query: str) -> RecallResult:
         found = recall.find(app_.db, query, allowed, now, limit, embedder)

@@ -86,12 +86,12 @@ def resume(context: typer.Context, handle: SessionHandle) -> None:
 def close(context: typer.Context, handle: SessionHandle) -> None:
     """Close a session and write its summary."""
     app_, session = _session(context, handle)
-    if sessions.open_by_other(app_.db, session.id):
+    if sessions.is_open_elsewhere(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    rewind.heal(app_.db, session.id, app_.scope, app_.time)
-    rounds = tombstones.rounds(app_.db)
+    rewind.recover(app_.db, session.id, app_.scope, app_.time)
+    rounds = tombstones.erasure_count(app_.db)
     job_context = background.job_context(app_, app_.db, Cancel())
-    transcript = session_summary.transcript(app_.db, session.id, job_context.characters)
+    transcript = session_summary.transcript(app_.db, session.id, job_context.max_characters)
     ask, method, name = summariser(job_context)
     words = ""
     for piece in session_summary.stream(transcript, ask):
@@ -181,7 +181,7 @@ def import_(
             done = transfer.import_lines(app_.db, app_.scope, lines, source, app_.time, output.note)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    upkeep.catch_up(app_, app_.db)
+    upkeep.index_all(app_, app_.db)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         skipped = counted(done.broken, "broken line was", "broken lines were")

@@ -10,20 +10,20 @@ from tests.conftest import HERE, NOON, noon
 from tests.turns import agent, close_with
 
 
-def asked(here, words):
-    log.add_user_message(here.db, here.session, here.scope, [Part(words, "typed")], NOON)
+def asked(context, words):
+    log.add_user_message(context.db, context.session, context.scope, [Part(words, "typed")], NOON)
 
 
-def replied(here, words, finish="stop", calls=(), model="m"):
-    id = log.open_reply(here.db, here.session, here.scope, model, NOON)
+def replied(context, words, finish="stop", calls=(), model="m"):
+    id = log.open_reply(context.db, context.session, context.scope, model, NOON)
     if finish:
-        log.close_reply(here.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
+        log.close_reply(context.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
     else:
-        log.update_reply(here.db, id, words, "")
+        log.update_reply(context.db, id, words, "")
 
 
-def carried(here):
-    return carry_over.compose(here.db, HERE)[0]
+def carried(context):
+    return carry_over.compose(context.db, HERE)[0]
 
 
 def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context):
@@ -83,29 +83,29 @@ def test_a_question_that_memory_answered_got_an_answer(context):
 def test_what_is_kept_is_read_as_it_was_put_together(context):
     full = Opening(("- a", "- b"), "The end of the previous session (s1, 02 January 2026):", ("person: c", "you: d"))
     cases = [full, Opening(full.summaries), Opening((), full.previous, full.messages), Opening()]
-    assert [carry_over.read(each.text) for each in cases] == cases
+    assert [carry_over.parse(each.text) for each in cases] == cases
     assert [each.text.count("[[") for each in cases] == [each.text.count("]]") for each in cases] == [1, 1, 1, 0]
 
 
-def giant(here, sessions_):
+def giant(context, sessions_):
     """Sessions with giant messages and summaries; the last one is followed by a new one."""
     for number in range(sessions_):
         for line in range(12):
-            asked(here, f"Question {line}: " + "многа слов " * 300)
-            replied(here, f"Answer {line}: " + "word " * 900)
-        close_with(here.db, here.session, f"Summary {number}: " + "долгая история " * 200)
-        here = type(here)(here.db, sessions.start(here.db, HERE, NOON), HERE, noon)
-    return here
+            asked(context, f"Question {line}: " + "многа слов " * 300)
+            replied(context, f"Answer {line}: " + "word " * 900)
+        close_with(context.db, context.session, f"Summary {number}: " + "долгая история " * 200)
+        context = type(context)(context.db, sessions.start(context.db, HERE, NOON), HERE, noon)
+    return context
 
 
 def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summaries(context):
-    here = giant(context, 6)
-    whole = carried(here)
+    current = giant(context, 6)
+    whole = carried(current)
     assert (len(whole.summaries), len(whole.messages)) == (5, 20)
     assert estimate.tokens(whole.text) > 9000
 
     def counted(num_ctx):
-        shown = carry_over.within(whole, num_ctx)
+        shown = carry_over.fit_context(whole, num_ctx)
         assert estimate.tokens(shown.text) <= num_ctx // 4
         assert whole.summaries[len(whole.summaries) - len(shown.summaries) :] == shown.summaries
         assert whole.messages[len(whole.messages) - len(shown.messages) :] == shown.messages
@@ -119,13 +119,13 @@ def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summar
 
 
 def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
-    here = giant(context, 6)
-    loop.begin(here)
-    asked(here, "And now?")
-    first = loop.request(agent(num_ctx=16_384), here)
-    replied(here, "Now.")
-    asked(here, "And then?")
-    second = loop.request(agent(num_ctx=16_384), here)
+    current = giant(context, 6)
+    loop.prepare_session(current)
+    asked(current, "And now?")
+    first = loop.request(agent(num_ctx=16_384), current)
+    replied(current, "Now.")
+    asked(current, "And then?")
+    second = loop.request(agent(num_ctx=16_384), current)
 
     assert first.messages[1].before == second.messages[1].before
     assert 1000 < first.sizes["summaries"] + first.sizes.get("last session", 0) <= 16_384 // 4 + 1

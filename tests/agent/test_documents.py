@@ -84,10 +84,10 @@ def test_where_something_is_known_a_file_that_may_have_to_do_with_it_is_left_out
 def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):  # noqa: F811
     (folder / "marmot.md").write_text(f"{hostile}\n")
     add(context.db, folder)
-    hired = agent("Fine.", recollect=lambda here, message, words: prompt_recall.recollect(here, message, words, ()))
-    run(hired, context, "What of the marmot?")
+    assistant = agent("Fine.", recall=lambda current, message, words: prompt_recall.recall_for_message(current, message, words, ()))
+    run(assistant, context, "What of the marmot?")
 
-    [shown] = [each.content for each in hired.model.requests[0] if "From your files" in each.content]
+    [shown] = [each.content for each in assistant.model.requests[0] if "From your files" in each.content]
     assert (shown.count("[["), shown.count("]]")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")

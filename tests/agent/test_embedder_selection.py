@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from tests.conftest import EMBEDDER, NOON, empty
@@ -27,11 +27,11 @@ def db(tmp_path):
 
 
 def ours(host=NOWHERE, model="nomic-embed-text"):
-    return Meaning(host, model)
+    return EmbedderSelection(host, model)
 
 
 def filled(meaning, db):
-    meaning.embedder(db)
+    meaning.current(db)
     return list(meaning.fill(db))
 
 
@@ -40,8 +40,8 @@ def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
     assert vectors.current(db).identity.startswith("embedded ")
 
     again = ours(server.host)
-    assert again.inline(db)
-    assert again.question(db)("milk")
+    assert again.is_quick(db)
+    assert again.query_embedder(db)("milk")
     assert server.embedded == []
 
 
@@ -55,7 +55,7 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     note(db, "Tea in the garden")
     catch_up(db)
     filled(meaning, db)
-    meaning.question(db)("Where is the tea?")
+    meaning.query_embedder(db)("Where is the tea?")
 
     assert [(each.prefix, each.text) for each in server.embedded] == [
         ("document", "search_document: Tea in the garden"), ("query", "search_query: Where is the tea?"),
@@ -67,7 +67,7 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     before = vectors.current(db)
     down = ours(NOWHERE)
 
-    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=down.question(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=down.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
     assert vectors.current(db) == before
 
@@ -77,22 +77,22 @@ def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db,
     other = ours(server.host, "all-minilm")
     server.embedded.clear()
 
-    assert len(other.question(db)("milk")) == 768
+    assert len(other.query_embedder(db)("milk")) == 768
     assert [each.model for each in server.embedded] == ["nomic-embed-text"]
 
 
 def test_one_text_that_cannot_be_embedded_fails_alone(db, server):
     meaning = ours(server.host)
-    meaning.embedder(db)
+    meaning.current(db)
     server.embed = lambda model, text: [float("nan")] * 768 if "milk" in text else [1.0] + [0.0] * 767
     list(meaning.fill(db))
 
     assert vectors.count(db, vectors.current(db)) == 2
-    assert vectors.missing(db, vectors.current(db)) == 0
+    assert vectors.count_missing(db, vectors.current(db)) == 0
 
 
 def test_a_turn_does_not_wait_for_the_choice(db):
-    assert ours().question(db, choose=False) is None
+    assert ours().query_embedder(db, choose=False) is None
     assert vectors.current(db) is None
 
 
@@ -107,7 +107,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
         other = db.another_connection()
         mine = ours(server.host)
         while not ended.is_set():
-            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embed_query=mine.question(other))
+            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embed_query=mine.query_embedder(other))
             if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
                 failed.append(found)
         other.close()
@@ -198,12 +198,12 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     meaning = ours(server.host)
     filled(meaning, db)
     pull_again(server, 384)
-    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=meaning.question(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=meaning.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
 
     for _ in meaning.fill(db):
-        assert meaning.question(db)("milk") is None  # the last batch is made, and not yet swapped in
-    assert len(meaning.question(db)("milk")) == 384
+        assert meaning.query_embedder(db)("milk") is None  # the last batch is made, and not yet swapped in
+    assert len(meaning.query_embedder(db)("milk")) == 384
 
 
 def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
@@ -234,6 +234,6 @@ def test_a_search_asks_the_server_for_no_digest(db, server):
     meaning = ours(server.host)
     filled(meaning, db)
     asked = len(server.requests)
-    meaning.question(db)("milk")
+    meaning.query_embedder(db)("milk")
 
     assert [each.path for each in server.requests[asked:]] == ["/api/embed"]

@@ -19,12 +19,12 @@ from tests.turns import agent, calls, logged, run, text_of, turn, unanswered
 
 def answered(context, hostile, **settings):
     """The result of a call in a turn that goes on to its answer, and what the model was sent of it."""
-    hired = agent(calls(hostile.name), "Well then.", tools={hostile.name: hostile}, **settings)
-    shown = run(hired, context)
+    assistant = agent(calls(hostile.name), "Well then.", tools={hostile.name: hostile}, **settings)
+    shown = run(assistant, context)
     assert text_of(shown) == "Well then."
     (result,) = [event.result for event in shown if isinstance(event, ToolFinished)]
     assert log.history(context.db, context.session)[2].message.text == result.text
-    return result, hired.model.requests[1][-1].content
+    return result, assistant.model.requests[1][-1].content
 
 
 def gives(value, seconds=0.0):
@@ -127,8 +127,8 @@ def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):
 
 def test_a_reply_with_any_number_of_calls_is_ended_after_forty(context):
     asked = [("jot", {"text": str(number)}) for number in range(100)]
-    hired = agent(calls(*asked), "Enough.")
-    *_, ended = run(hired, context)
+    assistant = agent(calls(*asked), "Enough.")
+    *_, ended = run(assistant, context)
     assert ended.stopped_by == "40 calls were made"
     assert context.db.value("select count(*) from jotting") == 40
     assert unanswered(context) == []

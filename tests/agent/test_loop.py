@@ -1,7 +1,7 @@
 import pytest
 
 from agent_cli.agent.events import (
-    Asked,
+    QuestionLogged,
     Noticed,
     TextArrived,
     ToolFinished,
@@ -25,7 +25,7 @@ def test_a_tools_result_goes_back_to_the_model(context):
     events = run(agent(calls("read_jottings"), "Nothing."), context, "What do you keep in mind?")
 
     call = ToolCall("call_1", "read_jottings", {})
-    assert events[:3] == [Asked("m1"), ToolStarted(call), ToolFinished(call, ToolResult(NOTHING))]
+    assert events[:3] == [QuestionLogged("m1"), ToolStarted(call), ToolFinished(call, ToolResult(NOTHING))]
     assert text_of(events) == "Nothing."
     assert events[-1] == TurnEnded(Message("assistant", "Nothing."), model="scripted")
     assert logged(context) == [
@@ -42,15 +42,15 @@ def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_l
 
 def test_six_rounds_and_then_words(context):
     rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
-    hired = agent(*rounds, "Enough.")
+    assistant = agent(*rounds, "Enough.")
 
-    *_, ended = run(hired, context)
+    *_, ended = run(assistant, context)
 
     assert ended == TurnEnded(
         Message("assistant", "Enough."), model="scripted", stopped_by="6 rounds of tool calls were made"
     )
-    assert len(hired.model.requests) == 7
-    assert hired.model.requests[-1][-1].content == (
+    assert len(assistant.model.requests) == 7
+    assert assistant.model.requests[-1][-1].content == (
         "[[ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ]]"
     )
     assert logged(context)[-1] == ("assistant", "Enough.", "stop")
@@ -147,13 +147,13 @@ def test_the_person_is_asked_with_the_real_arguments(context):
 
 
 def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
-    hired = chunks([Thinking("Hm."), Done("length")], [Text("Yes."), Done()], think=True)
+    assistant = chunks([Thinking("Hm."), Done("length")], [Text("Yes."), Done()], think=True)
 
-    events = run(hired, context)
+    events = run(assistant, context)
 
     assert events[2] == Noticed("the model answered nothing; asked again without thinking")
-    assert (text_of(events), hired.model.thinking) == ("Yes.", [True, False])
-    asked = hired.model.requests[1][-1].content
+    assert (text_of(events), assistant.model.thinking) == ("Yes.", [True, False])
+    asked = assistant.model.requests[1][-1].content
     assert (asked[:5], asked[-56:]) == ("hello", "[[ Your answer was empty. Answer the person in words. ]]")
     assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
 

@@ -18,7 +18,7 @@ def recalled(context, question, shown=()):
     """What goes to the model with a question."""
     message = int(say(context.db, context.session, question)[1:])
     catch_up(context.db)
-    prompt_recall.recollect(context, message, question, shown)
+    prompt_recall.recall_for_message(context, message, question, shown)
     return message, prompt_recall.block(context.db, message)
 
 
@@ -95,20 +95,20 @@ def test_it_is_written_down_with_its_legs_and_why_tells_them(context):
 def test_it_stands_after_the_last_question_and_beside_no_other(context):
     note(context.db, "The marmot lives near the lake")
 
-    def recall_(here, message, words):
-        catch_up(here.db)
-        prompt_recall.recollect(here, message, words, ())
+    def recall_(current, message, words):
+        catch_up(current.db)
+        prompt_recall.recall_for_message(current, message, words, ())
 
-    hired = agent("Near the lake.", "Blue.", recollect=recall_)
-    run(hired, context, "Where does the marmot live?")
-    run(hired, context, "What colour has the submarine?")
-    first, second = (seen[-1].content for seen in hired.model.requests)
+    assistant = agent("Near the lake.", "Blue.", recall=recall_)
+    run(assistant, context, "Where does the marmot live?")
+    run(assistant, context, "What colour has the submarine?")
+    first, second = (seen[-1].content for seen in assistant.model.requests)
 
     words, _, rest = first.partition("\n\n[[ From memory")
     assert words == "Where does the marmot live?"
     assert "near the lake\n]]" in rest
     assert "marmot" not in second
-    assert all("lives near" not in message.content for message in hired.model.requests[1])
+    assert all("lives near" not in message.content for message in assistant.model.requests[1])
 
 
 def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):

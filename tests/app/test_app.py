@@ -46,7 +46,7 @@ def test_a_turn_after_which_nothing_waits_leaves_no_job(app):
     assert not left(app)
 
     say(app.db, session, "My dog is called Rex")
-    upkeep.ready_to_search(app, app.db)
+    upkeep.prepare_search(app, app.db)
     assert not left(app)
 
 
@@ -62,8 +62,8 @@ def test_a_turn_whose_vectors_are_missing_leaves_a_job(app):
 
 def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
     say(app.db, session_of(app.db), "My cat is called Mia")
-    upkeep.ready_to_search(app, app.db)
-    app.meaning.switch(app.db, "embedded")
+    upkeep.prepare_search(app, app.db)
+    app.embedders.switch(app.db, "embedded")
 
     assert left(app)
     run_jobs(app)
@@ -87,7 +87,7 @@ def test_indexes_are_merged_when_enough_was_written(app):
     left_jobs = []
     for number in range(26):
         say(app.db, session, f"word {number}")
-        upkeep.ready_to_search(app, app.db)
+        upkeep.prepare_search(app, app.db)
         left_jobs.append(left(app))
         run_jobs(app)
     assert [number for number, is_left in enumerate(left_jobs) if is_left] == [0, 12, 24]
@@ -95,8 +95,8 @@ def test_indexes_are_merged_when_enough_was_written(app):
 
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
-    assert turns.context(app, app.db, session).embed is None
+    assert turns.tool_context(app, app.db, session).embed is None
 
     say(app.db, session, "My cat is called Mia")
-    upkeep.ready_to_search(app, app.db)
-    assert turns.context(app, app.db, session).embed("cat")
+    upkeep.prepare_search(app, app.db)
+    assert turns.tool_context(app, app.db, session).embed("cat")

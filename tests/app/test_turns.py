@@ -32,7 +32,7 @@ def app(tmp_path):
 
 
 def run(app, cancel=None):
-    return turns.once(app, [Part("What is new?", "schedule")], "schedule", cancel)
+    return turns.run_once(app, [Part("What is new?", "schedule")], "schedule", cancel)
 
 
 def test_an_answer_is_a_value_and_its_session_is_over(app):
@@ -83,7 +83,7 @@ def test_a_run_whose_process_was_killed_is_closed_without_a_summary(app):
     opened = app("")
     session = sessions.start(opened.db, opened.scope, opened.time(), "schedule")
     opened.db.execute("update session set holder = ?", (holder.this_process().rsplit("/", 2)[0] + "/999999999/1",))
-    closing.sweep(opened.db, opened.time)
+    closing.close_abandoned(opened.db, opened.time)
     assert sessions.get(opened.db, session, "person").closed_at is not None
     assert opened.db.rows("select kind from job where kind = 'summary'") == []
 

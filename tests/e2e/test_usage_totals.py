@@ -61,7 +61,7 @@ def test_http_tells_the_same_figures_again_under_the_same_key(tmp_path, server):
 def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
     app = opened(tmp_path, server.host, CHAT.name)
     play_a_turn_with_a_tool_call(server)
-    outcome = turns.once(app, [Part("where is the router?", "schedule")], "schedule")
+    outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
     assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
     app.db.close()
 
@@ -71,7 +71,7 @@ def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
     server.play(
         script.reply("", prompt_tokens=1000, tokens=10), script.reply("In the cellar.", prompt_tokens=1100, tokens=5)
     )
-    outcome = turns.once(app, [Part("where is the router?", "schedule")], "schedule")
+    outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
     assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
     (row,) = token_usage.used(app.db, "person", "turn", 1)
     assert {name: row[name] for name in TOTAL} == TOTAL

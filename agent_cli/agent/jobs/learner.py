@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from agent_cli.agent.jobs import learning
-from agent_cli.agent.jobs.job_context import Desk, Effect
-from agent_cli.agent.jobs.learning import Lesson
+from agent_cli.agent.jobs.job_context import JobContext, Effect
+from agent_cli.agent.jobs.learning import LearningTask
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, fact_extraction
-from agent_cli.memory.facts.fact_extraction import Ask
+from agent_cli.memory.facts.fact_extraction import AskModel
 from agent_cli.memory.scope import Scope
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
@@ -16,9 +16,9 @@ from agent_cli.store.db import Database
 NO_MODEL = "no model answers to read what was said for facts; it is read when one does"
 
 
-def learn(desk: Desk, job: jobs.Job) -> Effect:
+def learn(context: JobContext, job: jobs.Job) -> Effect:
     """Read what was said for facts, which then wait for a yes."""
-    return learning.learn(desk, job, _LESSON) if desk.learns else lambda: None
+    return learning.learn(context, job, _TASK) if context.learns else lambda: None
 
 
 def _read(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
@@ -27,18 +27,18 @@ def _read(db: Database, session: int, read_to: int, characters: int) -> list[Ent
     return learning.exchanges(said, characters, lambda entry: len(entry.message.text), bool)
 
 
-def _ask(desk: Desk, scope: Scope, session: int, new: Sequence[Entry], ask: Ask) -> Effect:
-    known = fact_extraction.near(desk.db, scope.owner, new, desk.time())
-    found = fact_extraction.operations(fact_extraction.question(new, known), ask)
+def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskModel) -> Effect:
+    known = fact_extraction.related_facts(context.db, scope.owner, new, context.time())
+    found = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask)
 
     def propose() -> None:
-        for claim in fact_extraction.claims(desk.db, scope.owner, found, new):
-            adoption.propose(desk.db, scope, claim, desk.time)
+        for claim in fact_extraction.claims(context.db, scope.owner, found, new):
+            adoption.propose(context.db, scope, claim, context.time)
 
     return propose
 
 
-_LESSON = Lesson(
+_TASK = LearningTask(
     no_model=NO_MODEL,
     unreadable="turns unreadable",
     characters=6000,
@@ -46,5 +46,5 @@ _LESSON = Lesson(
     set_read_to=sessions.set_read_to,
     read=_read,
     ask=_ask,
-    total=True,
+    counts_unreadable=True,
 )

@@ -9,13 +9,13 @@ parks the job, and the next turns are read all the same.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_cli.agent.jobs.job_context import Desk, Effect
+from agent_cli.agent.jobs.job_context import JobContext, Effect
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts.fact_extraction import Ask, Unreadable
+from agent_cli.memory.facts.fact_extraction import AskModel, UnreadableAnswer
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
@@ -24,7 +24,7 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Lesson:
+class LearningTask:
     """What is learned, and how."""
 
     no_model: str  # the job's error while no model answers
@@ -33,52 +33,52 @@ class Lesson:
     read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: whose, and the last message read
     set_read_to: Callable[[Database, int, int], None]  # session, message
     read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: what is next
-    ask: Callable[[Desk, Scope, int, Sequence[Entry], Ask], Effect]  # session, what is new; gives what proposes
-    total: bool = False  # whether the error of a parked job says how often answers were unreadable in all
+    ask: Callable[[JobContext, Scope, int, Sequence[Entry], AskModel], Effect]  # session, what is new; gives what proposes
+    counts_unreadable: bool = False  # whether the error of a parked job says how often answers were unreadable in all
 
 
-def learn(desk: Desk, job: jobs.Job, lesson: Lesson) -> Effect:
+def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     """Read what is new in a session; gives what is to be written. Raises AgentError."""
-    db, session = desk.db, ids.number("session", job.subject)
-    rounds, position = tombstones.rounds(db), lesson.read_to(db, session)
-    new = lesson.read(db, session, position[1], min(desk.characters, lesson.characters)) if position else []
+    db, session = context.db, ids.number("session", job.subject)
+    rounds, position = tombstones.erasure_count(db), task.read_to(db, session)
+    new = task.read(db, session, position[1], min(context.max_characters, task.characters)) if position else []
     if position is None or not new:
         return lambda: None
-    propose, error = _ask(desk, lesson, position[0], session, new)
+    propose, error = _ask(context, task, position[0], session, new)
 
     def effect() -> None:
-        if lesson.read_to(db, session) != position:
+        if task.read_to(db, session) != position:
             return
-        if tombstones.rounds(db) != rounds or not _unchanged(db, session, new):
-            jobs.add(db, job.kind, job.subject, desk.time())
+        if tombstones.erasure_count(db) != rounds or not _unchanged(db, session, new):
+            jobs.add(db, job.kind, job.subject, context.time())
             return
         propose()
-        lesson.set_read_to(db, session, new[-1].id)
+        task.set_read_to(db, session, new[-1].id)
         if error:
-            events.append(db, desk.time, lesson.unreadable, job.subject, actor="program", session=session)
-        if lesson.read(db, session, new[-1].id, desk.characters):
-            jobs.add(db, job.kind, job.subject, desk.time())
+            events.append(db, context.time, task.unreadable, job.subject, actor="program", session=session)
+        if task.read(db, session, new[-1].id, context.max_characters):
+            jobs.add(db, job.kind, job.subject, context.time())
         elif error:
-            total = f" ({events.count(db, lesson.unreadable)} such in all)" if lesson.total else ""
+            total = f" ({events.count(db, task.unreadable)} such in all)" if task.counts_unreadable else ""
             jobs.park(db, job, error + total)
 
     return effect
 
 
-def _ask(desk: Desk, lesson: Lesson, scope: Scope, session: int, new: Sequence[Entry]) -> tuple[Effect, str]:
+def _ask(context: JobContext, task: LearningTask, scope: Scope, session: int, new: Sequence[Entry]) -> tuple[Effect, str]:
     """What proposes what the model found, and why its answer could not be read."""
     if not any(entry.message.role == "user" for entry in new):
         return lambda: None, ""  # nobody said anything here: imported words are read by nobody
-    model = desk.model()
+    model = context.model()
     if model is None:
-        raise ModelUnavailable(lesson.no_model)
+        raise ModelUnavailable(task.no_model)
     try:
-        return lesson.ask(desk, scope, session, new, _ask_in_json(model, desk.cancel)), ""
-    except Unreadable as error:
+        return task.ask(context, scope, session, new, _ask_in_json(model, context.cancel)), ""
+    except UnreadableAnswer as error:
         return lambda: None, str(error)
 
 
-def _ask_in_json(model: ChatModel, cancel: Cancel) -> Ask:
+def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskModel:
     """The model as memory knows it: a question and a schema in, JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -93,11 +93,11 @@ def exchanges(
     entries: Sequence[Entry], characters: int, size: Callable[[Entry], int], enough: Callable[[Sequence[Entry]], bool]
 ) -> list[Entry]:
     """The first exchanges that are over, as many as fit, imports apart; more where those that fit are not enough."""
-    own = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
+    original = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
     chosen: list[Entry] = []
     start = taken = 0
-    for end in [n for n, entry in enumerate(own, 1) if entry.message.role == "assistant" and _is_whole(entry)]:
-        exchange = own[start:end]
+    for end in [n for n, entry in enumerate(original, 1) if entry.message.role == "assistant" and _is_whole(entry)]:
+        exchange = original[start:end]
         taken += sum(map(size, exchange))
         if taken > characters and enough(chosen):
             break

@@ -28,44 +28,44 @@ _STRICTNESS: Mapping[Ruling, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 @frozen
-class Decision:
+class PolicyDecision:
     ruling: Ruling
     by: Literal["default", "rule"] = "default"
 
 
-def rule(tool: Tool, told: Mapping[str, Ruling], written: Mapping[str, Any], ruled: Mapping[str, Any]) -> Decision:
+def decide(tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], ruled: Mapping[str, Any]) -> PolicyDecision:
     """What is said of a call. `written`: its arguments as the model wrote them; `ruled`: as they really are."""
     written, ruled = {**tool.defaults, **written}, {**tool.defaults, **ruled}
-    mine = [(each, value) for key, value in told.items() if (each := rules.read(key)).tool == tool.name]
+    mine = [(each, value) for key, value in configured.items() if (each := rules.read(key)).tool == tool.name]
     fitting = [(each, value) for each, value in mine if each.patterns]
-    told_here = [value for each, value in mine if not each.patterns]
-    of_source = [value for key, value in told.items() if rules.read(key).source == tool.source]
-    sure = [value for each, value in fitting if rules.surely(each, ruled)]
-    settled = sure or told_here or of_source
-    base: Ruling = _strictest(settled) if settled else BY_RISK[tool.risk]
-    stricter = [value for each, value in fitting if rules.perhaps(each, written, ruled)]
+    for_tool = [value for each, value in mine if not each.patterns]
+    for_source = [value for key, value in configured.items() if rules.read(key).source == tool.source]
+    matching = [value for each, value in fitting if rules.matches_exactly(each, ruled)]
+    applicable = matching or for_tool or for_source
+    base: Ruling = _strictest(applicable) if applicable else BY_RISK[tool.risk]
+    stricter = [value for each, value in fitting if rules.may_match(each, written, ruled)]
     ruling = _strictest([base, *stricter])
-    return Decision(ruling, "rule" if settled or ruling != base else "default")
+    return PolicyDecision(ruling, "rule" if applicable or ruling != base else "default")
 
 
-def barred(told: Mapping[str, Ruling]) -> Callable[[str], bool]:
+def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
     """Whether a rule for some paths keeps a file from being read as it is: a search above it would read it too."""
     globs = {
         glob
-        for key, value in told.items()
+        for key, value in configured.items()
         if value != "allow"
         for name, glob in rules.read(key).patterns
         if name in ("path", "folder")
     }
-    kept = [rules.Rule(patterns=(("path", glob),)) for glob in globs]
-    return lambda path: any(rules.perhaps(each, {"path": path}) for each in kept)
+    path_rules = [rules.Rule(patterns=(("path", glob),)) for glob in globs]
+    return lambda path: any(rules.may_match(each, {"path": path}) for each in path_rules)
 
 
-def nobody(call: ToolCall) -> None:
+def no_approver(call: ToolCall) -> None:
     """The approval of a run without a person: what would be asked is denied, and said with `unasked`."""
 
 
-def unasked(call: ToolCall) -> str:
+def refusal_notice(call: ToolCall) -> str:
     """What is said where a call needs a yes and there is nobody to give it. The loop tells it as a notice."""
     return f"the model wanted to call {call.name}; that needs your yes, so it was refused here"
 

@@ -45,13 +45,13 @@ def read(key: str) -> Rule:
     return Rule(tool.strip(), patterns=tuple(zip(rest[::2], map(str.strip, rest[1::2]), strict=True)))
 
 
-def wrong(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
+def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
     """What is wrong with a rule, and what there is instead; or nothing. A slip of the pen would ban nothing."""
     rule = read(key)
     if rule.source or key.startswith(_SOURCE):
-        return _wrong_source(rule.source, sources)
+        return _source_error(rule.source, sources)
     if rule.tool not in tools:
-        return "" if _MCP_TOOL.fullmatch(rule.tool) else _no_tool(rule, tools, sources)
+        return "" if _MCP_TOOL.fullmatch(rule.tool) else _unknown_tool_error(rule, tools, sources)
     there = tools[rule.tool].parameters["properties"]
     unknown = next((name for name, _ in rule.patterns if name not in there), "")
     if unknown:
@@ -60,13 +60,13 @@ def wrong(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
     return f"nothing stands behind {empty}=; * fits anything" if empty else ""
 
 
-def line(key: str, settings: str, first: int) -> int:
+def line_number(key: str, settings: str, first: int) -> int:
     """On which line of the settings a rule stands, looked for from this one on; this one where it stands on none."""
     import tomllib  # only where something is wrong
 
-    for number, told in enumerate(settings.splitlines()[first - 1 :], first):
+    for number, text_line in enumerate(settings.splitlines()[first - 1 :], first):
         try:
-            table = tomllib.loads(told)
+            table = tomllib.loads(text_line)
         except tomllib.TOMLDecodeError:
             continue
         if key in table or key in table.get("rules", ()):
@@ -74,7 +74,7 @@ def line(key: str, settings: str, first: int) -> int:
     return first
 
 
-def _wrong_source(source: str, sources: tuple[str, ...]) -> str:
+def _source_error(source: str, sources: tuple[str, ...]) -> str:
     if source in sources or _MCP_SOURCE.fullmatch(source):
         return ""
     if _ARGUMENT.search(source):
@@ -82,7 +82,7 @@ def _wrong_source(source: str, sources: tuple[str, ...]) -> str:
     return f"there is no such source; there are {', '.join(sources)}, and mcp.NAME for a server"
 
 
-def _no_tool(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
+def _unknown_tool_error(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
     if rule.tool in sources or rule.tool.startswith("mcp."):
         return f'all tools of a source are meant by "{_SOURCE}{rule.tool}"; a tool of a server by SERVER__TOOL'
     if " " in rule.tool:
@@ -90,7 +90,7 @@ def _no_tool(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
     return f"there is no such tool; there are {', '.join(tools)}"
 
 
-def surely(rule: Rule, ruled: Mapping[str, object]) -> bool:
+def matches_exactly(rule: Rule, ruled: Mapping[str, object]) -> bool:
     """Whether the arguments fit as they are ruled on, letter by letter: what loosens a rule must fit so."""
     return all(
         name in ruled and any(_pattern(each).match(str(ruled[name])) for each in _paths(glob)[-1:] or [glob])
@@ -98,17 +98,17 @@ def surely(rule: Rule, ruled: Mapping[str, object]) -> bool:
     )
 
 
-def perhaps(rule: Rule, *forms: Mapping[str, object]) -> bool:
+def may_match(rule: Rule, *forms: Mapping[str, object]) -> bool:
     """Whether they fit in any form, whatever the case of their letters: what forbids must not be slipped past.
 
     One that was left out, of which nobody knows what the tool takes instead, fits.
     """
     return all(
-        any(name not in form or _fits_loosely(glob, str(form[name])) for form in forms) for name, glob in rule.patterns
+        any(name not in form or _matches_loosely(glob, str(form[name])) for form in forms) for name, glob in rule.patterns
     )
 
 
-def _fits_loosely(glob: str, value: str) -> bool:
+def _matches_loosely(glob: str, value: str) -> bool:
     return any(_pattern(_folded(each)).match(_folded(value)) for each in (glob, *_paths(glob)))
 
 

@@ -74,12 +74,12 @@ def import_(
     state = "accepted" if accept else "pending"
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            new, broken = fact_lines.read(
-                app_.db, app_.scope, lines, source, app_.time, output.note, accepted=accept, single=app_.single
+            new, broken = fact_lines.import_lines(
+                app_.db, app_.scope, lines, source, app_.time, output.note, accepted=accept, single=app_.single_valued
             )
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    upkeep.catch_up(app_, app_.db)
+    upkeep.index_all(app_, app_.db)
     output.say(f"imported {counted(new, 'fact')}, {state}")
     if broken:
         skipped = counted(broken, "broken line was", "broken lines were")

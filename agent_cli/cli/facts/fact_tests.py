@@ -70,7 +70,7 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _run(app_: App, as_json: bool) -> None:
-    embedder, allowed = upkeep.ready_to_search(app_, app_.db), Filter(app_.scope.owner)
+    embedder, allowed = upkeep.prepare_search(app_, app_.db), Filter(app_.scope.owner)
 
     def find(question: str) -> RecallResult:
         found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, embedder)

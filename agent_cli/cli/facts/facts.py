@@ -155,7 +155,7 @@ def _claim(words: str, origin: Origin, properties: dict[str, Any]) -> Claim:
 
 def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
     app_.refuse_child()
-    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single)
+    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
     output.say(fact_format.receipt(adopted))
     fact_format.note_masked(adopted.fact, words)
 
@@ -182,7 +182,7 @@ def approve(
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
-        done = [adoption.accept(app_.db, each, app_.time, single=app_.single, batch=batch) for each in waiting]
+        done = [adoption.accept(app_.db, each, app_.time, single=app_.single_valued, batch=batch) for each in waiting]
     for adopted in done:
         output.say(fact_format.receipt(adopted, "accepted"))
 
@@ -236,7 +236,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
     with app_.db.write():
-        back = [adoption.restore(app_.db, each, app_.time, single=app_.single, batch=batch) for each in chosen]
+        back = [adoption.restore(app_.db, each, app_.time, single=app_.single_valued, batch=batch) for each in chosen]
     for fact in back:
         ended = f"; it was true until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
         output.say(f"restored {fact_format.short(fact)}{ended}")
@@ -285,7 +285,7 @@ def undo(
     app_: App = context.obj.app()
     app_.refuse_child()
     fact = fact_format.find(context, handle)[1] if handle else None
-    if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single))):
+    if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single_valued))):
         for line in descriptions:
             output.say(f"taken back: {line}")
         return
@@ -298,7 +298,7 @@ def undo(
 def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as_json: AsJson = False) -> None:
     """Find facts by their words and meaning, the best first."""
     app_: App = context.obj.app()
-    embedder = upkeep.ready_to_search(app_, app_.db)
+    embedder = upkeep.prepare_search(app_, app_.db)
     owner = app_.scope.owner
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)

@@ -32,11 +32,11 @@ def review(
 ) -> None:
     """Decide on what waits for your yes; without a terminal, print it."""
     app = context.obj.app()
-    reviewer = Reviewer(app.db, app.scope, app.time, app.single)
+    reviewer = Reviewer(app.db, app.scope, app.time, app.single_valued)
     among = sessions.resolve(app.db, session, app.scope.owner).id if session else None
-    if expired := queue.expired(reviewer):
+    if expired := queue.expiry_notice(reviewer):
         output.note(expired)
-    waiting = queue.waiting(reviewer, among)
+    waiting = queue.pending(reviewer, among)
     if check:
         output.say(str(len(waiting)))
         raise typer.Exit(1 if waiting else 0)

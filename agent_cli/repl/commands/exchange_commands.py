@@ -38,9 +38,9 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft:
     stay, hidden = conversation.take_back(asked.id)
     notice = f"{asked.handle} and its answer are taken back"
     if stay:
-        notice += f"; {adoption.names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+        notice += f"; {adoption.format_names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
     for each in hidden:
-        notice += f"; {rewind.told(each)}"
+        notice += f"; {rewind.format_hidden(each)}"
     return PromptDraft(notice, asked.message.text, asked.parts)
 
 
@@ -57,7 +57,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
         raise UsageError("/retry knows -m MODEL and --no-memory, and nothing was asked; /help /retry says more")
     name = options["one"] or options["other"]
     asked = _asked(conversation)
-    model = models.other(conversation.app, name) if name else None
+    model = models.for_one_answer(conversation.app, name) if name else None
     if not options["plain"]:
         conversation.reopen()
         return conversation.turn(asked.parts, instead=asked.id, model=model)

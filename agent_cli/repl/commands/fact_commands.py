@@ -67,10 +67,10 @@ def remember(conversation: Conversation, argument: str) -> str:
         if waits is None:
             return "nothing was added: it is known, waits already, or was rejected before"
         return f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}"
-    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single)
+    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{proposed_facts.receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
+    return f"{proposed_facts.format_receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
 
 
 @command("/update")
@@ -83,11 +83,11 @@ def update(conversation: Conversation, argument: str) -> str:
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     found = contradictions.find(
-        app.db, app.scope, conversation.id, last.id, last.parts, clock.local(last.at, last.utc_offset), app.single
+        app.db, app.scope, conversation.id, last.id, last.parts, clock.local(last.at, last.utc_offset), app.single_valued
     )
     if not found:
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
-    return "\n".join(contradictions.keep(app.db, app.scope, found, app.time, app.single))
+    return "\n".join(contradictions.accept(app.db, app.scope, found, app.time, app.single_valued))
 
 
 @command("/facts [WORDS]", on_file=True)
@@ -104,13 +104,13 @@ def facts_(conversation: Conversation, argument: str) -> str:
     lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_elsewhere(app.scope, each)}" for each in found]
     more = " more" if lines else ""
     lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
-    if waiting := len(review.waiting(conversation.reviewer)):
+    if waiting := len(review.pending(conversation.reviewer)):
         lines.append(f"{waiting}{more} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
     return "\n".join(lines)
 
 
 def _elsewhere(scope: Scope, fact: Fact) -> str:
-    return f" ({proposals.reach(scope, fact)})" if fact.place or fact.session_id else ""
+    return f" ({proposals.describe_scope(scope, fact)})" if fact.place or fact.session_id else ""
 
 
 def _reach(argument: str) -> tuple[str, str]:

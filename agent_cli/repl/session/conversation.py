@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import loop
-from agent_cli.agent.events import Asked, Event, Noticed, TextArrived
+from agent_cli.agent.events import QuestionLogged, Event, Noticed, TextArrived
 from agent_cli.agent.jobs.summariser import summariser
-from agent_cli.agent.model_context import Context, Thread
+from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
@@ -53,8 +53,8 @@ class Conversation:
         self._offline_shown = False
         if session:
             self.resume(session)
-        closing.sweep(app.db, app.time)
-        closing.close_silent(app.db, app.time, app.silence)
+        closing.close_abandoned(app.db, app.time)
+        closing.close_silent(app.db, app.time, app.close_after)
 
     @property
     def session(self) -> Session | None:
@@ -76,7 +76,7 @@ class Conversation:
     @property
     def reviewer(self) -> Reviewer:
         """The person at this prompt, as reviewer of proposals."""
-        return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single)
+        return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single_valued)
 
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""
@@ -99,7 +99,7 @@ class Conversation:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
-                context = replace(turns.context(self.app, db, id), excluded=self.excluded)
+                context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
                 try:
                     yield from self.answer(self.app, context, parts, cancel, approve, model=model, instead=instead)
                 except AgentError as error:
@@ -121,7 +121,7 @@ class Conversation:
         approve: Approve,
         *,
         model: ChatModel | None = None,
-        beside: Thread | None = None,
+        beside: ParentConversation | None = None,
         instead: int | None = None,
     ) -> Iterator[Event]:
         """The events of a turn. `model`: used instead of the app's. `beside`: the messages before a side question."""
@@ -139,14 +139,14 @@ class Conversation:
             choose=choose,
             approve=lambda call: call.name in self.allowed_tools or approve(call),
             at_keyboard=True,
-            beside=beside,
+            parent=beside,
             cancel=cancel,
-            instead=instead,
+            replaced_message=instead,
         )
         try:
             for event in turn:
                 transcript.take(event)
-                if isinstance(event, Asked) and not learns:
+                if isinstance(event, QuestionLogged) and not learns:
                     _skip_learning(context.db, context.session)  # now: a crash during the answer must not undo it
                 if not isinstance(event, Noticed) or self._is_news(event.text):
                     yield event
@@ -174,7 +174,7 @@ class Conversation:
         taken_back = rewind.take_back(db, self.reopen(), owner, since, self.app.time)
         with suppress(StoreBusy):  # it is done; after an error the person would take back the message before it too
             upkeep.after_turn(self.app, db)
-        return rewind.staying(db, owner, taken_back), rewind.hidden(db, owner, taken_back)
+        return rewind.accepted_facts(db, owner, taken_back), rewind.hidden_tasks(db, owner, taken_back)
 
     def _settle_replacement(
         self, db: Database, id: int, instead: int | None, error: AgentError | None = None
@@ -182,17 +182,17 @@ class Conversation:
         """Restore the replaced messages if no answer came in their place, and say which of both count."""
         if instead is None:
             return
-        if back := rewind.heal(db, id, self.app.scope, self.app.time):
+        if back := rewind.recover(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} is restored, with what came after it")
             return
         if error:
             yield Noticed("the unfinished answer replaces the former one")
-        for each in rewind.hidden(db, self.app.scope.owner, rewind.replaced(db, id)):
-            yield Noticed(rewind.told(each))
+        for each in rewind.hidden_tasks(db, self.app.scope.owner, rewind.replaced_messages(db, id)):
+            yield Noticed(rewind.format_hidden(each))
 
     def _end_if_silent(self) -> str:
         """The handle of the session when it was closed after a long silence: the next message begins another."""
-        closing.close_silent(self.app.db, self.app.time, self.app.silence)
+        closing.close_silent(self.app.db, self.app.time, self.app.close_after)
         session = self.session
         if session is None or session.closed_at is None:
             return ""
@@ -212,9 +212,9 @@ class Conversation:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             db = self.app.db.another_connection()
             try:
-                rounds = tombstones.rounds(db)
+                rounds = tombstones.erasure_count(db)
                 job_context = background.job_context(self.app, db, cancel)
-                transcript = session_summary.transcript(db, session.id, job_context.characters)
+                transcript = session_summary.transcript(db, session.id, job_context.max_characters)
                 ask, method, name = summariser(job_context)
                 summary = ""
                 for piece in session_summary.stream(transcript, ask):
@@ -235,7 +235,7 @@ class Conversation:
         """Close the session and leave its summary to a job; returns the session."""
         session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
         if left and left.closed_at is None:  # also when all its messages were taken back
-            rewind.heal(self.app.db, left.id, self.app.scope, self.app.time)
+            rewind.recover(self.app.db, left.id, self.app.scope, self.app.time)
             closing.close(self.app.db, left.id, self.app.time)
         self._reset()
         return session if self.app.keeps else None
@@ -246,7 +246,7 @@ class Conversation:
         if self.id is not None and self.id != reopened.id:
             self.leave()
         self.id = reopened.id
-        rewind.heal(self.app.db, reopened.id, self.app.scope, self.app.time)
+        rewind.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
 
     def context(self) -> Context:
         """What the model would see now. A session that has not begun is begun and rolled back."""
@@ -261,8 +261,8 @@ class Conversation:
             return shown.context
 
     def _request(self, agent: loop.Agent, session: int) -> Context:
-        context = turns.context(self.app, self.app.db, session)
-        loop.begin(context)
+        context = turns.tool_context(self.app, self.app.db, session)
+        loop.prepare_session(context)
         return loop.request(agent, context)
 
     def _reset(self) -> None:

@@ -16,7 +16,7 @@ def carried_over(app: App) -> str:
         return "nothing of memory is read in this run; what is said is kept"
     db, scope = app.db, app.scope
     composed, previous = carry_over.compose(db, scope)
-    shown = carry_over.within(composed, app.config.num_ctx)
+    shown = carry_over.fit_context(composed, app.config.num_ctx)
     latest = sessions.latest(db, scope.owner)
     if previous is None or not shown.text:
         return f"last: {_label(app, latest)} (agent -c goes on with it) · /help" if latest else ""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
-from agent_cli.agent.model_context import Thread
+from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import turns, upkeep
@@ -26,7 +26,7 @@ _LONGEST = 300  # characters of a sentence that is shown as a difference
 
 def ask(conversation: Conversation, parts: Sequence[Part]) -> Work:
     """Work that answers a side question."""
-    beside = Thread(conversation.id) if conversation.session and conversation.id else None
+    beside = ParentConversation(conversation.id) if conversation.session and conversation.id else None
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         yield from _answer_apart(conversation, parts, cancel, approve, beside=beside)
@@ -37,7 +37,7 @@ def ask(conversation: Conversation, parts: Sequence[Part]) -> Work:
 
 def compare_without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
     """Work that shows an answer, one without memory to the same question (then discarded), and their differences."""
-    beside = Thread(conversation.reopen(), before=asked.id)
+    beside = ParentConversation(conversation.reopen(), before=asked.id)
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         yield Noticed(f"with memory ({answer.handle}):")
@@ -70,7 +70,7 @@ def _answer_apart(
     cancel: Cancel,
     approve: Approve,
     *,
-    beside: Thread | None,
+    beside: ParentConversation | None,
     model: ChatModel | None = None,
     reads: bool = True,
     counts: bool = True,
@@ -84,7 +84,7 @@ def _answer_apart(
         agent_turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
     ):
         try:
-            context = turns.context(app, db, session)
+            context = turns.tool_context(app, db, session)
             yield from conversation.answer(app, context, parts, cancel, approve, model=model, beside=beside)
             upkeep.after_turn(app, db)
         finally:

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli.agent.events import ApprovalNeeded, Asked, Event, Noticed
+from agent_cli.agent.events import ApprovalNeeded, QuestionLogged, Event, Noticed
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
@@ -252,7 +252,7 @@ class Shell:
                         with keyboard.paused():
                             event.answer(await self._ask(event, runner.cancel))
                         continue
-                    self._stored = self._stored or isinstance(event, Asked)
+                    self._stored = self._stored or isinstance(event, QuestionLogged)
                     if not isinstance(event, Noticed) or self._model_offer.without_repetition(event.text):
                         renderer.draw(event)
         finally:
@@ -288,7 +288,7 @@ class Shell:
             self._say(f"Everything is kept in one file of yours: {self._app.db.path}")
             self._say("Nothing is remembered without your yes. /help lists the commands.")
         with suppress(StoreBusy):  # it is said at the next start instead
-            for line in review.news(self._conversation.reviewer):
+            for line in review.start_notices(self._conversation.reviewer):
                 self._say(line)
         with suppress(StoreError):  # they appear above the prompt later
             for line in self._reminders.start_lines():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from agent_cli.agent.events import (
-    Asked,
+    QuestionLogged,
     Event,
     Noticed,
     Progressed,
@@ -55,7 +55,7 @@ class TurnRenderer:
     def draw(self, event: Event) -> None:
         """Raises the error of a turn that failed, unless the person stopped it."""
         match event:
-            case Asked():
+            case QuestionLogged():
                 self._wait(self._waiting)
             case Progressed(line, step):
                 self._show_progress(line, step)

@@ -10,7 +10,7 @@ from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
 
-from agent_cli.agent.events import Asked, Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.agent.events import QuestionLogged, Event, Noticed, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
@@ -60,7 +60,7 @@ def _run_logged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Ite
             if waited:  # who had it has let go of it
                 sessions.reopen(db, session, app.scope.owner, app.time())
             try:
-                yield from _run(state, app, request, turns.context(app, db, session), parts, cancel)
+                yield from _run(state, app, request, turns.tool_context(app, db, session), parts, cancel)
                 upkeep.after_turn(app, db)
             finally:
                 sessions.release(db, session)
@@ -70,7 +70,7 @@ def _run_unlogged(state: ServerState, request: TurnRequest, cancel: Cancel) -> I
     app = state.app_of(request.caller).incognito(reads=True)
     try:
         session, parts = request.open_session(app.db, app)
-        context = turns.context(app, app.db, session)
+        context = turns.tool_context(app, app.db, session)
         try:
             yield from _run(state, app, request, context, parts, cancel)
         finally:
@@ -103,12 +103,12 @@ def _run(
                         )
                 for each in objects:
                     yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
-                if isinstance(event, Asked) and app.keeps:
+                if isinstance(event, QuestionLogged) and app.keeps:
                     for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
                         yield from transcript.take(Noticed(line))
     except Exception:
         finish = "cancelled" if cancel else "failed"
-        yield {"type": "cut", **transcript.whole(finish)}
+        yield {"type": "cut", **transcript.as_object(finish)}
         raise
     finally:
         _record_metrics(state, caller, finish, model.seconds, time.monotonic() - began, transcript)
@@ -121,8 +121,8 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
         statement = absolute_dates.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
         fact = adoption.propose(context.db, context.scope, claim, context.time, actor="program")
-        known = receipts.known(context.db, context.scope.owner, claim.statement) if fact is None else ""
-        yield f"{receipts.waits(fact)} ({review})" if fact else known
+        known = receipts.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
+        yield f"{receipts.pending(fact)} ({review})" if fact else known
 
 
 class _ChosenModel:
@@ -133,7 +133,7 @@ class _ChosenModel:
         self._model: TimedModel | None = None
 
     def choose(self) -> tuple[ChatModel, str]:
-        model, notice = turns.unattended(self._app, self._db)
+        model, notice = turns.unattended_model(self._app, self._db)
         self._model = TimedModel(model)
         return self._model, notice
 

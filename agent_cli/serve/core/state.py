@@ -12,7 +12,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from agent_cli import clock
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.app import background, tool_set
 from agent_cli.app.app import App
@@ -65,7 +65,7 @@ class ServerState:
 
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
-        closing.sweep(self.app.db, self.app.time)
+        closing.close_abandoned(self.app.db, self.app.time)
         callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
             self._worker = IdleWorker(self._desk, self.app.config.idle_seconds)
@@ -151,7 +151,7 @@ class ServerState:
         if self._worker:
             self._worker.touch(busy=busy)
 
-    def _desk(self, cancel: Cancel) -> Desk:
+    def _desk(self, cancel: Cancel) -> JobContext:
         return background.job_context(self.app, self.app.db.another_connection(), cancel)
 
 

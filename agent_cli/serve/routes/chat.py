@@ -174,7 +174,7 @@ def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None =
 def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
     """Another server on the same file may be making the answer."""
     known = callers.find_request(db, caller, key)
-    if known and known.message is None and sessions.open_by_other(db, known.session):
+    if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
         raise Refused(409, "in_use", "the answer to this key is being made: come again for it")
 
 
@@ -194,7 +194,7 @@ def resume_session(db: Database, app: App, handle: str) -> int:
         session = None
     if session is None or session.hidden_at:
         raise Refused(404, "no_session", f"there is no session {handle}: leave it out to begin a new one")
-    if sessions.open_by_other(db, session.id):
+    if sessions.is_open_elsewhere(db, session.id):
         raise Refused(409, "in_use", f"{handle} is open elsewhere on that machine: close it there, or begin a new one")
     return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
 
@@ -213,7 +213,7 @@ def _record_answer(caller: Caller, key: str, db: Database, session: int, message
 
 def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> JsonObject:
     """An answer as it was given, from the log. Raises Refused where it is there no more."""
-    answer = transcript.logged(db, known.session, known.message or 0, scores=scores)
+    answer = transcript.from_log(db, known.session, known.message or 0, scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
     return turn_handle.response_body(answer)

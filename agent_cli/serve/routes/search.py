@@ -155,8 +155,8 @@ def _question_embedder(app: App, caller: Caller, db: Database) -> recall.EmbedQu
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):
-            return upkeep.ready_to_search(app, db)
-    return app.meaning.question(db, choose=False)
+            return upkeep.prepare_search(app, db)
+    return app.embedders.query_embedder(db, choose=False)
 
 
 def _days_ago(now: datetime, days: int) -> float | None:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from agent_cli.agent.jobs import learner, worker
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
@@ -24,7 +24,7 @@ class Answers(turns.Answers):
 
 
 def desk(db, model, **more):
-    return Desk(db, noon, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
+    return JobContext(db, noon, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
         worker.run_one(desk(db, None))
     assert states(db) == [("s1", "parked", 5, learner.NO_MODEL)]
     model = desk(db, Answers(answer(operation())))
-    worker.look_around(model)
+    worker.queue_due(model)
     worker.run_one(model)
     assert len(waiting(db)) == 1
 
@@ -137,7 +137,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
     waits = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
     rejected = adoption.propose(db, HERE, adoption.claim("I like beer", "model"), noon)
     adoption.reject(db, rejected, noon)
-    tombstones.remember(db, ["I like gin"], NOON)
+    tombstones.add(db, ["I like gin"], NOON)
     statements = ["I live in Graz", "I like tea", "I like beer", "I like gin"]
     worker.run_one(desk(db, Answers(answer(*[operation(statement=each) for each in statements]))))
     assert {each.id for each in facts.listing(db, "person", 99, states=_ALL)} == {known.id, waits.id, rejected.id}

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent.jobs import reflector, worker
-from agent_cli.agent.jobs.job_context import Desk
-from agent_cli.agent.listener import REFLECT, Ear, listen
+from agent_cli.agent.jobs.job_context import JobContext
+from agent_cli.agent.listener import REFLECT, CaptureOptions, listen
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -44,7 +44,7 @@ def rested():
 def look_back(db, *answers, time=rested, **more):
     """Run the job; gives what the model was asked."""
     model = Answers(*answers)
-    desk = Desk(db, time, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
+    desk = JobContext(db, time, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
     assert worker.run_one(desk)
     return model.asked
 
@@ -221,8 +221,8 @@ def test_a_closed_session_is_looked_at_at_once(db, talked):
 def test_it_is_queued_after_a_turn_of_a_conversation_that_is_learned_from(db, context):
     def queued(kind, learns):
         session = sessions.start(db, HERE, NOON, kind)
-        here = replace(context, session=session)
-        list(listen(turn(agent("Fine."), here), here, [Part("hello", "typed")], Ear(learns=learns)))
+        current = replace(context, session=session)
+        list(listen(turn(agent("Fine."), current), current, [Part("hello", "typed")], CaptureOptions(learns=learns)))
         return db.rows("select due_at from job where kind = 'reflect' and subject = ?", (f"s{session}",))
 
     assert queued("chat", True) == [("2026-01-02T12:10:00.000Z",)]
@@ -242,12 +242,12 @@ def test_a_server_that_fails_is_asked_again_later(db, talked):
 
 
 def test_without_a_model_it_waits_until_one_answers(db, talked):
-    desk = Desk(db, rested, lambda: None, NO_MEANING, 10_000, Cancel())
+    desk = JobContext(db, rested, lambda: None, NO_MEANING, 10_000, Cancel())
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
         worker.run_one(desk)
     assert job(db) == ("parked", reflector.NO_MODEL)
-    worker.look_around(replace(desk, model=lambda: Answers()))
+    worker.queue_due(replace(desk, model=lambda: Answers()))
     look_back(db, found())
     assert len(pending(db)) == 1
 
@@ -255,7 +255,7 @@ def test_without_a_model_it_waits_until_one_answers(db, talked):
 def test_what_was_erased_meanwhile_gives_nothing_and_the_rest_is_read_anew(db, talked):
     def erased():
         with db.write():
-            tombstones.count_round(db)
+            tombstones.count_erasure(db)
         return found()
 
     look_back(db, erased)
@@ -277,7 +277,7 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
         reply(db, session, "I ran make check. " * 30)
     jobs.add(db, REFLECT, "s1", NOON)
     model = Answers(NOTHING, NOTHING)
-    while worker.run_one(Desk(db, rested, lambda: model, NO_MEANING, 2000, Cancel())):
+    while worker.run_one(JobContext(db, rested, lambda: model, NO_MEANING, 2000, Cancel())):
         pass
     assert (len(model.asked), reflected_to(db)) == (2, 8)
 
@@ -309,14 +309,14 @@ def test_switched_off_nothing_is_read(db, talked):
 )  # fmt: skip
 def test_what_is_wrong_with_an_answer_is_said(told, why):
     with pytest.raises(ValueError, match=why):
-        skill_extraction.read(told)
+        skill_extraction.parse(told)
 
 
 @pytest.mark.parametrize("told", ["null", '{"skill": null}', "{}", '```json\n{"skill": null}\n```', '{"skill": {}}'])
 def test_nothing_is_understood_in_every_form(told):
-    assert skill_extraction.read(told) is None
+    assert skill_extraction.parse(told) is None
 
 
 def test_steps_may_be_a_list_and_a_name_any_words():
     told = json.dumps({"skill": {"name": "Deploy  Site!", "description": "d", "steps": ["1. a", "2. b"]}})
-    assert skill_extraction.read(told) == skill_extraction.Found("deploy-site", "d", "1. a\n2. b", "")
+    assert skill_extraction.parse(told) == skill_extraction.ExtractedSkill("deploy-site", "d", "1. a\n2. b", "")

@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
@@ -20,7 +20,7 @@ from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import summarise
 
-NO_MEANING = Meaning("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
+NO_MEANING = EmbedderSelection("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
 
 
 def model(*replies):
@@ -28,7 +28,7 @@ def model(*replies):
 
 
 def desk(db, answers=None, cancel=None):
-    return Desk(db, noon, lambda: answers, NO_MEANING, 10_000, Cancel() if cancel is None else cancel)
+    return JobContext(db, noon, lambda: answers, NO_MEANING, 10_000, Cancel() if cancel is None else cancel)
 
 
 @pytest.fixture
@@ -65,11 +65,11 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
 
-    worker.look_around(desk(db))
+    worker.queue_due(desk(db))
     assert not worker.run_one(desk(db))
 
     with_model = desk(db, model("The cat is Mia."))
-    worker.look_around(with_model)
+    worker.queue_due(with_model)
     worker.run_one(with_model)
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
@@ -235,7 +235,7 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     jobs.retry(database, 1, NOON)
     worker.run_one(desk(database))
     assert states(database) == [("all", "done", 1, "")]
-    assert not forget.waits(database)
+    assert not forget.is_pending(database)
     reader.close()
     database.close()
 
@@ -247,7 +247,7 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
     )
     rolling_summary.fold(db, session, one, NOON)
     job = jobs.claim(db, NOON)
-    effect = worker.fold(desk(db, model("A cat.")), job)
+    effect = worker.summarise_folded(desk(db, model("A cat.")), job)
     rolling_summary.fold(db, session, two, NOON)
     with db.write():
         jobs.finish(db, job, NOON)

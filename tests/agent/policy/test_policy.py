@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.agent.events import Noticed, ToolFinished
 from agent_cli.agent.policy import policy, rules
-from agent_cli.agent.policy.policy import Decision
+from agent_cli.agent.policy.policy import PolicyDecision
 from agent_cli.app.app import open_app
 from agent_cli.app.rule_check import check_setting
 from agent_cli.errors import ConfigError
@@ -41,13 +41,13 @@ def of_risk(risk):
     ("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")]
 )
 def test_what_keeps_something_for_good_or_reaches_out_is_asked_for(risk, ruling):
-    assert policy.rule(of_risk(risk), {}, {}, {}) == Decision(ruling)
+    assert policy.decide(of_risk(risk), {}, {}, {}) == PolicyDecision(ruling)
 
 
 @pytest.mark.parametrize("risk", policy.BY_RISK)
 @pytest.mark.parametrize("ruling", ["allow", "ask", "deny"])
 def test_the_persons_own_rule_for_a_tool_comes_first(risk, ruling):
-    assert policy.rule(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == Decision(ruling, "rule")
+    assert policy.decide(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == PolicyDecision(ruling, "rule")
 
 
 @pytest.fixture
@@ -61,28 +61,28 @@ def home(tmp_path, monkeypatch):
 
 
 def ruled(told, **arguments):
-    return policy.rule(read_file, told, arguments, _real(None, arguments)).ruling
+    return policy.decide(read_file, told, arguments, _real(None, arguments)).ruling
 
 
 @pytest.mark.parametrize(
     ("told", "decided"),
     [
-        ({}, Decision("allow")),
-        ({"source:files": "deny"}, Decision("deny", "rule")),
-        ({"source:built-in": "deny"}, Decision("allow")),
-        ({"save_note": "deny"}, Decision("allow")),
-        ({"source:files": "deny", "read_file": "ask"}, Decision("ask", "rule")),
-        ({"read_file": "deny", "read_file path=/a/*": "allow"}, Decision("allow", "rule")),
-        ({"read_file": "deny", "read_file path=/b/*": "allow"}, Decision("deny", "rule")),
-        ({"read_file path=/a/*": "allow", "read_file path=*": "ask"}, Decision("ask", "rule")),
-        ({"read_file path=/a/*": "deny", "read_file path=*": "ask"}, Decision("deny", "rule")),
-        ({"read_file path=/a/* title=x": "deny"}, Decision("allow")),
-        ({"read_file path=/a/* title=": "deny"}, Decision("deny", "rule")),
+        ({}, PolicyDecision("allow")),
+        ({"source:files": "deny"}, PolicyDecision("deny", "rule")),
+        ({"source:built-in": "deny"}, PolicyDecision("allow")),
+        ({"save_note": "deny"}, PolicyDecision("allow")),
+        ({"source:files": "deny", "read_file": "ask"}, PolicyDecision("ask", "rule")),
+        ({"read_file": "deny", "read_file path=/a/*": "allow"}, PolicyDecision("allow", "rule")),
+        ({"read_file": "deny", "read_file path=/b/*": "allow"}, PolicyDecision("deny", "rule")),
+        ({"read_file path=/a/*": "allow", "read_file path=*": "ask"}, PolicyDecision("ask", "rule")),
+        ({"read_file path=/a/*": "deny", "read_file path=*": "ask"}, PolicyDecision("deny", "rule")),
+        ({"read_file path=/a/* title=x": "deny"}, PolicyDecision("allow")),
+        ({"read_file path=/a/* title=": "deny"}, PolicyDecision("deny", "rule")),
     ],
 )
 def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(told, decided):
     arguments = {"path": "/a/b c"}
-    assert policy.rule(read_file, told, arguments, arguments) == decided
+    assert policy.decide(read_file, told, arguments, arguments) == decided
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_rule_that_would_mean_nothing_is_refused_with_what_there_is(tmp_path, 
 
 @pytest.mark.parametrize("key", ["source:mcp.engram", "engram__save", "engram__save text=*x*"])
 def test_a_rule_for_a_server_is_taken_unchecked(key):
-    assert rules.wrong(key, BUILT_IN, SOURCES) == ""
+    assert rules.find_error(key, BUILT_IN, SOURCES) == ""
 
 
 def test_a_name_with_a_dot_needs_quotes(tmp_path):
@@ -166,11 +166,11 @@ TOOLS = {"read_file": read_file}
 
 def test_the_person_is_shown_where_a_path_really_leads(context, home):
     asked = []
-    hired = agent(
+    assistant = agent(
         calls(("read_file", {"path": "~/work/link/key"})), "Done.", tools=TOOLS, rules={"read_file": "ask"},
         approve=lambda call: asked.append(call) or True,
     )  # fmt: skip
-    run(hired, context)
+    run(assistant, context)
 
     real = {"path": str(home / "secret" / "key")}
     assert asked == [ToolCall("call_1", "read_file", {"path": "~/work/link/key"}, real)]
@@ -189,7 +189,7 @@ def test_arguments_that_cannot_be_read_are_neither_asked_about_nor_run(context):
 
 
 def test_without_a_person_nothing_is_asked_and_that_is_said(context):
-    shown = run(agent(calls(("save_note", {"text": "x"})), "Done.", approve=policy.nobody), context)
+    shown = run(agent(calls(("save_note", {"text": "x"})), "Done.", approve=policy.no_approver), context)
 
     call = ToolCall("call_1", "save_note", {"text": "x"})
     assert shown[2:4] == [
@@ -200,11 +200,11 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
 
 
 def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
-    hired = agent(
+    assistant = agent(
         calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"})), "Done.",
         rules={"save_note text=*password*": "deny"}, approve=lambda call: True,
     )  # fmt: skip
-    run(hired, context)
+    run(assistant, context)
 
     assert context.db.rows("select text from note") == [("x",)]
     told = [(each["kind"], each["actor"]) for each in events.recent(context.db) if each["subject"] == "save_note"]

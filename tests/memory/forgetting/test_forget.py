@@ -56,7 +56,7 @@ def session_of_secret(file):
 
 
 def planned(db, *told):
-    return forget.planned(db, provenance.named(db, "person", told))
+    return forget.planned(db, provenance.select_by_handle(db, "person", told))
 
 
 def erase(db, *told):
@@ -64,7 +64,7 @@ def erase(db, *told):
 
 
 def about(db, words):
-    return forget.planned(db, topic.named(db, "person", words, NOON), words)
+    return forget.planned(db, topic.select_by_topic(db, "person", words, NOON), words)
 
 
 @pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
@@ -77,7 +77,7 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
     receipt = erasure_receipt.erase(file, about(file, secret), noon)
 
     assert receipt.sentence().startswith("0 traces"), receipt
-    assert (receipt.clean, receipt.traces, receipt.held_up, receipt.unclean) == (True, 0, False, 0)
+    assert (receipt.clean, receipt.traces, receipt.blocked, receipt.dirty_pages) == (True, 0, False, 0)
     assert traces(file.path, secret) == 0
     held = b"".join(path.read_bytes() for path in erasure_receipt.traces.files(file.path))
     assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
@@ -107,7 +107,7 @@ def unsaid(db, secret):
     return [
         f"{table}.{name}"
         for table, has in TABLES.items()
-        for name in ("" if has.rebuilt else has.words).split()
+        for name in ("" if has.derived else has.text_columns).split()
         if name not in UNTOLD.get(table, "").split()
         and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
     ]
@@ -116,7 +116,7 @@ def unsaid(db, secret):
 def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
     """So that one walk reaches all: another one finds nothing more."""
     forgetting.spread(file, SECRET, files=tmp_path / "files")
-    walk = provenance.walk(file, topic.named(file, "person", SECRET, NOON))
+    walk = provenance.walk(file, topic.select_by_topic(file, "person", SECRET, NOON))
     rows = dict(walk.rows)
 
     for owner in OWNERS:
@@ -225,7 +225,7 @@ def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, ses
 def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
     gone = say(db, session, "My piano is out of tune.")
     say(db, session, "My cat is called Mia.")
-    before = tombstones.rounds(db)
+    before = tombstones.erasure_count(db)
     erase(db, gone)
 
     close_with(db, session, "They own a piano.", rounds=before)
@@ -257,7 +257,7 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
     told = []
 
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
-    assert fact_lines.read(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
+    assert fact_lines.import_lines(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it forgotten" for n in (1, 2)]
     assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
 
@@ -269,7 +269,7 @@ def test_other_rows_that_say_the_same_are_named(db, session):
 
     receipt = erase(db, "s1")
 
-    assert (receipt.clean, receipt.rows) == (False, [again])
+    assert (receipt.clean, receipt.quoting_rows) == (False, [again])
     assert receipt.sentence().endswith(f"the same words stand in {again}: `agent forget {again}`")
 
 
@@ -292,7 +292,7 @@ def test_it_is_all_or_nothing(db, session):
         forget.erase(db, plan, noon)
 
     assert db.value("select count(*) from message") == 2
-    assert not forget.waits(db)
+    assert not forget.is_pending(db)
 
 
 def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
@@ -300,7 +300,7 @@ def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
     other = say(db, session, "May I ask something else?")
     note = notes.add(db, HERE, "a present for Anna's birthday", noon).handle
 
-    names = topic.named(db, "person", "Anna's birthday", NOON)
+    names = topic.select_by_topic(db, "person", "Anna's birthday", NOON)
 
     assert [f"m{id}" for id in names.rows["message"]] == [said]
     assert [f"n{id}" for id in names.rows["note"]] == [note]
@@ -318,7 +318,7 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
 ])  # fmt: skip
 def test_what_is_not_there_is_said(db, told, said):
     with pytest.raises(UsageError, match=re.escape(said)):
-        provenance.named(db, "person", [told])
+        provenance.select_by_handle(db, "person", [told])
 
 
 def test_the_event_tells_no_word(db, session):
@@ -343,8 +343,14 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
 
 def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
     """A new table or column: the lineage.py of its folder says whether it holds words, and what becomes of its rows."""
-    told = {(table, name) for table, has in TABLES.items() for name in f"{has.words} {has.wordless}".split()}
-    twice = [(table, name) for table, has in TABLES.items() for name in {*has.words.split()} & {*has.wordless.split()}]
+    told = {
+        (table, name) for table, has in TABLES.items() for name in f"{has.text_columns} {has.other_columns}".split()
+    }
+    twice = [
+        (table, name)
+        for table, has in TABLES.items()
+        for name in {*has.text_columns.split()} & {*has.other_columns.split()}
+    ]
     there = {
         (table, name)
         for kind, table in schema._names(db)
@@ -388,7 +394,7 @@ def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
 
     for word in pages:
         forget.erase(file, planned(file, f"m{said[word] + 1}"), noon)
-        assert forget.finish(file, noon)  # as after a kill: nobody knows the words any more
+        assert forget.empty_journal(file, noon)  # as after a kill: nobody knows the words any more
 
     assert [traces(file.path, word) for word in pages] == [0, 0, 0]
 
@@ -438,7 +444,7 @@ def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
     say(file, theirs, words, scope=STRANGER)
     session_notes.add(file, theirs, words, NOON)
     receipt = erase(file, f"s{session_of_secret}")
-    assert (receipt.traces, receipt.rows) == (0, [])
+    assert (receipt.traces, receipt.quoting_rows) == (0, [])
     assert prompts.recent(file, "caller", 9) == [words]
     assert sessions.get(file, theirs, "caller").title == words
     assert file.value("select text from jotting") == words
@@ -482,7 +488,7 @@ def test_a_session_that_begins_meanwhile_is_told_no_forgotten_words(file, other)
     fresh = sessions.start(file, HERE, NOON)
     here = ToolContext(other, fresh, HERE, noon)
     other.meanwhile = lambda: setattr(other, "meanwhile", lambda: erase(file, f"s{session}"))  # behind the healing
-    loop.begin(here)
+    loop.prepare_session(here)
     assert SECRET not in sessions.get(file, fresh, "person").opening
 
 
@@ -492,5 +498,7 @@ def test_what_was_recalled_while_it_was_forgotten_is_not_kept(file, other):
     asked = int(say(file, session, "What is the code of the safe?")[1:])
     index.refresh_all(file)
     other.meanwhile = lambda: erase(file, note.handle)
-    prompt_recall.recollect(ToolContext(other, session, HERE, noon), asked, "What is the code of the safe?", ())
+    prompt_recall.recall_for_message(
+        ToolContext(other, session, HERE, noon), asked, "What is the code of the safe?", ()
+    )
     assert traces(file.path, SECRET) == 0

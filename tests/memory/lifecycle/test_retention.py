@@ -3,9 +3,9 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from agent_cli import clock
-from agent_cli.agent.embedder_selection import Meaning
+from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
-from agent_cli.agent.jobs.job_context import Desk
+from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.config import reading
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
@@ -136,10 +136,10 @@ def test_while_it_is_off_nothing_goes(lived):
 
 
 def test_what_would_go_is_what_goes(lived):
-    planned = [each for each in retention.plan(lived, retention.policy(SHORT), NOW) if not each.kept]
+    planned = [each for each in retention.plan(lived, retention.policy(SHORT), NOW) if not each.kept_because]
     expected = {}
     for each in planned:
-        expected[each.grain] = expected.get(each.grain, 0) + each.count
+        expected[each.level] = expected.get(each.level, 0) + each.count
 
     assert run(lived, SHORT) == expected
     assert run(lived, SHORT) == {}
@@ -247,7 +247,7 @@ def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how, why):
     planned = retention.plan(db, retention.policy({"working": "48h"}), NOW)
     run(db, {"working": "48h"})
 
-    assert [(each.handle, each.kept) for each in planned if each.kept] == [(f"s{held}", why)]
+    assert [(each.handle, each.kept_because) for each in planned if each.kept_because] == [(f"s{held}", why)]
     assert messages(db) - {date(2026, 3, 13), date(2026, 3, 14), date(2026, 3, 15)} == {date(2026, 3, 6)}
 
 
@@ -399,7 +399,7 @@ def test_a_fact_keeps_its_quote_when_its_message_goes(season):
 
     alone, supported = learn("Runs 7 km", old), learn("Lives in Split", old)
     with season.write():
-        facts.support(season, supported, young, "said again", NOW)
+        facts.add_source(season, supported, young, "said again", NOW)
 
     run(season, SHORT)
 
@@ -454,7 +454,7 @@ def test_what_retention_left_can_be_forgotten(season):
     run(season, SHORT)
     session = season.value("select session_id from summary where session_id is not null order by id limit 1")
 
-    plan = forget.planned(season, provenance.named(season, HERE.owner, [f"s{session}"]))
+    plan = forget.planned(season, provenance.select_by_handle(season, HERE.owner, [f"s{session}"]))
     forget.erase(season, plan, now)
 
     assert season.value("select count(*) from session where id = ?", (session,)) == 0
@@ -470,7 +470,7 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     said = log.add_user_message(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
     sessions.mark_closed(season, session, NOW)
 
-    forget.erase(season, forget.planned(season, provenance.named(season, HERE.owner, [f"m{said}"])), now)
+    forget.erase(season, forget.planned(season, provenance.select_by_handle(season, HERE.owner, [f"m{said}"])), now)
 
     assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
     assert summaries.of_session(season, session).text == before
@@ -515,15 +515,15 @@ def test_what_is_pinned_meanwhile_stays(season):
 
 
 def desk(db, time=now, cancel=None, **table):
-    return Desk(
-        db, time, lambda: None, Meaning("127.0.0.1:9", "nomic-embed-text"), 10_000,
+    return JobContext(
+        db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000,
         Cancel() if cancel is None else cancel, retention=table,
     )  # fmt: skip
 
 
 def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):
     def queued(hours, **table):
-        worker.look_around(desk(season, lambda: NOW + timedelta(hours=hours), **table))
+        worker.queue_due(desk(season, lambda: NOW + timedelta(hours=hours), **table))
         return season.rows("select kind, subject, state from job")
 
     assert queued(0) == []

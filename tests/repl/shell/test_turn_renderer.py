@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from agent_cli.agent.events import (
-    Asked,
+    QuestionLogged,
     Noticed,
     TextArrived,
     TextWasThinking,
@@ -41,7 +41,7 @@ def drawn(*events, look=RICH, **options):
 
 def test_an_answer_with_what_stands_beside_it():
     told = drawn(
-        Asked("m1"),
+        QuestionLogged("m1"),
         TextArrived("I **save"),
         TextArrived("** it."),
         ToolStarted(CALL),
@@ -66,7 +66,7 @@ def test_how_a_call_ended(result, said):
 
 
 def test_thinking_is_one_dim_line():
-    told = drawn(Asked("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END)
+    told = drawn(QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END)
     assert told == "\x1b[2mthought for 3 s\x1b[m\nYes.\n"
 
 
@@ -94,9 +94,9 @@ def test_a_turn_that_was_ended_says_why():
 
 
 def test_aloud_there_are_words_for_what_others_see():
-    events = [Asked("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
+    events = [QuestionLogged("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
     assert drawn(*events, look=Display(screen_reader=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
-    assert drawn(Asked("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True)) == "Thinking.\nstopped\n"
+    assert drawn(QuestionLogged("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True)) == "Thinking.\nstopped\n"
 
 
 class Line(io.StringIO):
@@ -119,7 +119,7 @@ class Line(io.StringIO):
 def test_a_wait_is_told_on_one_line_that_vanishes_before_the_words():
     out = Line()
     renderer = TurnRenderer(out, Display(spinner=True), waiting=lambda: "loading qwen3\x1b[2J:8b\n")
-    renderer.draw(Asked("m1"))
+    renderer.draw(QuestionLogged("m1"))
     out.wait("loading qwen3[2J:8b …")
     renderer.draw(TextArrived("Yes."))
     renderer.draw(END)

@@ -216,7 +216,7 @@ def test_no_tool_gives_another_callers_words(two):
     curious.chat("hi")
     session = sessions.latest(house.db, "caller:curious").id
     app = house.house.app_of(callers.get(house.db, "curious"))
-    here = turns.context(app, house.db, session)
+    here = turns.tool_context(app, house.db, session)
     tries = {
         "query": "dragon fish friend", "around": "m1", "name": "feed-dragon", "text": "x", "statement": "I am rich.",
         "quote": "dragon", "replaces": "f1", "title": "dragon", "task": "t1", "path": "x", "when": "",
@@ -231,7 +231,7 @@ def test_no_tool_gives_another_callers_words(two):
 
     owner = house.house.app_of(callers.get(house.db, "full"))
     told = tools.run(registry.BUILT_IN["search_memory"], ToolCall("1", "search_memory", {"query": "dragon"}),
-                     turns.context(owner, house.db, 1))  # fmt: skip
+                     turns.tool_context(owner, house.db, 1))  # fmt: skip
     assert CANARY in told.text
 
 
