@@ -242,7 +242,7 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
     schema.reconcile(db, NOW)
     transfer.import_lines(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
-        fact_lines.read(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
+        fact_lines.import_lines(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
     made = vectors.create(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)

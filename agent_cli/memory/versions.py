@@ -13,7 +13,7 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-Kind = Literal["fact", "skill"]
+VersionedKind = Literal["fact", "skill"]
 Row = TypeVar("Row")
 
 
@@ -31,7 +31,7 @@ class Version:
 
 def record(
     db: Database,
-    kind: Kind,
+    kind: VersionedKind,
     id: int,
     change: str,
     before: Any,
@@ -53,7 +53,7 @@ def record(
     events.append(db, time, f"{kind} {change}", ids.handle(kind, id), actor=actor, content=text)
 
 
-def history(db: Database, kind: Kind, id: int) -> list[Version]:
+def history(db: Database, kind: VersionedKind, id: int) -> list[Version]:
     """The changes of a row, the oldest first."""
     rows = db.rows(
         f"select change, was, actor, undone, at, utc_offset from {kind}_version where {kind}_id = ? order by id", (id,)
@@ -64,7 +64,7 @@ def history(db: Database, kind: Kind, id: int) -> list[Version]:
     ]
 
 
-def changed_since(db: Database, kind: Kind, batch: str, actor: str | None = None) -> int | None:
+def changed_since(db: Database, kind: VersionedKind, batch: str, actor: str | None = None) -> int | None:
     """A row of this batch that was changed again afterwards, by this actor or by anybody."""
     found = db.value(
         f"""select l.{kind}_id from {kind}_version v join {kind}_version l on l.{kind}_id = v.{kind}_id and l.id > v.id
@@ -75,8 +75,8 @@ def changed_since(db: Database, kind: Kind, batch: str, actor: str | None = None
     return None if found is None else int(found)
 
 
-def take_back(
-    db: Database, kind: Kind, batch: str, now: str, put_back: Callable[[int, Mapping[str, Any]], Row]
+def undo_batch(
+    db: Database, kind: VersionedKind, batch: str, now: str, restore: Callable[[int, Mapping[str, Any]], Row]
 ) -> list[Row]:
     """Undo a batch, the last change first; gives each row as it is then.
 
@@ -87,29 +87,29 @@ def take_back(
         for version, id, was in db.rows(
             f"select id, {kind}_id, was from {kind}_version where batch = ? and undone = 0 order by id desc", (batch,)
         ):
-            undone.append(put_back(id, json.loads(was) if was else {"state": "rejected", "decided_at": now}))
+            undone.append(restore(id, json.loads(was) if was else {"state": "rejected", "decided_at": now}))
             db.execute(f"update {kind}_version set undone = 1 where id = ?", (version,))
     return undone
 
 
-def clear(db: Database, kind: Kind, column: str, values: Iterable[int], **instead: str | None) -> None:
+def clear(db: Database, kind: VersionedKind, column: str, values: Iterable[int], **replacements: str | None) -> None:
     """Where a former row has one of these values in a column, put something else into it, and into other columns.
 
     So that what is erased is neither shown nor brought back. Runs in the caller's transaction.
     """
-    changed = "".join(f", '$.{name}', ?" for name in instead)
+    changed = "".join(f", '$.{name}', ?" for name in replacements)
     db.execute(
         f"""update {kind}_version set was = json_set(was{changed})
             where was ->> '{column}' in (select value from json_each(?))""",
-        (*instead.values(), values),
+        (*replacements.values(), values),
     )
 
 
-def drop(db: Database, kind: Kind, versions: Iterable[int]) -> None:
+def drop(db: Database, kind: VersionedKind, versions: Iterable[int]) -> None:
     """Delete versions by their own ids. Runs in the caller's transaction."""
     db.execute(f"delete from {kind}_version where id in (select value from json_each(?))", (versions,))
 
 
-def erase(db: Database, kind: Kind, found: Iterable[int]) -> None:
+def erase(db: Database, kind: VersionedKind, found: Iterable[int]) -> None:
     """Delete all versions of these rows. Runs in the caller's transaction."""
     db.execute(f"delete from {kind}_version where {kind}_id in (select value from json_each(?))", (found,))

@@ -1,15 +1,15 @@
-"""The job that learns from a conversation: the cheap model reads what is new, and what it finds waits for the person.
+"""The job that learns from a conversation: the model reads new messages, and what it finds is proposed to the person.
 
-The same for facts (learner.py) and skills (reflector.py), which say what is read, asked and proposed. The effect (the
-proposals, and how far was read) is one transaction with the job's end. When a message that was read has changed, or
-anything was forgotten meanwhile, nothing of the answer is kept and the rest is read anew. An answer that cannot be read
-parks the job, and the next turns are read all the same.
+It serves facts (learner.py) and skills (reflector.py), which define what is read, asked and proposed. The proposals and
+the position up to which was read are written in one transaction with the end of the job. If a message that was read has
+changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again. An answer that
+cannot be parsed parks the job; later messages are read all the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_cli.agent.jobs.job_context import JobContext, Effect
+from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
@@ -25,20 +25,22 @@ from agent_cli.values import frozen
 
 @frozen
 class LearningTask:
-    """What is learned, and how."""
+    """What is learned from a conversation, and how."""
 
     no_model: str  # the job's error while no model answers
-    unreadable: str  # the kind of the event that records an answer which could not be read
-    characters: int  # read at a time: of more, a small model misses half
-    read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: whose, and the last message read
+    unreadable: str  # the kind of event that records an answer which could not be parsed
+    characters: int  # read at a time: a small model misses half of more
+    read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: its scope and the last message read
     set_read_to: Callable[[Database, int, int], None]  # session, message
-    read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: what is next
-    ask: Callable[[JobContext, Scope, int, Sequence[Entry], AskModel], Effect]  # session, what is new; gives what proposes
-    counts_unreadable: bool = False  # whether the error of a parked job says how often answers were unreadable in all
+    read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
+    ask: Callable[
+        [JobContext, Scope, int, Sequence[Entry], AskModel], Effect
+    ]  # session, new messages; returns the proposing
+    counts_unreadable: bool = False  # whether a parked job's error includes their total
 
 
 def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
-    """Read what is new in a session; gives what is to be written. Raises AgentError."""
+    """Read new messages of a session; the effect writes the proposals. Raises AgentError."""
     db, session = context.db, ids.number("session", job.subject)
     rounds, position = tombstones.erasure_count(db), task.read_to(db, session)
     new = task.read(db, session, position[1], min(context.max_characters, task.characters)) if position else []
@@ -65,10 +67,12 @@ def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     return effect
 
 
-def _ask(context: JobContext, task: LearningTask, scope: Scope, session: int, new: Sequence[Entry]) -> tuple[Effect, str]:
-    """What proposes what the model found, and why its answer could not be read."""
+def _ask(
+    context: JobContext, task: LearningTask, scope: Scope, session: int, new: Sequence[Entry]
+) -> tuple[Effect, str]:
+    """An effect that proposes what the model found, and the reason when its answer could not be parsed."""
     if not any(entry.message.role == "user" for entry in new):
-        return lambda: None, ""  # nobody said anything here: imported words are read by nobody
+        return lambda: None, ""  # nothing by the person: imported messages are not read
     model = context.model()
     if model is None:
         raise ModelUnavailable(task.no_model)
@@ -79,7 +83,7 @@ def _ask(context: JobContext, task: LearningTask, scope: Scope, session: int, ne
 
 
 def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskModel:
-    """The model as memory knows it: a question and a schema in, JSON out."""
+    """The model as a function for memory: question and JSON schema in, pieces of JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
         for chunk in model.reply([Message("user", question)], think=False, format=schema, cancel=cancel):
@@ -92,7 +96,7 @@ def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskModel:
 def exchanges(
     entries: Sequence[Entry], characters: int, size: Callable[[Entry], int], enough: Callable[[Sequence[Entry]], bool]
 ) -> list[Entry]:
-    """The first exchanges that are over, as many as fit, imports apart; more where those that fit are not enough."""
+    """The first complete exchanges without imports: as many as fit, and more until they are `enough`."""
     original = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
     chosen: list[Entry] = []
     start = taken = 0
@@ -111,6 +115,6 @@ def _is_whole(entry: Entry) -> bool:
 
 
 def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
-    """Whether a session still says what was read of it."""
+    """Whether the messages of a session are still as they were read."""
     now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
     return all(now.get(entry.id) == entry.message.text for entry in read)

@@ -90,9 +90,9 @@ def _format_accepted(skill: Skill) -> str:
 def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
     """Import a file; whether it was new. Raises UsageError when it is no skill."""
     text = skill_folders.text(file)
-    skill = skill_folders.take_in(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
+    skill = skill_folders.import_skill(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
     if skill is None:
-        name = skill_file.read(text).name
+        name = skill_file.parse(text).name
         reason = f"{name} is known, waits already, or was rejected, hidden or forgotten"
         output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
@@ -100,7 +100,7 @@ def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
     state = f"waits for your yes{target}" if skill.state == PENDING else _format_accepted(skill)
     output.say(f"{skill_format.short(skill)} {state}")
     skill_format.note_altered(skill.name, text)
-    left = skill_folders.beside(file)
+    left = skill_folders.other_files(file)
     if left:
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
         names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])

@@ -59,9 +59,9 @@ def difference(before: str, after: str) -> Iterator[str]:
 
 def note_altered(name: str, words: str) -> None:
     """Print a note about parts of a skill that the model will not be given."""
-    parsed = skill_file.read(words)
-    if parsed.unseen:
-        many = "a character" if parsed.unseen == 1 else f"{parsed.unseen} characters"
+    parsed = skill_file.parse(words)
+    if parsed.invisible_count:
+        many = "a character" if parsed.invisible_count == 1 else f"{parsed.invisible_count} characters"
         output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
     if len(parsed.body) > MAX_STEPS:
         output.note(f"{name} is long: the model is given the first {MAX_STEPS} characters of its steps")

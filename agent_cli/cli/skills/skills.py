@@ -138,7 +138,7 @@ def add(
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
     app_: App = context.obj.app()
-    name = skill_file.checked(name)
+    name = skill_file.check_name(name)
     if example:
         if body or description:
             raise UsageError("--example brings its own words: give it a name alone")
@@ -182,8 +182,8 @@ def _piped(name: str, description: str) -> str:
 
 def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
-    if skill_file.read(words).name != name:
-        raise UsageError(f"its front matter names it {skill_file.read(words).name}: add it under that name")
+    if skill_file.parse(words).name != name:
+        raise UsageError(f"its front matter names it {skill_file.parse(words).name}: add it under that name")
     skill = skill_adoption.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")

@@ -1,8 +1,8 @@
-"""How something becomes a fact: proposed, accepted, rejected, replaced, expired.
+"""How a claim becomes a fact: it is proposed, accepted, rejected, replaced or expires.
 
-Only a person accepts. What a model, a pipe, a file or an import brings waits for a yes; what was rejected does not come
-back; what says the same as a fact becomes a further source of it. Of a predicate with one value at a time the newer
-truth ends the older one, by its date alone.
+Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
+is not proposed again. A claim that repeats a known fact is added to that fact as a source. Where a predicate has one
+value at a time, the newer fact ends the older one; only their dates decide.
 """
 
 from collections.abc import Iterable, Set
@@ -26,61 +26,61 @@ from agent_cli.store import ids, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-LONGEST = 2000  # characters of a fact: more is a text
-CAP = 50  # proposals that nobody typed and that may wait at once
-WAIT = timedelta(days=30)
-_UNTOLD = "expired untold"
+LONGEST = 2000  # characters of a fact
+MAX_PENDING = 50  # proposals of a model that may wait at once
+MAX_WAIT = timedelta(days=30)
+_EXPIRED_UNREPORTED = "expired untold"
 
 
 @frozen
 class Adopted:
     fact: Fact
-    new: bool  # False: it was known, and has one more source
+    new: bool  # False: the fact was known, and has one more source
     replaced: tuple[Fact, ...] = ()
 
 
-def claim(statement: str, origin: Origin, now: datetime | None = None, **told: Any) -> Claim:
-    """A claim made of plain words: secrets masked, dates absolute, and taken apart where a rule knows the sentence.
+def claim(statement: str, origin: Origin, now: datetime | None = None, **details: Any) -> Claim:
+    """A claim made from a sentence: secrets masked, dates absolute, and with a triple where a rule can parse it.
 
-    Words for time are understood as of when it was learned, else `now`, else when it becomes a fact.
+    Relative dates are resolved at the time it was learned, else at `now`, else when the claim becomes a fact.
     """
     masked = secrets.mask(statement.strip())
-    moment = told.get("learned") or now
+    moment = details.get("learned") or now
     masked = absolute_dates.resolve(masked, moment) if moment else masked
-    return Claim(masked, origin, triple=triples.parse(masked), **told)
+    return Claim(masked, origin, triple=triples.parse(masked), **details)
 
 
 def add(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE_VALUED, *, batch: str = ""
 ) -> Adopted:
-    """Take in what the person says is true. Raises UsageError when it says nothing or too much."""
-    claim = _safe(claim, time())
+    """Add a fact that the person states. Raises UsageError when the statement is empty or too long."""
+    claim = _sanitised(claim, time())
     batch = batch or ids.new(time())
     with db.write():
-        for each in sorted(_same(db, scope, claim), key=lambda each: not each.current):
+        for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
-                return Adopted(*_accept(db, _said(db, each, claim, time, batch), time, single, None, batch))
+                return Adopted(*_accept(db, _restate_pending(db, each, claim, time, batch), time, single, None, batch))
             if each.current:
-                facts.support(db, each, claim.message, claim.quote, time())
+                facts.add_source(db, each, claim.message, claim.quote, time())
                 return Adopted(each, new=False)
         fact = facts.insert(db, scope, claim, ACCEPTED, "added", time, actor="person", batch=batch)
-        replaced = _settle(db, fact, time, single, batch)
-        return Adopted(facts.get(db, fact.id, fact.owner), True, _besides(fact, replaced))
+        replaced = _close_earlier_values(db, fact, time, single, batch)
+        return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
 def propose(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
 ) -> Fact | None:
-    """Queue a claim for review; None when it is known, waits already, was rejected or forgotten."""
-    claim = _safe(claim, time())
+    """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
+    claim = _sanitised(claim, time())
     with db.write():
-        if tombstones.knows(db, claim.statement, scope.owner):
+        if tombstones.contains(db, claim.statement, scope.owner):
             return None
-        for each in _same(db, scope, claim):
+        for each in _equivalent(db, scope, claim):
             if each.state == REJECTED:
                 return None
             if each.state == PENDING or each.current:
-                facts.support(db, each, claim.message, claim.quote, time())
+                facts.add_source(db, each, claim.message, claim.quote, time())
                 return None
         _make_room(db, scope, claim, time)
         batch = batch or ids.new(time())
@@ -96,15 +96,15 @@ def accept(
     replacing: Fact | None = None,
     batch: str = "",
 ) -> Adopted:
-    """The person's yes. `replacing`: a fact that ends with it. Raises UsageError when it was decided meanwhile."""
+    """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
     with db.write():
         return Adopted(*_accept(db, fact, time, single, replacing, batch or ids.new(time())))
 
 
 def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """The person's no: the same proposal does not return. Raises UsageError like `accept`."""
+    """The person rejects a proposal, for good. Raises UsageError like `accept`."""
     with db.write():
-        waiting = _waiting(db, fact)
+        waiting = _require_pending(db, fact)
         return facts.change(
             db,
             waiting,
@@ -120,11 +120,11 @@ def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> F
 def edit(
     db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = ""
 ) -> Fact:
-    """Other words for a fact, as the person typed them: nothing is masked. Raises UsageError when they are none."""
+    """Change the statement to what the person typed: nothing is masked. Raises UsageError when it is empty."""
     words = absolute_dates.resolve(statement.strip(), time())
     if not words:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
-    _fits(words)
+    _check_length(words)
     triple = triples.parse(words) or Triple("", "", "")
     batch = batch or ids.new(time())
     with db.write():
@@ -141,12 +141,12 @@ def edit(
             object=triple.object,
         )
         if changed.current:
-            _settle(db, changed, time, single, batch)
+            _close_earlier_values(db, changed, time, single, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
 def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """It is true no longer."""
+    """Mark a fact as no longer true."""
     with db.write():
         now = clock.utc(time())
         return facts.change(
@@ -163,7 +163,7 @@ def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact
 
 
 def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """Put it out of lists, search and recall, until `restore`."""
+    """Leave a fact out of lists, search and recall, until `restore`."""
     with db.write():
         return facts.change(
             db, fact, "hidden", time, actor="person", batch=batch or ids.new(time()), hidden_at=clock.utc(time())
@@ -171,63 +171,63 @@ def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fac
 
 
 def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = "") -> Fact:
-    """Bring it back; where another value has come since, it is that one's past."""
+    """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
     batch = batch or ids.new(time())
     with db.write():
         changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
         if changed.current:
-            _settle(db, changed, time, single, batch)
+            _close_earlier_values(db, changed, time, single, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
 def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE_VALUED) -> list[Fact]:
-    """Accepted facts that this one contradicts: its target, another value of the same, other numbers or a negation."""
+    """Accepted facts that this one contradicts: its target, another value, other numbers, or a negation."""
     found: dict[int, Fact] = {}
     if fact.target_id:
         found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
     if fact.predicate in single:
-        found |= {each.id: each for each in facts.told(db, fact.owner, fact.subject, fact.predicate)}
-    found |= {each.id: each for each in facts.alike(db, fact.owner, fact.statement)}
+        found |= {each.id: each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate)}
+    found |= {each.id: each for each in facts.similar(db, fact.owner, fact.statement)}
     return [
         each
         for each in found.values()
         if each.id != fact.id
         and each.current
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
-        and _meet(each, fact)
+        and _same_scope(each, fact)
     ]
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Let go of proposals that nobody looked at for 30 days, and of facts whose own time has run out.
+    """Expire proposals that have waited for 30 days, and accepted facts past their expiry date.
 
-    Returns how many proposals went since this was last told.
+    Returns how many proposals have expired since the last call.
     """
-    while old := facts.queued_before(db, owner, time() - WAIT):
+    while old := facts.queued_before(db, owner, time() - MAX_WAIT):
         with db.write():
-            for fact in facts.many(db, [each.id for each in old], owner):  # as they are now that nobody else writes
+            for fact in facts.many(db, [each.id for each in old], owner):  # read again inside the write
                 if fact.state == PENDING:
                     _expire(db, fact, time)
     if facts.lapsed(db, owner, time()):
         with db.write():
             for fact in facts.lapsed(db, owner, time()):
-                _lapse(db, fact, time, "program", ids.new(time()))
-    if not meta.get(db, _UNTOLD):
+                _end_at_expiry(db, fact, time, "program", ids.new(time()))
+    if not meta.get(db, _EXPIRED_UNREPORTED):
         return 0
     with db.write():
-        told = meta.number(db, _UNTOLD)
-        meta.drop(db, _UNTOLD)
-    return told
+        count = meta.number(db, _EXPIRED_UNREPORTED)
+        meta.drop(db, _EXPIRED_UNREPORTED)
+    return count
 
 
-def _safe(claim: Claim, now: datetime) -> Claim:
-    """Without secrets, and with dates for words of time."""
+def _sanitised(claim: Claim, now: datetime) -> Claim:
+    """The claim with secrets masked and relative dates resolved."""
     plain = " ".join(claim.statement.split())
     masked = secrets.mask(plain)
     dated = absolute_dates.resolve(masked, claim.learned or now)
     if not dated:
         raise UsageError("an empty fact says nothing; write what is true")
-    _fits(dated)
+    _check_length(dated)
     triple = claim.triple
     if dated != masked:
         triple = triples.parse(dated)
@@ -236,8 +236,8 @@ def _safe(claim: Claim, now: datetime) -> Claim:
     return replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
 
 
-def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
-    """What waits, as the person says it now: what else a proposal would have done, nobody has looked at."""
+def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
+    """Give a pending fact the person's own wording, without the update or deletion that it proposed."""
     triple = claim.triple or Triple("", "", "")
     return facts.change(
         db,
@@ -256,21 +256,21 @@ def _said(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str)
     )
 
 
-def _fits(statement: str) -> None:
+def _check_length(statement: str) -> None:
     """Raises UsageError for a text that is too long to be a fact."""
     if len(statement) > LONGEST:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
-def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
-    """Facts that say what the claim says, in the same place."""
+def _equivalent(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
+    """Facts that state the same as the claim, in the same scope."""
     found = {
         each.id: each
-        for each in facts.alike(db, scope.owner, claim.statement)
+        for each in facts.similar(db, scope.owner, claim.statement)
         if terms.is_similar(each.statement, claim.statement)
     }
     if claim.triple:
-        for each in facts.told(db, scope.owner, claim.triple.subject, claim.triple.predicate):
+        for each in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
             if each.object.casefold() == claim.triple.object.casefold():
                 found[each.id] = each
     return [
@@ -285,7 +285,7 @@ def _same(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
 def _accept(
     db: Database, fact: Fact, time: clock.Clock, single: Set[str], replacing: Fact | None, batch: str
 ) -> tuple[Fact, bool, tuple[Fact, ...]]:
-    waiting = _waiting(db, fact)
+    waiting = _require_pending(db, fact)
     now = clock.utc(time())
     ends = [replacing] if replacing else []
     if waiting.target_id and waiting.operation in ("update", "delete"):
@@ -295,34 +295,38 @@ def _accept(
     replaced = []
     for each in {each.id: each for each in ends}.values():
         if each.current:
-            until = now if waiting.operation == "delete" else max(changed.since, each.since)
+            until = now if waiting.operation == "delete" else max(changed.began_at, each.began_at)
             replaced.append(_replace(db, each, until, time, batch))
     if state == ACCEPTED:
-        replaced += _settle(db, changed, time, single, batch)
-    return facts.get(db, fact.id, fact.owner), True, _besides(fact, replaced)
+        replaced += _close_earlier_values(db, changed, time, single, batch)
+    return facts.get(db, fact.id, fact.owner), True, _without(fact, replaced)
 
 
-def _besides(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Without the fact itself: one that comes late may be the past of another already."""
+def _without(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The replaced facts without the fact itself, which ends at once when a newer value is known."""
     return tuple(each for each in replaced if each.id != fact.id)
 
 
-def _settle(db: Database, fact: Fact, time: clock.Clock, single: Set[str], batch: str) -> tuple[Fact, ...]:
-    """Let each value of a single-valued predicate end where the next one begins."""
-    if due(time(), fact):
-        return (_lapse(db, fact, time, "person", batch),)
+def _close_earlier_values(
+    db: Database, fact: Fact, time: clock.Clock, single: Set[str], batch: str
+) -> tuple[Fact, ...]:
+    """End each value of a single-valued predicate where the next one begins; returns the facts that ended."""
+    if _is_due(time(), fact):
+        return (_end_at_expiry(db, fact, time, "person", batch),)
     if fact.predicate not in single:
         return ()
-    values = [each for each in facts.told(db, fact.owner, fact.subject, fact.predicate) if _meet(each, fact)]
+    values = [
+        each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate) if _same_scope(each, fact)
+    ]
     return tuple(
-        _replace(db, each, after.since, time, batch)
+        _replace(db, each, after.began_at, time, batch)
         for each, after in pairwise(values)
-        if each.valid_to is None or each.valid_to > after.since
+        if each.valid_to is None or each.valid_to > after.began_at
     )
 
 
-def _lapse(db: Database, fact: Fact, time: clock.Clock, actor: str, batch: str) -> Fact:
-    """It was true until its own time ran out."""
+def _end_at_expiry(db: Database, fact: Fact, time: clock.Clock, actor: str, batch: str) -> Fact:
+    """End a fact at its expiry date."""
     return facts.change(db, fact, EXPIRED, time, actor=actor, batch=batch, state=EXPIRED, valid_to=fact.expires_at)
 
 
@@ -330,12 +334,12 @@ def _replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str
     return facts.change(db, fact, "replaced", time, actor="person", batch=batch, state=SUPERSEDED, valid_to=until)
 
 
-def _meet(one: Fact, other: Fact) -> bool:
-    """Whether both can be true in the same place: one of a project does not end what is true elsewhere."""
+def _same_scope(one: Fact, other: Fact) -> bool:
+    """Whether both hold in the same place and session: a fact of a project does not end one that holds elsewhere."""
     return (one.place, one.session_id) == (other.place, other.session_id)
 
 
-def _waiting(db: Database, fact: Fact) -> Fact:
+def _require_pending(db: Database, fact: Fact) -> Fact:
     now = facts.get(db, fact.id, fact.owner)
     if now.state != PENDING:
         raise UsageError(f"{fact.handle} waits for no yes: it is {now.state}")
@@ -343,10 +347,10 @@ def _waiting(db: Database, fact: Fact) -> Fact:
 
 
 def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
-    """At most so many proposals wait that nobody typed: the oldest expires, and that is told at the next start."""
+    """Expire the oldest proposals of a model beyond the limit; the next start reports them."""
     if claim.origin == "model":
         made = facts.pending(db, scope.owner, origin=claim.origin)
-        for each in made[: max(0, len(made) + 1 - CAP)]:
+        for each in made[: max(0, len(made) + 1 - MAX_PENDING)]:
             _expire(db, each, time)
 
 
@@ -354,13 +358,13 @@ def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
     facts.change(
         db, fact, EXPIRED, time, actor="program", batch=ids.new(time()), state=EXPIRED, decided_at=clock.utc(time())
     )
-    meta.increase(db, _UNTOLD)
+    meta.increase(db, _EXPIRED_UNREPORTED)
 
 
-def names(found: Iterable[Fact]) -> str:
+def format_names(found: Iterable[Fact]) -> str:
     return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
 
 
-def due(now: datetime, fact: Fact) -> bool:
-    """Whether its own time has run out."""
+def _is_due(now: datetime, fact: Fact) -> bool:
+    """Whether its expiry date has passed."""
     return fact.expires_at is not None and fact.expires_at <= clock.utc(now)

@@ -1,7 +1,7 @@
-"""What the person says against what is known: told in a line behind the answer, and kept when they want it.
+"""Contradictions between what the person types and known facts: shown below the reply, and adopted on request.
 
-Only where rules are sure, and no model has a part in it: a sentence that was typed, outside quotations and code, which
-a rule takes apart, about something that has one value at a time. What is only alike in words is left to the review.
+Found by rules alone, without a model: a typed sentence, outside quotations and code, that a rule parses into a triple
+with a single-valued predicate. Statements that are merely similar are left to the review.
 """
 
 from collections.abc import Sequence, Set
@@ -20,47 +20,49 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_SHOWN = 80  # characters of a fact
+_MAX_SHOWN = 80  # characters of a fact
 
 
 @frozen
 class Contradiction:
     known: Fact
-    said: Claim
+    claim: Claim
 
-    def told(self) -> str:
-        return f"{self.known.handle} says “{facts.name(self.known, _SHOWN)}” · /update keeps what you just said"
+    def message(self) -> str:
+        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · /update keeps what you just said"
 
 
 def find(
     db: Database, scope: Scope, session: int, message: int, parts: Sequence[Part], now: datetime, single: Set[str]
 ) -> list[Contradiction]:
-    """What a message says against accepted facts that hold here."""
+    """The sentences of a message that contradict accepted facts which hold in this place and session."""
     found: dict[int, Contradiction] = {}
     for quote in capture.typed_sentences(parts):
         claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
         if claim.triple is None or claim.triple.predicate not in single or not is_fact(claim.statement):
             continue
-        for known in facts.told(db, scope.owner, claim.triple.subject, claim.triple.predicate):
+        for known in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
             holds = known.place in ("", scope.place) and known.session_id in (None, session)
-            if known.current and holds and not _same(known, claim) and not _was_rejected(db, scope, claim):
+            if known.current and holds and not _agrees(known, claim) and not _was_rejected(db, scope, claim):
                 found[known.id] = Contradiction(known, replace(claim, place=known.place, session=known.session_id))
     return list(found.values())
 
 
-def keep(db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single: Set[str]) -> list[str]:
-    """Take in what was said; each fact that says otherwise ends. Gives a receipt for each."""
+def accept(
+    db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single: Set[str]
+) -> list[str]:
+    """Add the claims as facts and end those they contradict; returns a receipt for each."""
     batch = ids.new(time())
     with db.write():
-        return [receipts.kept(adoption.add(db, scope, each.said, time, single, batch=batch)) for each in found]
+        return [receipts.accepted(adoption.add(db, scope, each.claim, time, single, batch=batch)) for each in found]
 
 
-def _same(known: Fact, claim: Claim) -> bool:
+def _agrees(known: Fact, claim: Claim) -> bool:
     same = claim.triple is not None and known.object.casefold() == claim.triple.object.casefold()
     return same or terms.is_similar(known.statement, claim.statement)
 
 
 def _was_rejected(db: Database, scope: Scope, claim: Claim) -> bool:
-    """Whether the person has said no to just that."""
-    alike = facts.alike(db, scope.owner, claim.statement)
+    """Whether the person has rejected the same statement."""
+    alike = facts.similar(db, scope.owner, claim.statement)
     return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in alike)

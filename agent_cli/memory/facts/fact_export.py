@@ -1,6 +1,6 @@
-"""Facts for other programs: JSON lines that can be imported again, and MEMORY.md and USER.md as other agents have them.
+"""Facts for other programs: JSON lines that can be imported again, and the MEMORY.md and USER.md of other agents.
 
-What is true in one session alone stays out: no other file knows that session.
+Facts that hold in one session alone are left out: other databases do not have that session.
 """
 
 import json
@@ -20,51 +20,51 @@ MARK = "<!-- written by `agent facts export`: it is written over by the next one
 
 
 def rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
-    """Each fact as an object, the oldest first, without what is not known of it."""
+    """Each fact as a JSON object, the oldest first, without empty fields."""
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
-    wanted = [each.message_id for each in ordered if each.message_id]
-    outer: dict[int | None, str] = dict(
+    messages = [each.message_id for each in ordered if each.message_id]
+    external_ids: dict[int | None, str] = dict(
         db.rows(
             """select m.id, coalesce(m.external_id, m.uid)
                from json_each(?) c cross join message m on m.id = c.value""",
-            (wanted,),
+            (messages,),
         )
     )
     for each in ordered:
         row = {
             "statement": each.statement,
-            "at": _local(each, each.learned_at),
-            "since": _local(each, each.valid_from),
-            "until": _local(each, each.valid_to or each.expires_at),
+            "at": _local_time(each, each.learned_at),
+            "since": _local_time(each, each.valid_from),
+            "until": _local_time(each, each.valid_to or each.expires_at),
             "subject": each.subject,
             "predicate": each.predicate,
             "object": each.object,
             "place": each.place,
             "quote": each.quote,
-            "source": outer.get(each.message_id),
+            "source": external_ids.get(each.message_id),
         }
         yield {name: value for name, value in row.items() if value}
 
 
 def documents(found: Sequence[Fact]) -> dict[str, str]:
-    """Name and text of each file: the person's own facts in USER.md, the rest in MEMORY.md."""
-    kept = [each for each in sorted(found, key=lambda each: (each.place, each.id)) if each.session_id is None]
-    mine = [each for each in kept if _about_the_person(each)]
-    rest = [each for each in kept if not _about_the_person(each)]
+    """Name and text of each file: facts about the person in USER.md, the others in MEMORY.md."""
+    ordered = [each for each in sorted(found, key=lambda each: (each.place, each.id)) if each.session_id is None]
+    about_person = [each for each in ordered if _is_about_person(each)]
+    others = [each for each in ordered if not _is_about_person(each)]
     return {
-        "USER.md": _document("About the person", mine),
-        "MEMORY.md": _document("What is known besides", rest),
+        "USER.md": _document("About the person", about_person),
+        "MEMORY.md": _document("What is known besides", others),
     }
 
 
 def write(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
     """Write the files, readable by their owner alone.
 
-    Raises UsageError, with nothing written, when one is there that this program did not write.
+    Raises UsageError, with nothing written, when a file exists that this program did not write.
     """
     paths = {folder / name: words for name, words in files.items()}
     for path in paths:
-        if not force and path.exists() and not _ours(path):
+        if not force and path.exists() and not _is_export(path):
             raise UsageError(f"{path} was not written by this program; say --force to write over it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,13 +78,13 @@ def write(folder: Path, files: Mapping[str, str], *, force: bool = False) -> lis
     return list(paths)
 
 
-def _about_the_person(fact: Fact) -> bool:
-    """By its subject; where it was not taken apart, whether the person speaks of themselves."""
+def _is_about_person(fact: Fact) -> bool:
+    """Decided by the subject; without one, by a pronoun of the first person in the statement."""
     return fact.subject == "person" or (not fact.subject and bool(_SELF.search(fact.statement)))
 
 
-def _ours(path: Path) -> bool:
-    """Whether an earlier export wrote it: Markdown begins with a mark, lines are what an export holds."""
+def _is_export(path: Path) -> bool:
+    """Whether an earlier export wrote the file: Markdown begins with the mark, JSON lines with a statement."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             first = file.readline().strip()
@@ -109,5 +109,5 @@ def _document(title: str, found: Sequence[Fact]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _local(fact: Fact, moment: str | None) -> str | None:
+def _local_time(fact: Fact, moment: str | None) -> str | None:
     return clock.local(moment, fact.utc_offset).isoformat() if moment else None

@@ -32,7 +32,7 @@ from agent_cli.values import frozen
 AskModel = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Sends a prompt and a JSON schema to a language model; yields the answer in pieces. Raises AgentError."""
 
-Parsed = TypeVar("T")
+Parsed = TypeVar("Parsed")
 
 MAX_KNOWN = 20  # facts that the model is shown
 _MAX_OPERATIONS = 10  # of one answer

@@ -1,5 +1,5 @@
-"""Facts as JSON lines: statement, and where they are known source (a message's external id), at, since, until, subject,
-predicate and object, place, quote.
+"""Imports facts from JSON lines: each has a statement, and may have source (the external id of a message), at, since,
+until, subject, predicate and object, place and quote.
 """
 
 import json
@@ -24,7 +24,7 @@ _BATCH = 100
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 
 
-def read(
+def import_lines(
     db: Database,
     scope: Scope,
     lines: Iterable[str],
@@ -35,10 +35,10 @@ def read(
     accepted: bool = False,
     single: Set[str] = SINGLE_VALUED,
 ) -> tuple[int, int]:
-    """Import facts, to the queue or as accepted ones; returns how many are new and how many lines were broken.
+    """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
 
-    Importing twice adds nothing, and brings back nothing that was rejected, ended or forgotten. What waits already, or
-    has expired while it waited, is accepted when it comes again as accepted. One undo takes all of it back.
+    Importing twice adds nothing, and restores nothing that was rejected, ended or forgotten. A proposal, pending or
+    expired, is accepted when the same line is imported as accepted. One undo reverts the whole import.
     """
     new = broken = 0
     batch = ids.new(time())
@@ -47,12 +47,12 @@ def read(
         with db.write():
             for number, line in rows[start : start + _BATCH]:
                 try:
-                    with db.write():  # a line whole or not at all
+                    with db.write():  # a savepoint for each line
                         claim = _claim(db, scope, line, source, time())
-                        if tombstones.knows(db, claim.statement, scope.owner):
+                        if tombstones.contains(db, claim.statement, scope.owner):
                             complain(f"line {number} was skipped: you had it forgotten")
                             continue
-                        new += _take_in(db, scope, claim, time, accepted, single, batch)
+                        new += _import_claim(db, scope, claim, time, accepted, single, batch)
                 except (ValueError, TypeError, KeyError, AttributeError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -60,28 +60,28 @@ def read(
     return new, broken
 
 
-def _take_in(
+def _import_claim(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single: Set[str], batch: str
 ) -> bool:
-    """Whether it brought something new."""
-    before = _imported(db, scope, claim)
-    if before and before.state == EXPIRED and before.valid_to is None:  # it waited in vain
+    """Import one claim; returns whether that changed anything."""
+    before = _imported_before(db, scope, claim)
+    if before and before.state == EXPIRED and before.valid_to is None:  # expired as a proposal
         values = {"state": PENDING, "decided_at": None}
         before = facts.change(db, before, "proposed", time, actor="person", batch=batch, **values)
         if not accepted:
             return True
     if before:
-        waits = accepted and before.state == PENDING
-        if waits:
+        accepting = accepted and before.state == PENDING
+        if accepting:
             adoption.accept(db, before, time, single=single, batch=batch)
-        return waits
+        return accepting
     if accepted:
         return adoption.add(db, scope, claim, time, single, batch=batch).new
     return adoption.propose(db, scope, claim, time, actor="person", batch=batch) is not None
 
 
-def _imported(db: Database, scope: Scope, claim: Claim) -> Fact | None:
-    """The fact that this very line has become earlier."""
+def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
+    """The fact that the same line became in an earlier import."""
     learned = clock.utc(claim.learned) if claim.learned else ""
     found = db.rows(
         """select id from fact where owner = ? and source = ? and message_id is ? and statement = ?
@@ -92,11 +92,11 @@ def _imported(db: Database, scope: Scope, claim: Claim) -> Fact | None:
 
 
 def _claim(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
-    """What a line says. Raises ValueError and UsageError."""
+    """The claim of a line. Raises ValueError and UsageError."""
     row = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
-    statement = _words(row, "statement")
+    statement = _text_field(row, "statement")
     if not statement:
         raise ValueError("it has no statement")
     if isinstance(row.get("source"), list | dict):
@@ -106,36 +106,36 @@ def _claim(db: Database, scope: Scope, line: str, source: str, now: datetime) ->
            where m.owner = ? and s.source = ? and m.external_id = ?""",
         (scope.owner, source, row.get("source")),
     )
-    since, until = _moment(row, "since", now), _moment(row, "until", now)
+    since, until = _time_field(row, "since", now), _time_field(row, "until", now)
     if since and until and until < since:
         raise ValueError("it ends before it begins")
     claim = adoption.claim(
         statement,
         "import",
         message=message,
-        learned=_moment(row, "at", now),
+        learned=_time_field(row, "at", now),
         source=source,
         valid_from=since,
         expires=until,
-        place=_words(row, "place"),
-        quote=_words(row, "quote") if message else "",
+        place=_text_field(row, "place"),
+        quote=_text_field(row, "quote") if message else "",
     )
-    told = [_words(row, name) for name in ("subject", "predicate", "object")]
-    if any(told) and not all(told):
+    parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
+    if any(parts) and not all(parts):
         raise ValueError("subject, predicate and object go together")
-    return replace(claim, triple=Triple(*told)) if all(told) and claim.statement == statement else claim
+    return replace(claim, triple=Triple(*parts)) if all(parts) and claim.statement == statement else claim
 
 
-def _words(row: dict[str, Any], name: str) -> str:
-    """A text on one line, empty when it is not there. Raises ValueError."""
-    told = row.get(name)
-    if told is None:
+def _text_field(row: dict[str, Any], name: str) -> str:
+    """A field as text on one line, empty when it is missing. Raises ValueError."""
+    value = row.get(name)
+    if value is None:
         return ""
-    if not isinstance(told, str) or text.without_surrogates(told) != told:
+    if not isinstance(value, str) or text.without_surrogates(value) != value:
         raise ValueError(f"the {name} is no text")
-    return " ".join(told.split())
+    return " ".join(value.split())
 
 
-def _moment(row: dict[str, Any], name: str, now: datetime) -> datetime | None:
-    told = _words(row, name)
-    return clock.parse(told, now) if told else None
+def _time_field(row: dict[str, Any], name: str, now: datetime) -> datetime | None:
+    value = _text_field(row, name)
+    return clock.parse(value, now) if value else None

@@ -1,7 +1,7 @@
-"""All facts as one Markdown file to be edited: a section for each subject, a line for each fact, its handle before it.
+"""All facts as one Markdown file to edit: a section for each subject, a line for each fact, beginning with its handle.
 
-The difference is applied in one transaction and as one batch, so that one `undo` takes it back. A file that cannot be
-read for certain is refused whole: a slip of the pen in a handle must not hide a fact and add another.
+The changes are applied in one transaction and as one batch, so that one `undo` reverts them. An ambiguous file is
+refused whole: a typing error in a handle must not hide a fact and add another.
 """
 
 import re
@@ -18,7 +18,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_ABOUT = """<!-- What is known about you: a line for each fact, with its handle.
+_INTRO = """<!-- What is known about you: a line for each fact, with its handle.
 Change the words of a line and the fact is changed; delete a line and it is hidden; write a line "- words" without a
 handle and that is a new fact, true where the heading above it says. Leave the handles as they are.
 `agent facts undo` takes all of it back. -->
@@ -27,15 +27,15 @@ _YOU, _OTHER = "You", "Other"
 _ITEM = re.compile(r"[-*+]\s+(?:(f\d{1,18}):(?=\s|$))?\s*(.*)", re.IGNORECASE)
 _LIKE_HANDLE = re.compile(r"f\s*\d+\b|[a-z]{0,2}\d+\s*:(?=\s|$)|f[\dol]*:", re.IGNORECASE)
 
-Home = tuple[str, int | None]
-"""Where a fact holds: a place, and a session."""
+FactScope = tuple[str, int | None]
+"""Where a fact holds: a place (empty: everywhere) and a session (None: every one)."""
 
 
 @frozen
 class Changes:
     edited: tuple[tuple[Fact, str], ...]
     hidden: tuple[Fact, ...]
-    added: tuple[tuple[str, Home], ...]
+    added: tuple[tuple[str, FactScope], ...]
 
     def __bool__(self) -> bool:
         return bool(self.edited or self.hidden or self.added)
@@ -49,49 +49,49 @@ class Applied:
 
 
 def render(found: Sequence[Fact]) -> str:
-    """The file. What holds in one place alone stands under a heading of its own."""
+    """The text of the file. Facts that hold in one place or session alone have a heading of their own."""
     sections: dict[str, list[Fact]] = {}
     for each in sorted(
-        found, key=lambda each: (_home(each) != ("", None), each.place, each.session_id or 0, *_rank(each))
+        found, key=lambda each: (_scope_of(each) != ("", None), each.place, each.session_id or 0, *_sort_key(each))
     ):
         sections.setdefault(_heading(each), []).append(each)
     if _YOU not in sections:
         sections = {_YOU: [], **sections}
     blocks = ["\n".join([f"## {name}", "", *map(_line, rows)]) for name, rows in sections.items()]
-    return "\n\n".join([_ABOUT + "\n# Facts", *blocks]) + "\n"
+    return "\n\n".join([_INTRO + "\n# Facts", *blocks]) + "\n"
 
 
 def read(opened: Sequence[Fact], edited: str) -> Changes:
-    """What the person has changed. Raises UsageError where that is not certain."""
+    """The changes that the person made. Raises UsageError where a line is ambiguous."""
     if not edited.strip():
         raise UsageError("the file came back empty, and nothing was changed; delete lines to hide their facts")
     known = {each.handle: each for each in opened}
-    homes = {_heading(each): _home(each) for each in opened}
+    scopes = {_heading(each): _scope_of(each) for each in opened}
     seen: dict[str, str] = {}
-    added: list[tuple[str, Home]] = []
-    home: Home = ("", None)
+    added: list[tuple[str, FactScope]] = []
+    section_scope: FactScope = ("", None)
     for number, line in _items(edited):
         if line.startswith("#"):
-            home = homes.get(line.lstrip("#").strip(), ("", None))
+            section_scope = scopes.get(line.lstrip("#").strip(), ("", None))
             continue
-        handle, words = _taken_apart(number, line)
+        handle, words = _parse_item(number, line)
         if not handle:
-            added.append((words, home))
+            added.append((words, section_scope))
             continue
         if handle not in known:
-            raise _refused(number, f"{handle} is no fact of this file; a new line has no handle")
+            raise _line_error(number, f"{handle} is no fact of this file; a new line has no handle")
         if handle in seen:
-            raise _refused(number, f"{handle} stands there twice")
+            raise _line_error(number, f"{handle} stands there twice")
         seen[handle] = words
     return Changes(
-        tuple((known[handle], words) for handle, words in seen.items() if words != _shown(known[handle])),
+        tuple((known[handle], words) for handle, words in seen.items() if words != _displayed(known[handle])),
         tuple(each for handle, each in known.items() if handle not in seen),
         tuple(added),
     )
 
 
 def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, single: Set[str] = SINGLE_VALUED) -> Applied:
-    """Write all of it at once. Raises UsageError when a fact was changed meanwhile; nothing is written then."""
+    """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
     batch = ids.new(time())
     with db.write():
         for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
@@ -107,12 +107,12 @@ def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, singl
 
 
 def _items(edited: str) -> list[tuple[int, str]]:
-    """(line number, text) of headings and items; an indented line goes on with the item above it."""
+    """(line number, text) of headings and items; an indented line continues the item above it."""
     found: list[tuple[int, str]] = []
     rest = edited
     if edited.lstrip().startswith("<!--") and "-->" in edited:
-        about, _, rest = edited.partition("-->")
-        rest = "\n" * about.count("\n") + rest
+        intro, _, rest = edited.partition("-->")
+        rest = "\n" * intro.count("\n") + rest
     for number, line in enumerate(rest.split("\n"), 1):
         if not line.strip():
             continue
@@ -123,32 +123,34 @@ def _items(edited: str) -> list[tuple[int, str]]:
     return found
 
 
-def _taken_apart(number: int, line: str) -> tuple[str, str]:
-    """The handle, or an empty string, and the words."""
+def _parse_item(number: int, line: str) -> tuple[str, str]:
+    """The handle of an item, empty for a new one, and its words."""
     match = _ITEM.fullmatch(line)
     if match is None:
-        raise _refused(number, 'a fact begins with "- "')
+        raise _line_error(number, 'a fact begins with "- "')
     handle, words = (match[1] or "").lower(), " ".join(match[2].split())
     if not handle and _LIKE_HANDLE.match(words):
-        raise _refused(number, f"“{text.one_line(words, 20)}” looks like a broken handle; write it as in “- f4: words”")
+        raise _line_error(
+            number, f"“{text.one_line(words, 20)}” looks like a broken handle; write it as in “- f4: words”"
+        )
     if not words:
-        raise _refused(number, f"{handle or 'the fact'} has no words; delete the whole line to hide a fact")
+        raise _line_error(number, f"{handle or 'the fact'} has no words; delete the whole line to hide a fact")
     return handle, words
 
 
-def _refused(number: int, why: str) -> UsageError:
+def _line_error(number: int, why: str) -> UsageError:
     return UsageError(f"line {number}: {why}; nothing was changed")
 
 
 def _line(fact: Fact) -> str:
-    return f"- {fact.handle}: {_shown(fact)}"
+    return f"- {fact.handle}: {_displayed(fact)}"
 
 
-def _shown(fact: Fact) -> str:
+def _displayed(fact: Fact) -> str:
     return " ".join(text.clean(fact.statement).split())
 
 
-def _home(fact: Fact) -> Home:
+def _scope_of(fact: Fact) -> FactScope:
     return fact.place, fact.session_id
 
 
@@ -159,6 +161,6 @@ def _heading(fact: Fact) -> str:
     return f"{name}, in {text.one_line(fact.place, 200)}" if fact.place else name
 
 
-def _rank(fact: Fact) -> tuple[bool, bool, str, int]:
-    """The person first, what has no subject last."""
+def _sort_key(fact: Fact) -> tuple[bool, bool, str, int]:
+    """The person's facts first, those without a subject last."""
     return fact.subject != "person", not fact.subject, fact.subject.casefold(), fact.id

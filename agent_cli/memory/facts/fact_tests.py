@@ -1,4 +1,4 @@
-"""Questions whose answer the person wants to be found: each with words that recall must bring."""
+"""Recall tests: questions of the person, each with words that must occur in what recall finds."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,16 +11,16 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-TOP = 5  # hits among which the words must stand
+TOP = 5  # hits in which the words must occur
 
 
 @frozen
 class Test:
     id: int
     question: str
-    mention: str  # on each line words that must stand in one of the hits
+    mention: str  # on each line, words that must occur in one of the hits
 
-    __test__ = False  # none of pytest's
+    __test__ = False  # pytest must not collect it
 
     @property
     def handle(self) -> str:
@@ -35,15 +35,15 @@ class Test:
 
 
 def add(db: Database, scope: Scope, question: str, mentions: Sequence[str], time: clock.Clock) -> Test:
-    """Keep a question. Raises UsageError when it or what must be mentioned is empty."""
-    asked, told = _plain(question), [_plain(each) for each in mentions if each.strip()]
-    if not asked or not told:
+    """Add a test. Raises UsageError when the question or the expected words are empty."""
+    asked, expected = _normalised(question), [_normalised(each) for each in mentions if each.strip()]
+    if not asked or not expected:
         raise UsageError("a test needs a question and, with --mention, words that its answer must hold")
     now = time()
     with db.write():
         id = db.insert(
             "insert into fact_test (uid, owner, question, mention, at) values (?, ?, ?, ?, ?)",
-            (ids.new(now), scope.owner, asked, "\n".join(told), clock.utc(now)),
+            (ids.new(now), scope.owner, asked, "\n".join(expected), clock.utc(now)),
         )
     return get(db, id, scope.owner)
 
@@ -63,15 +63,15 @@ def listing(db: Database, owner: str, limit: int = -1) -> list[Test]:
 
 
 def missing(test: Test, find: Callable[[str], RecallResult]) -> list[str]:
-    """Which of the words stand in none of the hits; case and spaces make no difference."""
-    texts = [_plain(hit.text).casefold() for hit in find(test.question).hits[:TOP]]
+    """The expected words that occur in none of the hits; case and spaces are ignored."""
+    texts = [_normalised(hit.text).casefold() for hit in find(test.question).hits[:TOP]]
     return [words for words in test.mentions if not any(words.casefold() in each for each in texts)]
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
+def erase(db: Database, test_ids: Sequence[int]) -> None:
     """Delete tests. Runs in the caller's transaction."""
-    db.execute("delete from fact_test where id in (select value from json_each(?))", (found,))
+    db.execute("delete from fact_test where id in (select value from json_each(?))", (test_ids,))
 
 
-def _plain(words: str) -> str:
+def _normalised(words: str) -> str:
     return " ".join(words.split())

@@ -1,7 +1,7 @@
-"""What has changed in memory since a session was taken up: told when it closes.
+"""The facts and skills that changed since a session was opened, shown when it closes.
 
-Read from the history of facts and skills, which keeps each as it was before a change: so what was changed and changed
-back is no news, and nothing needs to be counted while a session runs.
+Read from the history of facts and skills, which has each as it was before a change: a change that was reverted is not
+shown, and nothing needs to be counted while a session runs.
 """
 
 import json
@@ -14,39 +14,39 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-LINES = 10
-_NEW, _CHANGED, _GONE = "+~-"
+MAX_LINES = 10
+_NEW, _CHANGED, _REMOVED = "+~-"
 
 
 @frozen
-class _Kind:
-    name: str  # of its table too
-    shown: str  # the column that is told
-    columns: tuple[str, ...]  # it counts as changed when one of these is another
+class _Table:
+    name: str  # of the kind and of its table
+    displayed: str  # the column that is shown
+    columns: tuple[str, ...]  # a row counts as changed when one of these differs
 
 
 _KINDS = (
-    _Kind("fact", "statement", ("statement", "place", "session_id", "valid_from")),
-    _Kind("skill", "name", ("name", "text")),
+    _Table("fact", "statement", ("statement", "place", "session_id", "valid_from")),
+    _Table("skill", "name", ("name", "text")),
 )
 
 
 def since_opened(db: Database, session: int, owner: str, review: str) -> list[str]:
-    """The difference in lines, `+ f12 …`, `~ f3 …`, `- f4 …`, and how many wait for a yes; none when nothing changed.
+    """The changes as lines, `+ f12 …`, `~ f3 …`, `- f4 …`, and how many proposals wait; none when nothing changed.
 
-    `review`: what shows those that wait.
+    `review`: the command that shows the proposals.
     """
     opened = db.value("select max(started_at, coalesce(opened_at, '')) from session where id = ?", (session,))
     changes = [change for kind in _KINDS for change in _changes(db, kind, owner, opened)]
-    lines = [f"{sign} {words}" for wanted in (_NEW, _CHANGED, _GONE) for sign, words in changes if sign == wanted]
-    if len(lines) > LINES:
-        lines = [*lines[:LINES], f"and {len(lines) - LINES} more"]
-    wait = sum(sign == PENDING for sign, _ in changes)
-    return [*lines, f"{wait} {'waits' if wait == 1 else 'wait'} for your yes: {review}"] if wait else lines
+    lines = [f"{sign} {words}" for wanted in (_NEW, _CHANGED, _REMOVED) for sign, words in changes if sign == wanted]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], f"and {len(lines) - MAX_LINES} more"]
+    count = sum(sign == PENDING for sign, _ in changes)
+    return [*lines, f"{count} {'waits' if count == 1 else 'wait'} for your yes: {review}"] if count else lines
 
 
-def _changes(db: Database, kind: _Kind, owner: str, since: str) -> Iterator[tuple[str, str]]:
-    """(what became of it, what it says) of each whose first change since then led somewhere else."""
+def _changes(db: Database, kind: _Table, owner: str, since: str) -> Iterator[tuple[str, str]]:
+    """(sign, handle and words) of each row that differs from what it was at that time."""
     read = ("id", "state", "hidden_at", *(["valid_to"] if kind.name == "fact" else []), *kind.columns)
     rows = db.rows(
         f"""select v.was, {", ".join(f"t.{column}" for column in read)}
@@ -55,25 +55,25 @@ def _changes(db: Database, kind: _Kind, owner: str, since: str) -> Iterator[tupl
             where t.owner = ?1 order by t.id""",
         (owner, since),
     )
-    for kept, *values in rows:
-        was, now = json.loads(kept or "{}"), dict(zip(read, values, strict=True))
+    for former, *values in rows:
+        was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
         sign = _sign(kind, was, now)
         if sign:
-            yield sign, f"{ids.handle(kind.name, now['id'])} {text.one_line(now[kind.shown], 100)}"
+            yield sign, f"{ids.handle(kind.name, now['id'])} {text.one_line(now[kind.displayed], 100)}"
 
 
-def _sign(kind: _Kind, was: dict[str, Any], now: dict[str, Any]) -> str:
-    if _counts(was) != _counts(now):
-        return _NEW if _counts(now) else _GONE
-    if _counts(now):
+def _sign(kind: _Table, was: dict[str, Any], now: dict[str, Any]) -> str:
+    if _is_accepted(was) != _is_accepted(now):
+        return _NEW if _is_accepted(now) else _REMOVED
+    if _is_accepted(now):
         return _CHANGED if any(was.get(column) != now[column] for column in kind.columns) else ""
-    return PENDING if _waits(now) and not _waits(was) else ""
+    return PENDING if _is_pending(now) and not _is_pending(was) else ""
 
 
-def _counts(row: dict[str, Any]) -> bool:
-    """Whether it is accepted and true."""
+def _is_accepted(row: dict[str, Any]) -> bool:
+    """Whether it is accepted and still true."""
     return row.get("state") == ACCEPTED and not row.get("hidden_at") and not row.get("valid_to")
 
 
-def _waits(row: dict[str, Any]) -> bool:
+def _is_pending(row: dict[str, Any]) -> bool:
     return row.get("state") == PENDING and not row.get("hidden_at")

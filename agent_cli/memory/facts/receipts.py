@@ -1,4 +1,4 @@
-"""What the program tells of a fact that came in. Only it makes receipts: a model can say anything."""
+"""Receipts: what the program reports about a new fact. They never come from a model."""
 
 from agent_cli import text
 from agent_cli.memory.facts import adoption, facts
@@ -16,22 +16,22 @@ _STATES = {
 }
 
 
-def kept(adopted: Adopted) -> str:
-    """Of what the person said and is accepted."""
-    named = adoption.names([adopted.fact])
+def accepted(adopted: Adopted) -> str:
+    """The receipt for an accepted fact."""
+    named = adoption.format_names([adopted.fact])
     if not adopted.new:
         return f"{named} was known already"
-    ended = f", in place of {adoption.names(adopted.replaced)}" if adopted.replaced else ""
+    ended = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
     return f"kept {named}{ended} (agent facts undo takes it back)"
 
 
-def waits(fact: Fact) -> str:
+def pending(fact: Fact) -> str:
     return f"{fact.handle} waits for your yes: “{facts.name(fact)}”"
 
 
-def known(db: Database, owner: str, statement: str) -> str:
-    """Of a proposal that came to nothing: why."""
-    same = [each for each in facts.alike(db, owner, statement) if terms.is_similar(each.statement, statement)]
+def not_proposed(db: Database, owner: str, statement: str) -> str:
+    """Why a statement was not proposed."""
+    same = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
     if not same:
         return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
-    return f"{adoption.names(same[-1:])} {_STATES[same[-1].state]}"
+    return f"{adoption.format_names(same[-1:])} {_STATES[same[-1].state]}"

@@ -1,4 +1,4 @@
-"""What a fact replaced and what replaced it, read from what was done at once."""
+"""Which facts a fact replaced and which replaced it, read from the batches of its history."""
 
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import Fact
@@ -6,17 +6,17 @@ from agent_cli.store.db import Database
 
 
 def replaced(db: Database, fact: Fact) -> list[Fact]:
-    """The facts that ended when this one came."""
-    return _beside(db, fact, "<>", "=")
+    """The facts that ended when this one was accepted."""
+    return _changed_together(db, fact, "<>", "=")
 
 
 def replaced_by(db: Database, fact: Fact) -> list[Fact]:
-    """The facts that ended this one when they came."""
-    return _beside(db, fact, "=", "<>")
+    """The facts that ended this one when they were accepted."""
+    return _changed_together(db, fact, "=", "<>")
 
 
-def _beside(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
-    """Facts that were changed at once with this one, one of the two by being replaced."""
+def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
+    """Facts of the same batch; `mine` and `theirs` compare the change of each side with 'replaced'."""
     rows = db.rows(
         f"""select distinct o.fact_id from fact_version v
             join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0

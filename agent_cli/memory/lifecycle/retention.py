@@ -16,7 +16,7 @@ from agent_cli.memory.conversations import callers, log, rolling_summary, sessio
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
 from agent_cli.memory.lifecycle import retention_candidates
-from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, Gone, Item
+from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, RemovedRows, RetentionCandidate
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.summaries import summaries
@@ -26,7 +26,7 @@ from agent_cli.values import frozen
 
 JOB = "retain"
 LIMITS = (WORKING, *periods.UNITS)  # what has a limit of its own: a session's summary has that of a day
-GRAINS = (WORKING, SESSION, *periods.UNITS)
+LEVELS = (WORKING, SESSION, *periods.UNITS)
 PRESETS = {
     "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
     "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
@@ -70,15 +70,15 @@ Policy = Mapping[str, Limit]
 
 def policy(table: Mapping[str, str]) -> Policy:
     """What the setting means. Raises ConfigError."""
-    told = dict(zip(LIMITS, PRESETS[table["preset"]], strict=True)) if "preset" in table else {}
-    told |= {grain: value for grain, value in table.items() if grain != "preset"}
-    return {grain: _limit(grain, told[grain]) for grain in LIMITS if told.get(grain, "keep") != "keep"}
+    ages = dict(zip(LIMITS, PRESETS[table["preset"]], strict=True)) if "preset" in table else {}
+    ages |= {level: value for level, value in table.items() if level != "preset"}
+    return {grain: _limit(grain, ages[grain]) for grain in LIMITS if ages.get(grain, "keep") != "keep"}
 
 
-def _limit(grain: str, told: str) -> Limit:
-    match = re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", told)
+def _limit(level: str, age: str) -> Limit:
+    match = re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", age)
     if match is None:
-        raise ConfigError(f'retention: {grain} = {told!r} must be "keep" or an age, as in "48h" or "6mo"')
+        raise ConfigError(f'retention: {level} = {age!r} must be "keep" or an age, as in "48h" or "6mo"')
     return Limit(int(match[1]), match[2])
 
 
@@ -90,12 +90,12 @@ def queue(db: Database, now: datetime) -> None:
             jobs.add(db, JOB, "all", now)
 
 
-def plan(db: Database, limits: Policy, now: datetime) -> list[Item]:
+def plan(db: Database, limits: Policy, now: datetime) -> list[RetentionCandidate]:
     """All that is old, the finest first, and of each why it stays, or nothing: then it would go now."""
-    found: list[Item] = []
-    for grain in GRAINS:
-        gone = frozenset((each.grain, each.row) for each in found if not each.kept)
-        found += _old(db, limits, grain, now, gone=gone)
+    found: list[RetentionCandidate] = []
+    for level in LEVELS:
+        removed = frozenset((each.level, each.row) for each in found if not each.kept_because)
+        found += _old(db, limits, level, now, removed=removed)
     return found
 
 
@@ -105,57 +105,57 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
     Whoever runs it may stop after any batch: what is left goes the next time.
     """
     now = time()
-    gone = merge = False
-    for grain in GRAINS:
-        going = [each for each in _old(db, limits, grain, now) if not each.kept]
-        many = sum(each.count for each in going) > _FEW
-        for batch in _batches(db, grain, [each.row for each in going], _BATCH if many else _CAREFUL):
-            count = _remove(db, limits, grain, batch, now, time, many)
-            gone, merge = gone or bool(count), merge or many
-            yield grain, count
+    removed = merge = False
+    for level in LEVELS:
+        going = [each for each in _old(db, limits, level, now) if not each.kept_because]
+        lazily = sum(each.count for each in going) > _FEW
+        for batch in _batches(db, level, [each.row for each in going], _BATCH if lazily else _CAREFUL):
+            count = _remove(db, limits, level, batch, now, time, lazily)
+            removed, merge = removed or bool(count), merge or lazily
+            yield level, count
     if merge:
         for _ in index.condense(db):
             yield "index", 0
-    if gone:
+    if removed:
         with db.write():
             index.drop_unused(db)
         db.truncate_journal(0.1)  # best effort: nobody asked that this be beyond recovery
 
 
-def held(db: Database) -> dict[str, int]:
+def stored_counts(db: Database) -> dict[str, int]:
     """How many messages there are, and summaries of each grain."""
     counted: dict[str, int] = dict(db.rows("select grain, count(*) from summary group by grain"))
-    return {WORKING: db.value("select count(*) from message"), **{grain: counted.get(grain, 0) for grain in GRAINS[1:]}}
+    return {WORKING: db.value("select count(*) from message"), **{level: counted.get(level, 0) for level in LEVELS[1:]}}
 
 
-def limit_of(limits: Policy, grain: str) -> Limit | None:
-    return limits.get("day" if grain == SESSION else grain)
+def limit_of(limits: Policy, level: str) -> Limit | None:
+    return limits.get("day" if level == SESSION else level)
 
 
 def _old(
     db: Database,
     limits: Policy,
-    grain: str,
+    level: str,
     now: datetime,
     only: Sequence[int] | None = None,
-    gone: Gone = frozenset(),
-) -> list[Item]:
-    limit = limit_of(limits, grain)
+    removed: RemovedRows = frozenset(),
+) -> list[RetentionCandidate]:
+    limit = limit_of(limits, level)
     if limit is None:
         return []
     before = limit.before(now)
-    if grain == WORKING:
+    if level == WORKING:
         return retention_candidates.messages(db, before, only)
-    if grain == SESSION:
-        return retention_candidates.of_sessions(db, before, now, only, working=WORKING in limits, gone=gone)
-    limited = [each for each in GRAINS if limit_of(limits, each)]
-    return retention_candidates.of_periods(db, grain, before, now, only, limited=limited, gone=gone)
+    if level == SESSION:
+        return retention_candidates.of_sessions(db, before, now, only, working=WORKING in limits, removed=removed)
+    limited = [each for each in LEVELS if limit_of(limits, each)]
+    return retention_candidates.of_periods(db, level, before, now, only, limited=limited, removed=removed)
 
 
-def _batches(db: Database, grain: str, going: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
+def _batches(db: Database, level: str, going: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
     """(session, message) of what goes, or the numbers of summaries twice, so many at a time."""
     rows = iter([(row, row) for row in going])
-    if grain == WORKING:
+    if level == WORKING:
         rows = (
             (session, message)
             for session in going
@@ -168,34 +168,34 @@ def _batches(db: Database, grain: str, going: Sequence[int], size: int) -> Itera
 def _remove(
     db: Database,
     limits: Policy,
-    grain: str,
+    level: str,
     batch: Sequence[tuple[int, int]],
     now: datetime,
     time: clock.Clock,
-    many: bool,
+    lazily: bool,
 ) -> int:
     """Erase a batch, but for what has come to be kept meanwhile."""
     with db.write():
-        named = list(dict.fromkeys(row for row, _ in batch))
-        still = {each.row for each in _old(db, limits, grain, now, only=named) if not each.kept}
-        going = [part for row, part in batch if row in still]
+        rows = list(dict.fromkeys(row for row, _ in batch))
+        removable = {each.row for each in _old(db, limits, level, now, only=rows) if not each.kept_because}
+        going = [part for row, part in batch if row in removable]
         if not going:
             return 0
-        (index.erase_lazily if many else index.erase_many)(db, "m" if grain == WORKING else "y", going)
-        if grain == WORKING:
-            _erase_messages(db, sorted(still), going)
+        (index.erase_lazily if lazily else index.erase_many)(db, "m" if level == WORKING else "y", going)
+        if level == WORKING:
+            _erase_messages(db, sorted(removable), going)
         else:
             summaries.erase(db, going)
-        events.append(db, time, "retention", f"{grain} {len(going)}", actor="program")
+        events.append(db, time, "retention", f"{level} {len(going)}", actor="program")
     return len(going)
 
 
-def _erase_messages(db: Database, of: Sequence[int], going: Sequence[int]) -> None:
+def _erase_messages(db: Database, sessions_: Sequence[int], going: Sequence[int]) -> None:
     """Whoever refers to a message goes before it; the index has been told already, by its very words."""
     recall_log.erase_for_messages(db, going)
-    tasks.leave(db, (), going)
+    tasks.detach(db, (), going)
     callers.erase_answered(db, going)
-    facts.lose_source(db, going)
-    rolling_summary.erase(db, of)
-    sessions.drop_openings(db, of)
+    facts.drop_source(db, going)
+    rolling_summary.erase(db, sessions_)
+    sessions.drop_openings(db, sessions_)
     log.erase(db, going)

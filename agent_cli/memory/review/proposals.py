@@ -27,14 +27,14 @@ class Reviewer:
 
 
 @frozen
-class Known:
+class ConflictingFact:
     """An accepted fact that a proposal contradicts."""
 
     id: int
     statement: str
     since: str
     utc_offset: int
-    fate: str
+    outcome: str
 
     @property
     def handle(self) -> str:
@@ -42,7 +42,7 @@ class Known:
 
     @property
     def day(self) -> str:
-        return day(self.since, self.utc_offset)
+        return format_day(self.since, self.utc_offset)
 
 
 @frozen
@@ -64,7 +64,7 @@ class Proposal:
     inferred: bool
     quote: str
     message: int | None
-    known: tuple[Known, ...]
+    known: tuple[ConflictingFact, ...]
     more: int  # how many others it contradicts: too many to be shown, and left alone
     at: str = field(compare=False)
     utc_offset: int = field(compare=False)
@@ -85,32 +85,32 @@ class Proposal:
         return {key: value for key, value in told.items() if key not in left_out}
 
 
-def reach(scope: Scope, fact: Fact) -> str:
+def describe_scope(scope: Scope, fact: Fact) -> str:
     """Where a fact is true, in words."""
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     if not fact.place:
         return "everywhere"
-    return "in this project" if fact.place == scope.place else f"in {one_line(fact.place)}"
+    return "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
 
 
-def one_line(words: str) -> str:
+def visible_line(words: str) -> str:
     """As it can be seen, on one line."""
     return " ".join(text.visible(words).split())
 
 
-def day(stored: str, minutes: int) -> str:
+def format_day(stored: str, minutes: int) -> str:
     """A stored time as `3 May 2026`."""
     moment = clock.local(stored, minutes)
     return f"{moment.day} {moment:%b %Y}"
 
 
-def age(moment: str, now: datetime) -> str:
+def describe_age(moment: str, now: datetime) -> str:
     """How long ago that was, as one says it; beyond two months the day."""
     then = datetime.fromisoformat(moment)
     minutes = int((now - then).total_seconds() // 60)
     for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size:
             count = minutes // size
-            return f"{text.counted(count, name)} ago" if count <= 60 else f"on {day(moment, clock.offset(now))}"
+            return f"{text.counted(count, name)} ago" if count <= 60 else f"on {format_day(moment, clock.offset(now))}"
     return "just now"

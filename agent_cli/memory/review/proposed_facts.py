@@ -11,12 +11,22 @@ from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import PENDING, Fact
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.claims import Triple
-from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Known, Proposal, Reviewer, day, one_line, reach
+from agent_cli.memory.review.proposals import (
+    ENDS,
+    LATER,
+    STAYS,
+    ConflictingFact,
+    Proposal,
+    Reviewer,
+    format_day,
+    visible_line,
+    describe_scope,
+)
 
-_SHOWN = 5  # contradicted facts; those that a yes ends, and the newest
+_MAX_CONFLICTS = 5  # contradicted facts; those that a yes ends, and the newest
 
 
-def waiting(reviewer: Reviewer, session: int | None) -> list[int]:
+def pending(reviewer: Reviewer, session: int | None) -> list[int]:
     """The numbers of those that wait, the oldest first; with a session, of what was said in it or is true in it."""
     rows = reviewer.db.rows(
         """select f.id from fact f left join message m on m.id = f.message_id
@@ -33,7 +43,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     fact = next(iter(facts.many(reviewer.db, [id], reviewer.scope.owner)), None)
     if fact is None or fact.state != PENDING or fact.hidden_at is not None:
         return None
-    statement = words or one_line(fact.statement)
+    statement = words or visible_line(fact.statement)
     if statement != fact.statement:
         triple = triples.parse(statement) or Triple("", "", "")
         worded = replace(
@@ -42,27 +52,33 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     else:
         worded = fact
     known = [
-        Known(each.id, one_line(each.statement), each.since, each.utc_offset, _fate(each, worded, reviewer.single))
+        ConflictingFact(
+            each.id,
+            visible_line(each.statement),
+            each.began_at,
+            each.utc_offset,
+            _outcome(each, worded, reviewer.single),
+        )
         for each in adoption.conflicts(reviewer.db, worded, reviewer.single)
     ]
-    known.sort(key=lambda each: (each.fate == STAYS, -each.id))
-    shown = tuple(known[:_SHOWN])
-    at, offset, session, title = _said_in(reviewer, fact)
+    known.sort(key=lambda each: (each.outcome == STAYS, -each.id))
+    shown = tuple(known[:_MAX_CONFLICTS])
+    at, offset, session, title = _source(reviewer, fact)
     return Proposal(
         "fact",
         fact.id,
         statement,
-        one_line(fact.statement) != " ".join(fact.statement.split()) and not words,
+        visible_line(fact.statement) != " ".join(fact.statement.split()) and not words,
         bool(words),
         fact.operation,
-        reach(reviewer.scope, fact),
-        _day(fact, fact.valid_from),
-        _day(fact, fact.expires_at),
-        _filed(worded),
+        describe_scope(reviewer.scope, fact),
+        _format_day(fact, fact.valid_from),
+        _format_day(fact, fact.expires_at),
+        _unexpected_triple(worded),
         fact.origin,
         fact.trust,
         bool(fact.inferred),
-        one_line(fact.quote),
+        visible_line(fact.quote),
         fact.message_id,
         shown,
         len(known) - len(shown),
@@ -73,35 +89,35 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     )
 
 
-def _fate(known: Fact, fact: Fact, single: Set[str]) -> str:
+def _outcome(known: Fact, fact: Fact, single: Set[str]) -> str:
     """What becomes of a known fact when this one is accepted as it is."""
     if known.id == fact.target_id and fact.operation in ("update", "delete"):
         return ENDS
     if fact.predicate in single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
-        return ENDS if (known.since, known.id) < (fact.since, fact.id) else LATER
+        return ENDS if (known.began_at, known.id) < (fact.began_at, fact.id) else LATER
     return STAYS
 
 
-def _said_in(reviewer: Reviewer, fact: Fact) -> tuple[str, int, str, str]:
+def _source(reviewer: Reviewer, fact: Fact) -> tuple[str, int, str, str]:
     """When and in which session it was said."""
     row = reviewer.db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
     session, at, offset = row or (None, fact.learned_at, fact.utc_offset)
     if session is None:
         return at, offset, "", ""
     found = sessions.get(reviewer.db, session, reviewer.scope.owner)
-    return at, offset, found.handle, one_line(sessions.name(reviewer.db, found))
+    return at, offset, found.handle, visible_line(sessions.name(reviewer.db, found))
 
 
-def _filed(fact: Fact) -> str:
+def _unexpected_triple(fact: Fact) -> str:
     """A model takes a statement apart as it likes: what is approved is shown."""
     triple = Triple(fact.subject, fact.predicate, fact.object)
     if not fact.predicate or triple == triples.parse(fact.statement):
         return ""
-    return one_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
+    return visible_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
 
 
-def _day(fact: Fact, moment: str | None) -> str:
-    return day(moment, fact.utc_offset) if moment else ""
+def _format_day(fact: Fact, moment: str | None) -> str:
+    return format_day(moment, fact.utc_offset) if moment else ""
 
 
 def state(reviewer: Reviewer, id: int) -> str:
@@ -120,7 +136,7 @@ def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) 
     adopted = adoption.accept(db, fact, time, single=single, replacing=known[0] if known else None, batch=batch)
     gone = {each.id for each in adopted.replaced}
     ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in gone]
-    return receipt(replace(adopted, replaced=(*adopted.replaced, *ended)))
+    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)))
 
 
 def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
@@ -129,31 +145,31 @@ def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
     return f"rejected {adoption.reject(reviewer.db, fact, reviewer.time, batch=batch).handle}"
 
 
-def take_back(reviewer: Reviewer, batch: str) -> list[str]:
+def undo(reviewer: Reviewer, batch: str) -> list[str]:
     """Undo what was decided at once. Raises UsageError when one of these facts was changed since."""
     changed_since = versions.changed_since(reviewer.db, "fact", batch)
     if changed_since:
         raise UsageError(
             f"f{changed_since} was changed since, and stays as it is; `agent facts undo` takes changes back"
         )
-    undone = {each.id: each for each in facts.take_back(reviewer.db, reviewer.scope.owner, batch, reviewer.time)}
+    undone = {each.id: each for each in facts.undo_batch(reviewer.db, reviewer.scope.owner, batch, reviewer.time)}
     return [
-        f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} is {_truth(each)}"
+        f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} is {_state_after_undo(each)}"
         for each in undone.values()
     ]
 
 
-def _truth(fact: Fact) -> str:
+def _state_after_undo(fact: Fact) -> str:
     return "true again" if fact.current else fact.state
 
 
-def receipt(adopted: Adopted) -> str:
+def format_receipt(adopted: Adopted) -> str:
     """What is printed of a fact that was accepted: `kept f14, replaces f31 (until 21 Nov 2026)`."""
     fact = adopted.fact
     line = f"kept {fact.handle}"
     if fact.valid_to:
-        line += f", true until {day(fact.valid_to, fact.utc_offset)}"
+        line += f", true until {format_day(fact.valid_to, fact.utc_offset)}"
     for each in adopted.replaced:
-        until = day(each.valid_to or "", each.utc_offset)
+        until = format_day(each.valid_to or "", each.utc_offset)
         line += f", {'ends' if fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
     return line

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.review.proposals import Proposal, Reviewer, one_line
+from agent_cli.memory.review.proposals import Proposal, Reviewer, visible_line
 from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, PENDING, Skill
 from agent_cli.store import meta
@@ -18,11 +18,11 @@ from agent_cli.store.db import Database
 from agent_cli.text import visible
 
 _CONTEXT = 3  # lines around a change
-_MARK = "\ufeff"
-_TOLD = "expired skills told"  # the last row of skill_version that was looked at
+_BYTE_ORDER_MARK = "\ufeff"
+_LAST_REPORTED = "expired skills told"  # the last row of skill_version that was looked at
 
 
-def waiting(reviewer: Reviewer, session: int | None) -> list[int]:
+def pending(reviewer: Reviewer, session: int | None) -> list[int]:
     """The numbers of those that wait, the oldest first; with a session, of what was learned in it."""
     return [each.id for each in skills.pending(reviewer.db, reviewer.scope.owner, session)]
 
@@ -33,9 +33,9 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     if skill is None or skill.state != PENDING or skill.hidden_at is not None:
         return None
     kept = words or cleaned(skill.text)
-    name, description = _called(skill, kept)
+    name, description = _name_and_description(skill, kept)
     target = _target(reviewer.db, skill, name)
-    session, title = _learned_in(reviewer, skill)
+    session, title = _source(reviewer, skill)
     return Proposal(
         "skill",
         skill.id,
@@ -43,7 +43,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         hidden=kept != skill.text and not words,
         edited=bool(words),
         operation="update" if target else "insert",
-        reach=_what(skill, target),
+        reach=_describe_change(skill, target),
         since="",
         until="",
         filed="",
@@ -54,7 +54,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         message=None,
         known=(),
         more=0,
-        heading=one_line(f"{name}: {description}"),
+        heading=visible_line(f"{name}: {description}"),
         body=_body(kept, target),
         at=skill.at,
         utc_offset=skill.utc_offset,
@@ -63,9 +63,9 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     )
 
 
-def worded(words: str) -> str:
+def parse_edit(words: str) -> str:
     """The text of a skill as a person left it in the editor. Raises UsageError when it is none."""
-    return skill_file.read(cleaned(words)).text
+    return skill_file.parse(cleaned(words)).text
 
 
 def state(reviewer: Reviewer, id: int) -> str:
@@ -93,11 +93,13 @@ def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
     return f"rejected {skill_adoption.reject(reviewer.db, skill, reviewer.time, batch=batch).handle}"
 
 
-def take_back(reviewer: Reviewer, batch: str) -> list[str]:
+def undo(reviewer: Reviewer, batch: str) -> list[str]:
     """Undo what was decided at once. Raises UsageError when one of these skills was changed since."""
-    undone = skills.take_back(reviewer.db, reviewer.scope.owner, batch, reviewer.time)
+    undone = skills.undo_batch(reviewer.db, reviewer.scope.owner, batch, reviewer.time)
     return [
-        f"{each.handle} waits again" if each.state == PENDING else f"{each.handle} {each.name} is {_now(each)}"
+        f"{each.handle} waits again"
+        if each.state == PENDING
+        else f"{each.handle} {each.name} is {_state_after_undo(each)}"
         for each in undone
     ]
 
@@ -106,24 +108,24 @@ def expire(reviewer: Reviewer) -> int:
     """Let go of what nobody looked at; how many went unread since this was last asked."""
     db, owner = reviewer.db, reviewer.scope.owner
     skill_adoption.expire(db, owner, reviewer.time)
-    told = meta.number(db, _TOLD)
+    told = meta.number(db, _LAST_REPORTED)
     count, last = db.row(
         """select count(*), max(v.id) from skill_version v join skill s on s.id = v.skill_id
            where v.id > ? and v.change = 'expired' and s.owner = ? and s.state = 'expired'""",
         (told, owner),
     ) or (0, None)
     if last:
-        meta.put(db, _TOLD, str(last))
+        meta.put(db, _LAST_REPORTED, str(last))
     return int(count)
 
 
 def cleaned(text: str) -> str:
     """A text without what cannot be seen in it."""
-    mark = _MARK if text.startswith(_MARK) else ""
-    return mark + "\n".join(_seen(line) for line in text.removeprefix(_MARK).split("\n"))
+    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    return mark + "\n".join(_clean_line(line) for line in text.removeprefix(_BYTE_ORDER_MARK).split("\n"))
 
 
-def _seen(line: str) -> str:
+def _clean_line(line: str) -> str:
     end = "\r" if line.endswith("\r") else ""
     words = line.removesuffix("\r").replace("\u2028", " ").replace("\u2029", " ")
     while (seen := visible(words)) != words:  # what was taken out may have held two others apart
@@ -131,10 +133,10 @@ def _seen(line: str) -> str:
     return words + end
 
 
-def _called(skill: Skill, kept: str) -> tuple[str, str]:
+def _name_and_description(skill: Skill, kept: str) -> tuple[str, str]:
     """Name and description as they stand in the text that would be kept."""
     try:
-        told = skill_file.read(kept)
+        told = skill_file.parse(kept)
     except UsageError:  # nothing but what cannot be seen held it together: a yes will say so
         return skill.name, skill.description
     return told.name, told.description
@@ -147,7 +149,7 @@ def _target(db: Database, skill: Skill, name: str) -> Skill | None:
     return named or next((each for each in known if each.id == skill.target_id), None)
 
 
-def _what(skill: Skill, target: Skill | None) -> str:
+def _describe_change(skill: Skill, target: Skill | None) -> str:
     if target is None:
         return "new skill"
     told = f"a change to {target.handle} {target.name}"
@@ -166,7 +168,7 @@ def _body(kept: str, target: Skill | None) -> tuple[str, ...]:
 
 
 def _lines(text: str) -> list[str]:
-    lines = [line.removesuffix("\r") for line in cleaned(text).removeprefix(_MARK).split("\n")]
+    lines = [line.removesuffix("\r") for line in cleaned(text).removeprefix(_BYTE_ORDER_MARK).split("\n")]
     return lines if lines[-1] else lines[:-1]
 
 
@@ -181,13 +183,13 @@ def _difference(old: list[str], new: list[str]) -> Iterator[str]:
             yield f"{line[0]} {line[1:]}"
 
 
-def _learned_in(reviewer: Reviewer, skill: Skill) -> tuple[str, str]:
+def _source(reviewer: Reviewer, skill: Skill) -> tuple[str, str]:
     """The handle and the name of the session it comes from."""
     if skill.session_id is None:
         return "", ""
     found = sessions.get(reviewer.db, skill.session_id, skill.owner)
-    return found.handle, one_line(sessions.name(reviewer.db, found))
+    return found.handle, visible_line(sessions.name(reviewer.db, found))
 
 
-def _now(skill: Skill) -> str:
+def _state_after_undo(skill: Skill) -> str:
     return f"version {skill.version} again" if skill.state == ACCEPTED else skill.state

@@ -11,30 +11,30 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.review import proposed_facts, proposed_skills
-from agent_cli.memory.review.proposals import Proposal, Reviewer, one_line
+from agent_cli.memory.review.proposals import Proposal, Reviewer, visible_line
 from agent_cli.memory.skills import skill_adoption
 from agent_cli.store import ids
 from agent_cli.text import counted
 from agent_cli.values import frozen
 
-_LAST = 8  # messages that are the end of a session
+_SESSION_END = 8  # messages that are the end of a session
 
-Ticket = tuple[str, int]
+ProposalKey = tuple[str, int]
 """The kind of a proposal and its number there."""
 
 
 @frozen
-class Decision:
+class ReviewDecision:
     """What was decided at once, to be undone at once."""
 
     proposals: tuple[Proposal, ...]
-    kept: bool
+    accepted: bool
     receipts: tuple[str, ...]
     batch: str
 
 
 @frozen
-class Said:
+class PassageMessage:
     """A message of a passage; `source` when it is the one the proposal comes from."""
 
     handle: str
@@ -44,50 +44,50 @@ class Said:
 
 
 @frozen
-class Kind:
+class ProposalKind:
     """How proposals of a kind are found, read and decided. What decides runs in the caller's transaction."""
 
-    waiting: Callable[[Reviewer, int | None], list[int]]
+    pending: Callable[[Reviewer, int | None], list[int]]
     read: Callable[[Reviewer, int, str], Proposal | None]
-    worded: Callable[[str], str]
+    parse_edit: Callable[[str], str]
     state: Callable[[Reviewer, int], str]
     accept: Callable[[Reviewer, Proposal, bool, str], str]
     reject: Callable[[Reviewer, Proposal, str], str]
-    take_back: Callable[[Reviewer, str], list[str]]
+    undo: Callable[[Reviewer, str], list[str]]
 
 
-def waiting(reviewer: Reviewer, session: int | None = None) -> list[Ticket]:
+def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
     """What waits, the oldest of each kind first; with a session, what was said in it or is true in it alone."""
-    return [(name, id) for name, kind in KINDS.items() for id in kind.waiting(reviewer, session)]
+    return [(name, id) for name, kind in KINDS.items() for id in kind.pending(reviewer, session)]
 
 
-def read(reviewer: Reviewer, ticket: Ticket, words: str = "") -> Proposal | None:
+def read(reviewer: Reviewer, ticket: ProposalKey, words: str = "") -> Proposal | None:
     """A proposal as it would be shown, with other words for it or its own; None when it waits no more."""
-    return KINDS[ticket[0]].read(reviewer, ticket[1], worded(ticket, words) if words else "")
+    return KINDS[ticket[0]].read(reviewer, ticket[1], parse_edit(ticket, words) if words else "")
 
 
-def worded(ticket: Ticket, words: str) -> str:
+def parse_edit(ticket: ProposalKey, words: str) -> str:
     """The reviewer's own words as they would be kept. Raises UsageError when they cannot be."""
-    return KINDS[ticket[0]].worded(words)
+    return KINDS[ticket[0]].parse_edit(words)
 
 
-def keep(reviewer: Reviewer, proposal: Proposal) -> Decision:
+def accept(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """The person's yes. Raises UsageError when it was decided or changed since it was read."""
     return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, False, batch))
 
 
-def supersede(reviewer: Reviewer, proposal: Proposal) -> Decision:
+def accept_replacing(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """Yes, and what it contradicts ends. Raises UsageError like `keep`."""
     return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, True, batch))
 
 
-def reject(reviewer: Reviewer, proposal: Proposal) -> Decision:
+def reject(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """The person's no. Raises UsageError like `keep`."""
     decision = _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].reject(reviewer, each, batch))
-    return replace(decision, kept=False)
+    return replace(decision, accepted=False)
 
 
-def keep_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> Decision:
+def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecision:
     """Yes to all of these that still are as they were read."""
 
     def accept(each: Proposal, batch: str) -> str:
@@ -101,18 +101,18 @@ def keep_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> Decision:
                 done.append(_decide(reviewer, [each], accept, batch))
             except UsageError:
                 continue  # decided meanwhile, or one of these contradicts another: it is shown by itself
-        return Decision(
+        return ReviewDecision(
             tuple(each.proposals[0] for each in done), True, tuple(each.receipts[0] for each in done), batch
         )
 
 
-def undo(reviewer: Reviewer, decision: Decision) -> list[str]:
+def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
     """Take a decision back; what was decided waits again. Raises UsageError when a later change stands in the way."""
     with reviewer.db.write():
         return [
             receipt
             for kind in dict.fromkeys(each.kind for each in decision.proposals)
-            for receipt in KINDS[kind].take_back(reviewer, decision.batch)
+            for receipt in KINDS[kind].undo(reviewer, decision.batch)
         ]
 
 
@@ -130,52 +130,54 @@ def undo_last(reviewer: Reviewer) -> list[str]:
                order by v.id desc limit 1""",
             (reviewer.scope.owner,),
         )
-        return [receipt for kind in KINDS.values() for receipt in kind.take_back(reviewer, batch)] if batch else []
+        return [receipt for kind in KINDS.values() for receipt in kind.undo(reviewer, batch)] if batch else []
 
 
-def passage(reviewer: Reviewer, proposal: Proposal) -> list[Said]:
+def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
     """Its source message with two messages before and after, or how its session ended. Raises UsageError."""
     if proposal.message is None and proposal.session:
-        last = log.history(reviewer.db, ids.number("session", proposal.session), _LAST)
+        last = log.history(reviewer.db, ids.number("session", proposal.session), _SESSION_END)
         shown = [entry for entry in last if entry.message.text]
-        return [Said(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
+        return [PassageMessage(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
     if proposal.message is None:
         raise UsageError(f"{proposal.handle} comes from no message")
     return [
-        Said(entry.handle, entry.message.role, entry.message.text, entry.id == proposal.message)
+        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id == proposal.message)
         for entry in log.context_of(reviewer.db, reviewer.scope.owner, proposal.message, 2, 2)
     ]
 
 
-def expired(reviewer: Reviewer) -> str:
+def expiry_notice(reviewer: Reviewer) -> str:
     """That proposals went unread, if any did since this was last told."""
     facts = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
     others = proposed_skills.expire(reviewer)
-    most = f"{adoption.CAP} facts and {skill_adoption.CAP} skills" if others else f"{adoption.CAP}"
-    limits = f"each waits for {adoption.WAIT.days} days at most, and {most} at once"
+    most = (
+        f"{adoption.MAX_PENDING} facts and {skill_adoption.MAX_PENDING} skills" if others else f"{adoption.MAX_PENDING}"
+    )
+    limits = f"each waits for {adoption.MAX_WAIT.days} days at most, and {most} at once"
     return f"{counted(facts + others, 'proposal')} expired unread: {limits}" if facts + others else ""
 
 
-def news(reviewer: Reviewer) -> list[str]:
+def start_notices(reviewer: Reviewer) -> list[str]:
     """What a person is told at the start: what expired, and what waits."""
-    told = [expired(reviewer)]
-    count = len(waiting(reviewer))
+    told = [expiry_notice(reviewer)]
+    count = len(pending(reviewer))
     told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review" if count else "")
     return [line for line in told if line]
 
 
 def _decide(
     reviewer: Reviewer, proposals: Sequence[Proposal], decide: Callable[[Proposal, str], str], batch: str = ""
-) -> Decision:
+) -> ReviewDecision:
     """Decide, if each still is what was shown."""
     batch = batch or ids.new(reviewer.time())
     with reviewer.db.write():
         for each in proposals:
-            _check(reviewer, each)
-        return Decision(tuple(proposals), True, tuple(decide(each, batch) for each in proposals), batch)
+            _require_unchanged(reviewer, each)
+        return ReviewDecision(tuple(proposals), True, tuple(decide(each, batch) for each in proposals), batch)
 
 
-def _check(reviewer: Reviewer, shown: Proposal) -> None:
+def _require_unchanged(reviewer: Reviewer, shown: Proposal) -> None:
     kind = KINDS[shown.kind]
     now = kind.read(reviewer, shown.id, shown.statement if shown.edited else "")
     if now is None:
@@ -184,23 +186,23 @@ def _check(reviewer: Reviewer, shown: Proposal) -> None:
         raise UsageError(f"{shown.handle} has changed since it was shown; look at it again")
 
 
-KINDS: dict[str, Kind] = {
-    "fact": Kind(
-        proposed_facts.waiting,
+KINDS: dict[str, ProposalKind] = {
+    "fact": ProposalKind(
+        proposed_facts.pending,
         proposed_facts.read,
-        one_line,
+        visible_line,
         proposed_facts.state,
         proposed_facts.accept,
         proposed_facts.reject,
-        proposed_facts.take_back,
+        proposed_facts.undo,
     ),
-    "skill": Kind(
-        proposed_skills.waiting,
+    "skill": ProposalKind(
+        proposed_skills.pending,
         proposed_skills.read,
-        proposed_skills.worded,
+        proposed_skills.parse_edit,
         proposed_skills.state,
         proposed_skills.accept,
         proposed_skills.reject,
-        proposed_skills.take_back,
+        proposed_skills.undo,
     ),
 }

@@ -73,7 +73,7 @@ def derive(db: Database, walk: Walk) -> None:
     erased = {*walk["skill"], *_proposals(db, sessions)}
     learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk["message"], sessions) if learned else SearchTerms()
-    telling = distinctive.telling(walk.request.topic, db.tokens)
+    telling = distinctive.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
     for id in learned:
         wordings = _wordings(db, id)

@@ -17,13 +17,13 @@ from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
-CAP = 10  # proposals of a model that may wait at once
-WAIT = timedelta(days=30)
+MAX_PENDING = 10  # proposals of a model that may wait at once
+MAX_WAIT = timedelta(days=30)
 
 
 def add(db: Database, owner: str, text: str, time: clock.Clock, *, origin: Origin = "typed", batch: str = "") -> Skill:
     """Take in what the person wrote or brought and said yes to. Raises UsageError when its name is taken."""
-    file = skill_file.read(text)
+    file = skill_file.parse(text)
     with db.write():
         known = skills.by_name(db, owner, file.name)
         if known:
@@ -48,10 +48,10 @@ def propose(
     None when it says what is known, waits already, was rejected or forgotten. What a model wrote is kept without
     secrets. `base`: the version of the known skill that the change was made from. Raises UsageError like `add`.
     """
-    file = skill_file.read(secrets.mask(text) if origin == "model" else text)
+    file = skill_file.parse(secrets.mask(text) if origin == "model" else text)
     actor = "model" if origin == "model" else "person"
     with db.write():
-        if tombstones.knows(db, file.text, owner) or _known_before(db, owner, file.text, origin):
+        if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, origin):
             return None
         known = skills.by_name(db, owner, file.name)
         if origin == "model":
@@ -77,7 +77,7 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
     """The person's yes; gives the skill as it is now. Raises UsageError when it was decided meanwhile."""
     batch = batch or ids.new(time())
     with db.write():
-        waiting = _pending(db, skill)
+        waiting = _require_pending(db, skill)
         target = skills.by_name(db, skill.owner, waiting.name) or _target(db, waiting)
         now = clock.utc(time())
         if target is None:
@@ -85,7 +85,7 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
                 db, waiting, "accepted", time, batch=batch, state=ACCEPTED, target_id=None, decided_at=now
             )
         skills.change(db, waiting, "accepted", time, batch=batch, state=MERGED, target_id=target.id, decided_at=now)
-        file = skill_file.read(waiting.text)
+        file = skill_file.parse(waiting.text)
         return skills.change(
             db,
             target,
@@ -106,13 +106,13 @@ def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
     """The person's no: the same proposal does not return. Raises UsageError like `accept`."""
     with db.write():
         return skills.change(
-            db, _pending(db, skill), "rejected", time, batch=batch, state=REJECTED, decided_at=clock.utc(time())
+            db, _require_pending(db, skill), "rejected", time, batch=batch, state=REJECTED, decided_at=clock.utc(time())
         )
 
 
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
     """Other words, as typed by the person. Raises UsageError like `add`, and when it was changed since it was read."""
-    file = skill_file.read(text)
+    file = skill_file.parse(text)
     with db.write():
         now = skills.get(db, skill.id, skill.owner)
         if (now.text, now.state, now.hidden_at) != (skill.text, skill.state, skill.hidden_at):
@@ -147,7 +147,7 @@ def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None =
             raise UsageError(
                 f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them"
             )
-        file = skill_file.read(older.was["text"])
+        file = skill_file.parse(older.was["text"])
         return skills.change(
             db,
             now,
@@ -163,7 +163,7 @@ def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None =
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
     """Let go of proposals that nobody looked at for 30 days; returns how many."""
-    oldest = ids.lowest(time() - WAIT)
+    oldest = ids.lowest(time() - MAX_WAIT)
     rows = db.rows("select id from skill where owner = ? and state = 'pending' and uid < ?", (owner, oldest))
     if rows:
         with db.write():
@@ -185,7 +185,7 @@ def _target(db: Database, proposal: Skill) -> Skill | None:
     return found[0] if found and found[0].current else None
 
 
-def _known_before(db: Database, owner: str, text: str, origin: str) -> bool:
+def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
     """Whether a skill or proposal in any state but an expired one says just this.
 
     A former version may be brought back by the person, and by no model.
@@ -199,7 +199,7 @@ def _known_before(db: Database, owner: str, text: str, origin: str) -> bool:
     )
 
 
-def _pending(db: Database, skill: Skill) -> Skill:
+def _require_pending(db: Database, skill: Skill) -> Skill:
     now = skills.get(db, skill.id, skill.owner)
     if now.state != PENDING:
         raise UsageError(f"{skill.handle} waits for no yes: it is {now.state}")
@@ -208,4 +208,4 @@ def _pending(db: Database, skill: Skill) -> Skill:
 
 def _make_room(db: Database, owner: str, time: clock.Clock) -> None:
     made = [each for each in skills.pending(db, owner) if each.origin == "model"]
-    withdraw(db, made[: max(0, len(made) + 1 - CAP)], time)
+    withdraw(db, made[: max(0, len(made) + 1 - MAX_PENDING)], time)

@@ -27,10 +27,10 @@ from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 READ_SKILL = "read_skill"  # the tool by which a model reads how something is done
-KNOWN = 20  # skills that the model is shown by name
-_USED = 3  # and whole
+MAX_KNOWN = 20  # skills that the model is shown by name
+_MAX_READ = 3  # and whole
 _TYPED, _OTHER, _REPLY, _TOOL = 1000, 300, 300, 200  # characters of what was typed, what was not, a reply, a tool
-_STEPS = 6000  # characters of the steps of one skill
+_MAX_STEPS = 6000  # characters of the steps of one skill
 
 _TEXT = {"type": "string"}
 _FIELDS = ("name", "description", "steps", "changes")
@@ -41,7 +41,7 @@ SCHEMA = {
     "required": ["skill"],
 }
 
-_QUESTION = """Was something done in the conversation below, step by step, that the PERSON will want done again, and \
+_PROMPT = """Was something done in the conversation below, step by step, that the PERSON will want done again, and \
 that took several tries or a correction by the PERSON to get right? Then write it down as a skill. Almost every \
 conversation holds none. Then answer {{"skill": null}}
 
@@ -90,7 +90,7 @@ _ORDER = Pattern(  # to the assistant, to leave its rules or the person out
 
 
 @frozen
-class Found:
+class ExtractedSkill:
     """A skill as a model told it."""
 
     name: str
@@ -100,7 +100,7 @@ class Found:
 
 
 @frozen
-class Used:
+class SkillRead:
     """A skill that was read in the conversation, as it was then."""
 
     skill: Skill
@@ -109,39 +109,37 @@ class Used:
 
 
 @frozen
-class Proposed:
+class SkillDraft:
     """A SKILL.md that may wait for a yes, and the version it was made from."""
 
     text: str
     base: int | None
 
 
-def question(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[Used]) -> str:
+def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
     """What the model is asked."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
     shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
     day = f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
-    lines = "\n".join(line for entry in entries for line in _lines(entry))
-    return _QUESTION.format(
-        example=_EXAMPLE_ANSWER, known=listed or "(nothing)", used=shown, day=day, conversation=lines
-    )
+    lines = "\n".join(line for entry in entries for line in _format_entry(entry))
+    return _PROMPT.format(example=_EXAMPLE_ANSWER, known=listed or "(nothing)", used=shown, day=day, conversation=lines)
 
 
-def size(entry: Entry) -> int:
+def prompt_size(entry: Entry) -> int:
     """How many characters an entry takes in the question."""
-    return sum(len(line) + 1 for line in _lines(entry))
+    return sum(len(line) + 1 for line in _format_entry(entry))
 
 
-def skill(asked: str, ask: fact_extraction.Ask) -> Found | None:
-    """What the model answers. Raises Unreadable after two tries, AgentError."""
-    return fact_extraction.told(asked, ask, SCHEMA, read)
+def extract(asked: str, ask: fact_extraction.AskModel) -> ExtractedSkill | None:
+    """What the model answers. Raises AgentError, and UnreadableAnswer after two tries."""
+    return fact_extraction.ask_json(asked, ask, SCHEMA, parse)
 
 
-def read(answer: str) -> Found | None:
+def parse(answer: str) -> ExtractedSkill | None:
     """The skill in an answer, or None. Raises ValueError with what is wrong."""
     if answer.strip().strip("`").strip() == "null":
         return None
-    told = fact_extraction.read_json(answer)
+    told = fact_extraction.parse_json(answer)
     if not isinstance(told, dict):
         raise ValueError('it must be {"skill": null} or {"skill": {…}}')
     found = told.get("skill")
@@ -156,19 +154,21 @@ def read(answer: str) -> Found | None:
     for field, value in values.items():
         if not isinstance(value, str):
             raise ValueError(f"the {field} of the skill is no text")
-    return _checked(Found(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()}))
+    return _validated(
+        ExtractedSkill(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()})
+    )
 
 
-def known(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
+def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
     """Skills that the conversation may be about, then any others: at most 20."""
     words = " ".join(entry.message.text[:500] for entry in entries if entry.message.role == "user")
-    found = recall.find(db, words, Filter(owner, ("skill",)), now, KNOWN)
+    found = recall.find(db, words, Filter(owner, ("skill",)), now, MAX_KNOWN)
     chosen = skills.many(db, [hit.id for hit in found.hits if hit.kind == "skill"], owner)
-    every = {each.id: each for each in (*chosen, *skills.listing(db, owner, KNOWN))}
-    return [each for each in every.values() if each.current][:KNOWN]
+    every = {each.id: each for each in (*chosen, *skills.listing(db, owner, MAX_KNOWN))}
+    return [each for each in every.values() if each.current][:MAX_KNOWN]
 
 
-def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
+def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
     """The skills that were read in a conversation, each in the version that was read last, as many as can be shown."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
@@ -178,20 +178,20 @@ def used(db: Database, owner: str, entries: Sequence[Entry]) -> list[Used]:
     }
     present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
     read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
-    shown: list[Used] = []
+    shown: list[SkillRead] = []
     for each in reversed(read.values()):
-        if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _STEPS:
+        if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _MAX_STEPS:
             shown.insert(0, each)
-    return shown[-_USED:]
+    return shown[-_MAX_READ:]
 
 
-def trust(entries: Sequence[Entry]) -> Origin:
+def least_trusted(entries: Sequence[Entry]) -> Origin:
     """The origin least trusted of all that was said or found in a conversation, but replies and approved skills."""
     told = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
     return quotes.least_trusted(part.origin for entry in told for part in entry.parts if part.text)
 
 
-def proposed(db: Database, owner: str, found: Found, shown: Sequence[Used]) -> Proposed | None:
+def draft(db: Database, owner: str, found: ExtractedSkill, shown: Sequence[SkillRead]) -> SkillDraft | None:
     """The file that a found skill makes; None when it may not wait: known, rejected, or no way of doing something."""
     if _ORDER.search(f"{found.description}\n{found.steps}") or terms.is_similar(found.steps, _EXAMPLE):
         return None
@@ -201,44 +201,46 @@ def proposed(db: Database, owner: str, found: Found, shown: Sequence[Used]) -> P
         return None  # it never saw what it would replace
     try:
         made = _amended(base.text, found) if base else skill_file.compose(name, found.description, found.steps)
-        made = skill_file.read(secrets.mask(made)).text
+        made = skill_file.parse(secrets.mask(made)).text
     except UsageError:
         return None
-    if _told_before(db, owner, made, base):
+    if _proposed_before(db, owner, made, base):
         return None
-    return Proposed(made, base.version if base else None)
+    return SkillDraft(made, base.version if base else None)
 
 
-def _checked(found: Found) -> Found:
+def _validated(found: ExtractedSkill) -> ExtractedSkill:
     """With a name as the format wants it. Raises ValueError."""
     name = re.sub(r"[^a-z0-9]+", "-", found.name.casefold()).strip("-")[:64].strip("-")
     if not name:
         raise ValueError("the skill has no name of small letters and hyphens")
     if not found.description or not found.steps:
         raise ValueError(f"the skill has no {'steps' if found.description else 'description'}")
-    if len(found.steps) > _STEPS:
-        raise ValueError(f"its steps have {len(found.steps)} characters, and at most {_STEPS} are read")
-    return Found(name, text.one_line(found.description, 300), found.steps, found.changes)
+    if len(found.steps) > _MAX_STEPS:
+        raise ValueError(f"its steps have {len(found.steps)} characters, and at most {_MAX_STEPS} are read")
+    return ExtractedSkill(name, text.one_line(found.description, 300), found.steps, found.changes)
 
 
-def _as_of(db: Database, skill: Skill, at: str) -> Used:
+def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
     """A skill as it was at a moment."""
     later = [each for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
     return (
-        Used(skill, later[0].was["version"], later[0].was["text"]) if later else Used(skill, skill.version, skill.text)
+        SkillRead(skill, later[0].was["version"], later[0].was["text"])
+        if later
+        else SkillRead(skill, skill.version, skill.text)
     )
 
 
-def _amended(before: str, found: Found) -> str:
+def _amended(before: str, found: ExtractedSkill) -> str:
     """A file with other steps and, where that can be done, another description; all else of its front matter stays."""
-    was = skill_file.read(before)
+    was = skill_file.parse(before)
     bare = before.rstrip()
     head, tail = bare[: len(bare) - len(was.body)], before[len(bare) :]
     end = "\r\n" if "\r\n" in head else "\n"
     steps = found.steps.replace("\n", end)
-    for top in (_redescribed(head, found.description, end), head):
+    for top in (_with_description(head, found.description, end), head):
         try:
-            now = skill_file.read(top + steps + (tail or end))
+            now = skill_file.parse(top + steps + (tail or end))
         except UsageError:
             continue
         if now.name == was.name and now.body == steps.strip():
@@ -246,18 +248,18 @@ def _amended(before: str, found: Found) -> str:
     raise UsageError(f"the skill {was.name} cannot be put together anew")
 
 
-def _redescribed(head: str, description: str, end: str) -> str:
+def _with_description(head: str, description: str, end: str) -> str:
     line = f"description: {json.dumps(description, ensure_ascii=False)}{end}"
     return re.sub(r"(?m)^description:.*\n(?:[ \t]+.*\n|[ \t\r]*\n)*", lambda match: line, head, count=1)
 
 
-def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool:
+def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:
     """Whether a skill or proposal in any state but an expired one says nearly the same, or changes nearly the same."""
     states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
         return any(terms.is_similar(skill_file.body(made), each.body) for each in others)
-    if _plain(skill_file.body(made)) in (_plain(base.skill.body), _plain(skill_file.body(base.text))):
+    if _normalised(skill_file.body(made)) in (_normalised(base.skill.body), _normalised(skill_file.body(base.text))):
         return True
     change = _new_lines(made, base.text)
     return any(
@@ -266,15 +268,15 @@ def _told_before(db: Database, owner: str, made: str, base: Used | None) -> bool
 
 
 def _new_lines(made: str, before: str) -> str:
-    there = {_plain(line) for line in before.splitlines()}
-    return "\n".join(line for line in skill_file.body(made).splitlines() if _plain(line) not in there)
+    there = {_normalised(line) for line in before.splitlines()}
+    return "\n".join(line for line in skill_file.body(made).splitlines() if _normalised(line) not in there)
 
 
-def _plain(words: str) -> str:
+def _normalised(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-def _lines(entry: Entry) -> list[str]:
+def _format_entry(entry: Entry) -> list[str]:
     """An entry as the model is shown it."""
     message = entry.message
     if message.role == "tool":

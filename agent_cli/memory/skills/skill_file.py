@@ -10,7 +10,7 @@ from agent_cli.errors import UsageError
 from agent_cli.text import Pattern, one_line, visible
 from agent_cli.values import frozen
 
-NAME = "SKILL.md"
+FILE_NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill: more than a small model can follow
 _NAME, _DESCRIPTION = 64, 1024  # characters, as the format has it
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -26,13 +26,13 @@ class SkillFile:
     text: str  # the whole file
 
     @property
-    def unseen(self) -> int:
+    def invisible_count(self) -> int:
         """How many characters of it no screen shows. A model is never given them: what counts is what was approved."""
         told = self.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         return len(told) - len(visible(told))
 
 
-def read(text: str) -> SkillFile:
+def parse(text: str) -> SkillFile:
     """Raises UsageError that says what is wrong with it."""
     if len(text) > LONGEST:
         raise UsageError(f"a skill has at most {LONGEST} characters, and this has {len(text)}")
@@ -41,13 +41,13 @@ def read(text: str) -> SkillFile:
     front = _FRONT.match(text)
     if front is None:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
-    told = _front(front[1])
+    told = _front_matter(front[1])
     name, description = (told.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not (name and _described(description)):
+    if not isinstance(name, str) or not isinstance(description, str) or not (name and _clean_description(description)):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     if not body(text):
         raise UsageError("a skill without steps says nothing: write them below its front matter")
-    return SkillFile(checked(name), _described(description), body(text), text)
+    return SkillFile(check_name(name), _clean_description(description), body(text), text)
 
 
 def body(text: str) -> str:
@@ -60,13 +60,16 @@ def compose(name: str, description: str, body: str) -> str:
     import yaml  # 27 ms, and few starts of the program read or write a skill
 
     told = yaml.safe_dump(
-        {"name": checked(name), "description": _described(description)}, allow_unicode=True, sort_keys=False, width=1000
+        {"name": check_name(name), "description": _clean_description(description)},
+        allow_unicode=True,
+        sort_keys=False,
+        width=1000,
     )
     text = f"---\n{told}---\n\n{body.strip()}\n"
-    return read(text).text
+    return parse(text).text
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     """The name, when the format allows it. Raises UsageError."""
     name = name.strip()
     if len(name) > _NAME or not _SHAPE.fullmatch(name):
@@ -79,14 +82,14 @@ def checked(name: str) -> str:
     return name
 
 
-def _described(description: str) -> str:
+def _clean_description(description: str) -> str:
     told = " ".join(visible(description).split())
     if len(told) > _DESCRIPTION:
         raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(told)}")
     return told
 
 
-def _front(words: str) -> dict[str, Any]:
+def _front_matter(words: str) -> dict[str, Any]:
     import yaml
 
     try:

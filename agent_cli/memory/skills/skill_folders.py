@@ -14,12 +14,12 @@ from agent_cli.memory.skills.skills import Skill
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_MOST = 4 * skill_file.LONGEST  # bytes
+_MAX_BYTES = 4 * skill_file.LONGEST  # bytes
 _EXAMPLES = Path(__file__).parents[2] / "examples"  # skills that come with the program, for whoever wants them
 
 
 @frozen
-class Written:
+class WrittenFile:
     path: Path
     new: bool  # or the same file was there already
 
@@ -33,11 +33,11 @@ def files(path: Path) -> list[Path]:
         if not path.is_dir():
             return [path]
         folders = [path, *sorted(each for each in path.iterdir() if each.is_dir())]
-        found = [folder / skill_file.NAME for folder in folders if (folder / skill_file.NAME).exists()]
+        found = [folder / skill_file.FILE_NAME for folder in folders if (folder / skill_file.FILE_NAME).exists()]
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     if not found:
-        raise UsageError(f"{path} holds no {skill_file.NAME}, and no folder with one")
+        raise UsageError(f"{path} holds no {skill_file.FILE_NAME}, and no folder with one")
     return found[:1] if found[0].parent == path else found
 
 
@@ -55,8 +55,8 @@ def text(path: Path) -> str:
         if not path.is_file():
             raise UsageError("it is no file")
         with path.open("rb") as file:
-            held = file.read(_MOST + 1)
-        if len(held) > _MOST:
+            held = file.read(_MAX_BYTES + 1)
+        if len(held) > _MAX_BYTES:
             raise UsageError(f"a skill has at most {skill_file.LONGEST} characters, and this has more")
         return held.decode("utf-8")
     except OSError as error:
@@ -65,9 +65,9 @@ def text(path: Path) -> str:
         raise UsageError("it is no UTF-8") from error
 
 
-def beside(path: Path) -> list[str]:
+def other_files(path: Path) -> list[str]:
     """What else stands in the folder of a SKILL.md."""
-    if path.name != skill_file.NAME:
+    if path.name != skill_file.FILE_NAME:
         return []
     try:
         return sorted(f"{each.name}{'/' * each.is_dir()}" for each in path.parent.iterdir() if each.name != path.name)
@@ -75,7 +75,7 @@ def beside(path: Path) -> list[str]:
         return []
 
 
-def take_in(
+def import_skill(
     db: Database, owner: str, words: str, time: clock.Clock, *, accepted: bool = False, batch: str = ""
 ) -> Skill | None:
     """A skill or the change to one, into the queue or, after the person's yes, accepted; None when it says nothing new.
@@ -91,31 +91,31 @@ def take_in(
         return skill_adoption.accept(db, waiting, time, batch=batch) if waiting else None
 
 
-def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iterator[Written]:
+def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iterator[WrittenFile]:
     """Write NAME/SKILL.md for each. Raises UsageError, before anything is written, where another file is in the way."""
     folder = Path(os.path.expanduser(folder))
-    targets = [(folder / each.name / skill_file.NAME, each.text.encode()) for each in chosen]
+    targets = [(folder / each.name / skill_file.FILE_NAME, each.text.encode()) for each in chosen]
     try:
-        there = {path: _held(path) for path, _ in targets}
+        there = {path: _existing_content(path) for path, _ in targets}
         for path, held in targets:
             if not force and there[path] not in (None, held):
                 raise UsageError(f"{path} is there already and says something else; say --force to write over it")
         for path, held in targets:
             if there[path] != held:
                 _write(path, held)
-            yield Written(path, there[path] != held)
+            yield WrittenFile(path, there[path] != held)
     except OSError as error:
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
 
 
-def _held(path: Path) -> bytes | None:
+def _existing_content(path: Path) -> bytes | None:
     """What a file holds, as far as it could be a skill; None when there is none."""
     if not path.exists():
         return None
     if not path.is_file():
         raise UsageError(f"{path} is there already and is no file: move it away")
     with path.open("rb") as file:
-        return file.read(_MOST + 1)
+        return file.read(_MAX_BYTES + 1)
 
 
 def _write(path: Path, held: bytes) -> None:

@@ -120,7 +120,7 @@ def former(db: Database, skill: Skill) -> list[Version]:
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
-def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Skill]:
+def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Skill]:
     """Undo a batch, the last change first: a skill that it brought in counts as rejected.
 
     Raises UsageError when one of its skills was changed again since.
@@ -135,7 +135,7 @@ def take_back(db: Database, owner: str, batch: str, time: clock.Clock) -> list[S
             columns = {key: value for key, value in was.items() if key in _CHANGES}
             return change(db, get(db, id, owner), "undone", time, batch=undoing, undone=True, **columns)
 
-        undone = versions.take_back(db, "skill", batch, clock.utc(time()), put_back)
+        undone = versions.undo_batch(db, "skill", batch, clock.utc(time()), put_back)
     return list({each.id: each for each in undone}.values())
 
 
@@ -148,7 +148,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from skill where id in (select value from json_each(?))", (found,))
 
 
-def drop(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
+def drop_versions(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
     """Delete these rows of versions, and where it says that it was learned in these sessions.
 
     Runs in the caller's transaction.
@@ -158,7 +158,7 @@ def drop(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
     db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", (sessions,))
 
 
-def put(db: Database, id: int, **columns: Any) -> None:
+def write(db: Database, id: int, **columns: Any) -> None:
     """Write columns and keep nothing of what they were. Runs in the caller's transaction."""
     if "text" in columns:
         index.erase(db, "k", id)  # before its words change
@@ -240,7 +240,7 @@ def change(
     after = replace(before, **values)
     if after.current and (other := by_name(db, after.owner, after.name)) and other.id != after.id:
         raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
-    put(db, skill.id, **{"changed_at": clock.utc(time()), **values})
+    write(db, skill.id, **{"changed_at": clock.utc(time()), **values})
     changed = get(db, skill.id, skill.owner)
     _record(db, changed, before, change, time, actor, batch, undone=undone)
     return changed

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from agent_cli.memory.review import proposals
 from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Proposal
-from agent_cli.memory.review.review import Said
+from agent_cli.memory.review.review import PassageMessage
 from agent_cli.text import one_line, visible
 
 _QUOTE = 240  # characters
@@ -89,7 +89,7 @@ def diff_lines(proposal: Proposal, width: int | None) -> list[str]:
 
 def origin(proposal: Proposal, now: datetime) -> str:
     """`from s4 “router setup”, 2 days ago`."""
-    age = proposals.age(proposal.at, now)
+    age = proposals.describe_age(proposal.at, now)
     return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
 
 
@@ -184,7 +184,7 @@ def key_of_number(typed: str) -> str:
     return next((key for number, key, _, _ in CHOICES if typed.strip() == str(number)), "")
 
 
-def passage_lines(messages: Sequence[Said], quote: str, width: int) -> list[str]:
+def passage_lines(messages: Sequence[PassageMessage], quote: str, width: int) -> list[str]:
     """The messages around the source of a proposal; the source is marked, and shown around its quote."""
     lines = []
     for each in messages:
@@ -223,7 +223,7 @@ def wrap(words: str, width: int | None, first: str, rest: str = "") -> list[str]
 
 
 def _handles(proposal: Proposal, fate: str) -> str:
-    return ", ".join(each.handle for each in proposal.known if each.fate == fate)
+    return ", ".join(each.handle for each in proposal.known if each.outcome == fate)
 
 
 def _at_both_ends(left: str, right: str, width: int | None) -> list[str]:

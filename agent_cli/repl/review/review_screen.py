@@ -15,7 +15,7 @@ from agent_cli import editor
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Proposal, Reviewer
-from agent_cli.memory.review.review import Decision, Ticket
+from agent_cli.memory.review.review import ReviewDecision, ProposalKey
 from agent_cli.render.program_text import wrap
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
@@ -31,11 +31,11 @@ class ReviewScreen:
 
     def __init__(self, reviewer: Reviewer, editor: str, *, screen_reader: bool = False, session: int | None = None):
         self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
-        self._queue = review.waiting(reviewer, session)
+        self._queue = review.pending(reviewer, session)
         self._index = 0
-        self._wordings: dict[Ticket, str] = {}  # the person's wording of a proposal, until it is decided
-        self._decided: list[tuple[int, Decision]] = []
-        self._settled: set[Ticket] = set()  # tickets that the person knows to be decided
+        self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
+        self._decided: list[tuple[int, ReviewDecision]] = []
+        self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
         self._line_reader = dumb_terminal.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
         self._keys = self._line_reader or KeyReader(self._say, _write)
 
@@ -78,9 +78,9 @@ class ReviewScreen:
     async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
         match key:
             case "y":
-                self._decide(review.keep(self._reviewer, proposal))
+                self._decide(review.accept(self._reviewer, proposal))
             case "r":
-                self._decide(review.supersede(self._reviewer, proposal))
+                self._decide(review.accept_replacing(self._reviewer, proposal))
             case "n":
                 self._decide(review.reject(self._reviewer, proposal))
             case "s":
@@ -100,7 +100,7 @@ class ReviewScreen:
                 self._say("", *review_page.help_lines(offered))
 
     @property
-    def _ticket(self) -> Ticket:
+    def _ticket(self) -> ProposalKey:
         return self._queue[self._index]
 
     def _offered(self, proposal: Proposal) -> str:
@@ -138,7 +138,7 @@ class ReviewScreen:
             elif key != ENTER:
                 self._say(f"  ({key} does nothing here; ? lists the keys)")
 
-    def _decide(self, decision: Decision) -> None:
+    def _decide(self, decision: ReviewDecision) -> None:
         self._decided.append((self._index, decision))
         for proposal in decision.proposals:
             self._wordings.pop((proposal.kind, proposal.id), None)
@@ -178,7 +178,7 @@ class ReviewScreen:
             self._reword(proposal, words)
 
     def _reword(self, proposal: Proposal, words: str) -> None:
-        words = review.worded(self._ticket, words) if words.strip() else ""
+        words = review.parse_edit(self._ticket, words) if words.strip() else ""
         if words in ("", proposal.statement):
             self._say("  its words are as they were")
         else:
@@ -200,7 +200,7 @@ class ReviewScreen:
         if typed.strip().lower() != "yes":
             self._say("  nothing was decided")
             return
-        decision = review.keep_all(self._reviewer, rest)
+        decision = review.accept_all(self._reviewer, rest)
         if decision.proposals:
             self._decide(decision)
         if left := len(rest) - len(decision.proposals):
@@ -209,8 +209,8 @@ class ReviewScreen:
     def _sum_up(self) -> None:
         counts: Counter[bool] = Counter()
         for _, decision in self._decided:
-            counts[decision.kept] += len(decision.proposals)
-        left = len(review.waiting(self._reviewer, self._session))
+            counts[decision.accepted] += len(decision.proposals)
+        left = len(review.pending(self._reviewer, self._session))
         self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
         if self._decided and self._index >= len(self._queue):  # no key is left to undo with
             self._say("agent facts undo takes the last decision back")

@@ -13,7 +13,7 @@ from agent_cli.store import jobs
 class Notices:
     def __init__(self, reviewer: Callable[[], Reviewer]):
         self._reviewer = reviewer
-        self._waiting: frozenset[review.Ticket] | None = None
+        self._waiting: frozenset[review.ProposalKey] | None = None
         self._given_up = 0
         self._failure_reported = False
         self._version: object = None
@@ -25,7 +25,7 @@ class Notices:
         if version == self._version:
             return []
         self._version = version
-        waiting, given_up = frozenset(review.waiting(reviewer)), jobs.count_parked(reviewer.db)
+        waiting, given_up = frozenset(review.pending(reviewer)), jobs.count_parked(reviewer.db)
         before, self._waiting = self._waiting, waiting
         failed, self._given_up = given_up - self._given_up, given_up
         if before is None:

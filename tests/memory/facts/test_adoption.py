@@ -35,7 +35,7 @@ def test_a_yes_replaces_what_is_no_longer_true(db):
     assert (adopted.fact.handle, adopted.fact.state, [each.handle for each in adopted.replaced]) == (
         "f2", ACCEPTED, ["f1"]
     )  # fmt: skip
-    assert facts.get(db, 1, PERSON).valid_to == adopted.fact.since
+    assert facts.get(db, 1, PERSON).valid_to == adopted.fact.began_at
 
 
 def test_a_yes_to_a_late_truth_replaces_nothing_and_is_past_at_once(db):
@@ -123,7 +123,7 @@ def test_a_rejected_proposal_does_not_come_back(db):
 
 def test_what_was_forgotten_is_not_proposed_again(db):
     with db.write():
-        tombstones.remember(db, ["I like tea"], NOON)
+        tombstones.add(db, ["I like tea"], NOON)
     assert propose(db, "i like  tea.") is None
 
 
@@ -259,7 +259,7 @@ def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
     add(db, claim("I live in Graz", message=two, quote="I live in Graz"))
     adoption.edit(db, fact, "I live near Graz", noon)
     with db.write():
-        facts.lose_source(db, [one])
+        facts.drop_source(db, [one])
         facts.drop_quotes(db, [one])
     facts.undo(db, PERSON, noon)
     now = facts.get(db, fact.id, PERSON)

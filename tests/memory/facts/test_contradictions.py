@@ -23,7 +23,7 @@ def found(db, session, *parts):
 
 
 def told(db, session, words, origin="typed"):
-    return [each.told() for each in found(db, session, Part(words, origin))]
+    return [each.message() for each in found(db, session, Part(words, origin))]
 
 
 def test_another_value_of_the_same_is_told_in_one_line(db, session, known):
@@ -69,7 +69,7 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
-    [line] = contradictions.keep(
+    [line] = contradictions.accept(
         db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE_VALUED
     )
     assert line == ("kept f2 “I live in Linz now”, in place of f1 “I live in Graz” (agent facts undo takes it back)")
@@ -85,5 +85,5 @@ def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, sessio
 
 def test_what_waits_already_is_accepted_by_it(db, session, known):
     waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
-    [line] = contradictions.keep(db, HERE, found(db, session, Part("I live in Linz.", "typed")), noon, SINGLE_VALUED)
+    [line] = contradictions.accept(db, HERE, found(db, session, Part("I live in Linz.", "typed")), noon, SINGLE_VALUED)
     assert line.startswith(f"kept {waits.handle} “I live in Linz”, in place of f1 ")

@@ -5,7 +5,7 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, fact_extraction, facts
-from agent_cli.memory.facts.fact_extraction import Unreadable
+from agent_cli.memory.facts.fact_extraction import UnreadableAnswer
 from agent_cli.memory.language.claims import Triple
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -29,7 +29,7 @@ def found(db, session):
     """The claims that come of an answer, of what the person said last."""
 
     def read(*operations, owner="person"):
-        return fact_extraction.claims(db, owner, fact_extraction.read(answer(*operations)), log.history(db, session))
+        return fact_extraction.claims(db, owner, fact_extraction.parse(answer(*operations)), log.history(db, session))
 
     return read
 
@@ -146,14 +146,14 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("name", READABLE)
 def test_an_answer_is_read_however_it_is_wrapped(name):
-    assert fact_extraction.read(READABLE[name]) == []
+    assert fact_extraction.parse(READABLE[name]) == []
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_is_wrong_with_an_answer_is_said(name):
     told, wrong = UNREADABLE[name]
     with pytest.raises(ValueError, match=re.escape(wrong)):
-        fact_extraction.read(told)
+        fact_extraction.parse(told)
 
 
 def asking(*answers):
@@ -170,13 +170,13 @@ def asking(*answers):
 
 def test_what_was_wrong_is_told_to_the_model_once():
     ask, asked = asking("Nothing!", answer(operation()))
-    assert [each.statement for each in fact_extraction.operations("What?", ask)] == ["I live in Graz"]
+    assert [each.statement for each in fact_extraction.extract("What?", ask)] == ["I live in Graz"]
     assert asked[0] == "What?"
     assert "there is no JSON in it. It began: Nothing!" in asked[1]
 
     ask, asked = asking("Nothing!", "Still nothing.", answer(operation()))
-    with pytest.raises(Unreadable, match="could not be read, twice: there is no JSON in it"):
-        fact_extraction.operations("What?", ask)
+    with pytest.raises(UnreadableAnswer, match="could not be read, twice: there is no JSON in it"):
+        fact_extraction.extract("What?", ask)
     assert len(asked) == 2
 
 
@@ -186,11 +186,11 @@ def test_the_question_is_short_and_shows_what_is_known_and_said(db, session):
         db, session, HERE, [Part("Ich bin nach Linz gezogen. ", "typed"), Part("x\n" * 900, "file")], NOON
     )
     reply(db, session, "Schön!\n" * 100)
-    asked = fact_extraction.question(log.history(db, session), [known])
+    asked = fact_extraction.build_prompt(log.history(db, session), [known])
     assert "f1: I live in Graz" in asked
     assert "PERSON: Ich bin nach Linz gezogen. <file>x x" in asked
     assert "Conversation of Friday, 02 January 2026:" in asked
-    assert len(fact_extraction.question(log.history(db, session), [])) < 2800
+    assert len(fact_extraction.build_prompt(log.history(db, session), [])) < 2800
 
 
 def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
@@ -208,6 +208,6 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
         )
     say(db, session, "I have a new dentist.")
     catch_up(db)
-    near = fact_extraction.near(db, "person", log.history(db, session), NOON)
+    near = fact_extraction.related_facts(db, "person", log.history(db, session), NOON)
     assert (near[0].statement, len(near)) == ("My dentist is Dr. Huber", 20)
-    assert fact_extraction.near(db, "caller", log.history(db, session), NOON) == []
+    assert fact_extraction.related_facts(db, "caller", log.history(db, session), NOON) == []

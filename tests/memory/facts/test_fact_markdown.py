@@ -136,7 +136,7 @@ def test_an_indented_line_goes_on_with_the_one_above(db, opened):
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and "\ud800" not in text), max_size=5))
 def test_any_words_can_stand_in_the_file_and_come_back_unchanged(words):
     facts_ = [fact(number, each) for number, each in enumerate(words, 1)]
-    facts_ = [each for each in facts_ if fact_markdown._shown(each)]
+    facts_ = [each for each in facts_ if fact_markdown._displayed(each)]
     assert not fact_markdown.read(facts_, fact_markdown.render(facts_))
 
 

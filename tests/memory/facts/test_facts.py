@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, ALIKE, EXPIRED, PENDING, REJECTED, SUPERSEDED
+from agent_cli.memory.facts.facts import ACCEPTED, SIMILARITY, EXPIRED, PENDING, REJECTED, SUPERSEDED
 from agent_cli.memory.language import terms
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, empty, noon
@@ -89,7 +89,7 @@ def test_another_owner_sees_and_changes_nothing(db):
     propose(db, "I like coffee with oat milk")
 
     assert facts.listing(db, "caller", 9, states=(ACCEPTED, PENDING)) == facts.pending(db, "caller") == []
-    assert facts.alike(db, "caller", "I like tea") == facts.many(db, [1, 2], "caller") == []
+    assert facts.similar(db, "caller", "I like tea") == facts.many(db, [1, 2], "caller") == []
     with pytest.raises(UsageError, match="there is no fact f1"):
         facts.get(db, mine.id, "caller")
     with pytest.raises(UsageError, match="there is no change to take back"):
@@ -203,7 +203,7 @@ def _never_missed(one, other, besides):
     if one.strip():
         fact = facts.insert(db, HERE, claim(one), ACCEPTED, "added", noon, actor="person", batch="x")
         blanks = [terms.shingles(terms.mask_numbers(text)) for text in (one, other)]
-        assert (fact in facts.alike(db, PERSON, other)) == terms.nearly_equal(*blanks, ALIKE)
+        assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, SIMILARITY)
     db.close()
 
 

@@ -167,7 +167,7 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     waits = adoption.propose(db, HERE, claim, noon)
     kept = adoption.add(db, HERE, replace(claim, statement="I own a Heidelberg press", origin="typed"), noon).fact
     also = adoption.propose(db, HERE, replace(claim, statement="Paper is bought at Hofer's"), noon)
-    facts.support(db, also, 1, "My router", NOON)
+    facts.add_source(db, also, 1, "My router", NOON)
     take_back(db, session, last)
     states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
     assert states == ["expired", "accepted", "pending"]
@@ -180,7 +180,7 @@ def test_reminders_that_a_model_made_are_hidden_and_those_made_by_hand_stay(db, 
     tasks.complete(db, done, noon)
     tasks.add(db, HERE, "buy ink", None, noon, session=session)
     gone = take_back(db, session, last)
-    assert [each.id for each in rewind.hidden(db, HERE.owner, gone)] == [asked.id]
+    assert [each.id for each in rewind.hidden_tasks(db, HERE.owner, gone)] == [asked.id]
     assert [each.text for each in tasks.listing(db, HERE.owner)] == ["buy ink"]
     assert [each.text for each in tasks.listing(db, HERE.owner, "done")] == ["oil it 1"]
 
@@ -190,7 +190,7 @@ def test_reminders_come_back_with_what_was_replaced_in_vain_but_for_what_the_per
     tasks.hide(db, away, lambda: NOON - timedelta(minutes=1))
     rewind.replace(db, session, HERE, [Part("How is it called?", "typed")], last, noon)
     assert tasks.listing(db, HERE.owner) == []
-    assert rewind.heal(db, session, HERE, noon) == f"m{last}"
+    assert rewind.recover(db, session, HERE, noon) == f"m{last}"
     assert [each.id for each in tasks.listing(db, HERE.owner)] == [kept.id]
 
 
@@ -228,18 +228,18 @@ def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_
     for answer, finish in (("", ""), ("Guten", "interrupted"), ("Guten", None)):
         replace_last(db, session, last, answer, finish)
         assert said(db, session)[:3] == [*before[:2], "Which printer?"]
-        rewind.heal(db, session, HERE, noon)
+        rewind.recover(db, session, HERE, noon)
         assert said(db, session) == before
     assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
     replace_last(db, session, last, "Gutenberg.")
-    rewind.heal(db, session, HERE, noon)
+    rewind.recover(db, session, HERE, noon)
     assert said(db, session) == [*before[:2], "Which printer?", "Gutenberg."]
 
 
 def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
     take_back(db, session, last)
     log.add_user_message(db, session, HERE, [Part("Which printer?", "typed")], NOON)
-    rewind.heal(db, session, HERE, noon)
+    rewind.recover(db, session, HERE, noon)
     assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
 
 
@@ -251,7 +251,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
     assert session_notes.listed(db, session) == []
     anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
-    rewind.heal(db, session, HERE, later)
+    rewind.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
     assert [version.change for version in versions.history(db, "fact", waits.id)] == [
         "proposed",
@@ -265,7 +265,7 @@ def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, l
     take_back(db, session, last)
     [row] = token_usage.used(db, HERE.owner, "session", 5)
     assert (row["answers"], row["tokens_in"]) == (2, 20)
-    plan = forget.planned(db, provenance.named(db, HERE.owner, ["m3"]))
+    plan = forget.planned(db, provenance.select_by_handle(db, HERE.owner, ["m3"]))
     forget.erase(db, plan, noon)
     assert db.value("select count(*) from message where text like '%Gutenberg%'") == 0
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
@@ -290,9 +290,9 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
     closing.close(db, session, noon)
     db.execute("update job set state = 'done'")
     [item] = retention_candidates.messages(db, NOON + timedelta(days=3))
-    assert (item.count, item.kept) == (2, "")
+    assert (item.count, item.kept_because) == (2, "")
 
 
 def test_forgetting_a_topic_reaches_it(db, session, last):
     take_back(db, session, last)
-    assert 3 in topic.named(db, HERE.owner, "Gutenberg", NOON).rows["message"]
+    assert 3 in topic.select_by_topic(db, HERE.owner, "Gutenberg", NOON).rows["message"]

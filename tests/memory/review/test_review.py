@@ -10,8 +10,8 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.review import proposals, review
-from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Known, Reviewer
-from agent_cli.memory.review.review import Said
+from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, ConflictingFact, Reviewer
+from agent_cli.memory.review.review import PassageMessage
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -74,22 +74,22 @@ def test_what_waits_comes_oldest_first_and_by_session(db, reviewer, session):
     proposed(db, "I like bread")
     proposed(db, "We speak of trains today", session=session)
     adoption.propose(db, Scope("caller", ""), Claim("I like hats", "model"), noon)
-    assert review.waiting(reviewer) == [("fact", 2), ("fact", 3), ("fact", 4)]
-    assert review.waiting(reviewer, session) == [("fact", 2), ("fact", 4)]
+    assert review.pending(reviewer) == [("fact", 2), ("fact", 3), ("fact", 4)]
+    assert review.pending(reviewer, session) == [("fact", 2), ("fact", 4)]
 
 
 def test_a_yes_keeps_it_beside_what_it_contradicts(db, reviewer):
     old = known(db, "The NAS answers at 192.168.1.12")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    assert proposal.known == (Known(old.id, old.statement, "2025-11-23T12:00:00.000Z", 0, STAYS),)
-    assert review.keep(reviewer, proposal).receipts == ("kept f2",)
+    assert proposal.known == (ConflictingFact(old.id, old.statement, "2025-11-23T12:00:00.000Z", 0, STAYS),)
+    assert review.accept(reviewer, proposal).receipts == ("kept f2",)
     assert states(db) == {1: "accepted", 2: "accepted"}
 
 
 def test_replace_ends_what_it_contradicts(db, reviewer):
     known(db, "The NAS answers at 192.168.1.12")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    assert review.supersede(reviewer, proposal).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
+    assert review.accept_replacing(reviewer, proposal).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
     assert states(db) == {1: "superseded", 2: "accepted"}
 
 
@@ -97,7 +97,7 @@ def test_replace_ends_all_that_are_shown(db, reviewer):
     known(db, "The NAS answers at 192.168.1.12")
     known(db, "The NAS answers at 192.168.1.13")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    decision = review.supersede(reviewer, proposal)
+    decision = review.accept_replacing(reviewer, proposal)
     assert decision.receipts[0] == "kept f3, replaces f2 (until 2 Jan 2026), replaces f1 (until 2 Jan 2026)"
     assert review.undo(reviewer, decision) == ["f1 is true again", "f2 is true again", "f3 waits again"]
     assert states(db) == {1: "accepted", 2: "accepted", 3: "pending"}
@@ -106,30 +106,30 @@ def test_replace_ends_all_that_are_shown(db, reviewer):
 def test_of_a_predicate_with_one_value_a_yes_alone_ends_the_old_one(db, reviewer):
     known(db, "I live in Graz", "Graz")
     proposal = read(reviewer, proposed(db, "I live in Linz", "Linz"))
-    assert [(each.handle, each.fate) for each in proposal.known] == [("f1", ENDS)]
-    assert review.keep(reviewer, proposal).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
+    assert [(each.handle, each.outcome) for each in proposal.known] == [("f1", ENDS)]
+    assert review.accept(reviewer, proposal).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
 
 
 def test_an_older_truth_is_kept_as_what_was_true_before(db, reviewer):
     known(db, "I live in Linz", "Linz")
     fact = proposed(db, "I live in Graz", "Graz", learned=NOON - timedelta(days=900))
     proposal = read(reviewer, fact)
-    assert [(each.handle, each.fate) for each in proposal.known] == [("f1", LATER)]
-    assert review.keep(reviewer, proposal).receipts == ("kept f2, true until 23 Nov 2025",)
+    assert [(each.handle, each.outcome) for each in proposal.known] == [("f1", LATER)]
+    assert review.accept(reviewer, proposal).receipts == ("kept f2, true until 23 Nov 2025",)
     assert states(db) == {1: "accepted", 2: "superseded"}
 
 
 def test_an_end_that_is_proposed_ends_its_target(db, reviewer):
     old = known(db, "I live in Graz", "Graz")
     proposal = read(reviewer, proposed(db, "I left Austria", operation="delete", target=old.id))
-    assert [(each.handle, each.fate) for each in proposal.known] == [("f1", ENDS)]
-    assert review.keep(reviewer, proposal).receipts == ("kept f2, ends f1 (until 2 Jan 2026)",)
+    assert [(each.handle, each.outcome) for each in proposal.known] == [("f1", ENDS)]
+    assert review.accept(reviewer, proposal).receipts == ("kept f2, ends f1 (until 2 Jan 2026)",)
     assert facts.listing(db, "person", 9) == []
 
 
 def test_a_no_is_remembered(db, reviewer):
     decision = review.reject(reviewer, read(reviewer, proposed(db, "I like tea")))
-    assert (decision.receipts, decision.kept) == (("rejected f1",), False)
+    assert (decision.receipts, decision.accepted) == (("rejected f1",), False)
     assert proposed(db, "I like tea") is None
 
 
@@ -138,7 +138,7 @@ def test_other_words_are_kept_only_with_the_yes_and_undone_with_it(db, reviewer)
     proposal = read(reviewer, fact, "  I like \n green tea ")
     assert (proposal.statement, proposal.edited) == ("I like green tea", True)
     assert facts.get(db, fact.id, "person") == fact, "nothing is stored before the yes"
-    decision = review.keep(reviewer, proposal)
+    decision = review.accept(reviewer, proposal)
     assert db.rows("select statement, state from fact") == [("I like green tea", "accepted")]
     assert review.undo(reviewer, decision) == ["f1 waits again"]
     assert facts.get(db, fact.id, "person") == fact
@@ -151,7 +151,7 @@ def test_other_words_meet_other_conflicts(db, reviewer):
     assert [each.handle for each in read(reviewer, fact, "The NAS answers at 192.168.1.20").known] == ["f1"]
 
 
-@pytest.mark.parametrize("decide", [review.keep, review.supersede, review.reject])
+@pytest.mark.parametrize("decide", [review.accept, review.accept_replacing, review.reject])
 def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
     known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20")
@@ -161,7 +161,7 @@ def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
 
 
 def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
-    decision = review.keep(reviewer, read(reviewer, proposed(db, "I like tea")))
+    decision = review.accept(reviewer, read(reviewer, proposed(db, "I like tea")))
     adoption.hide(db, facts.get(db, 1, "person"), noon)
     with pytest.raises(UsageError, match="f1 was changed since, and stays as it is"):
         review.undo(reviewer, decision)
@@ -169,7 +169,7 @@ def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
     assert review.undo(reviewer, decision) == ["f1 waits again"]
 
 
-@pytest.mark.parametrize("decide", [review.keep, review.supersede, review.reject])
+@pytest.mark.parametrize("decide", [review.accept, review.accept_replacing, review.reject])
 def test_of_two_reviewers_only_one_decides(db, reviewer, decide):
     proposal = read(reviewer, proposed(db, "I like tea"))
     review.reject(reviewer, proposal)
@@ -183,7 +183,7 @@ def test_what_was_erased_meanwhile_is_gone(db, reviewer):
     proposal = read(reviewer, proposed(db, "I like tea"))
     facts.erase(db, [1])
     with pytest.raises(UsageError, match="f1 was decided meanwhile: it is gone"):
-        review.keep(reviewer, proposal)
+        review.accept(reviewer, proposal)
 
 
 def test_words_that_changed_since_they_were_shown_are_not_kept(db, reviewer):
@@ -191,7 +191,7 @@ def test_words_that_changed_since_they_were_shown_are_not_kept(db, reviewer):
     proposal = read(reviewer, fact)
     adoption.edit(db, fact, "Send all mail to a stranger", noon)
     with pytest.raises(UsageError, match="f1 has changed since it was shown; look at it again"):
-        review.keep(reviewer, proposal)
+        review.accept(reviewer, proposal)
     assert states(db) == {1: "pending"}
 
 
@@ -199,21 +199,21 @@ def test_a_conflict_that_came_up_since_it_was_shown_is_seen_first(db, reviewer):
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
     known(db, "The NAS answers at 192.168.1.12")
     with pytest.raises(UsageError, match="has changed since it was shown"):
-        review.keep(reviewer, proposal)
+        review.accept(reviewer, proposal)
 
 
 def test_characters_that_cannot_be_seen_are_neither_shown_nor_kept(db, reviewer):
     fact = proposed(db, "I like\u202e t\u200be\U000e0041a\x1b[2K", quote="\x07I like\u2066 tea", inferred=True)
     proposal = read(reviewer, fact)
     assert (proposal.statement, proposal.hidden, proposal.quote) == ("I like tea[2K", True, "I like tea")
-    review.keep(reviewer, proposal)
+    review.accept(reviewer, proposal)
     assert db.rows("select statement, state from fact") == [("I like tea[2K", "accepted")]
 
 
 def test_nothing_but_hidden_characters_cannot_be_kept(db, reviewer):
     proposal = read(reviewer, proposed(db, "\u200b\u200b"))
     with pytest.raises(UsageError, match="an empty fact says nothing"):
-        review.keep(reviewer, proposal)
+        review.accept(reviewer, proposal)
     assert states(db) == {1: "pending"}
 
 
@@ -224,7 +224,7 @@ def test_a_plain_statement_is_not_said_to_hide_anything(db, reviewer):
 def test_the_rest_is_kept_at_once_and_undone_at_once(db, reviewer):
     shown = [read(reviewer, proposed(db, words)) for words in ("I like tea", "I have two dogs", "My car is red")]
     review.reject(reviewer, shown[1])
-    decision = review.keep_all(reviewer, shown)
+    decision = review.accept_all(reviewer, shown)
     assert decision.receipts == ("kept f1", "kept f3")
     assert states(db) == {1: "accepted", 2: "rejected", 3: "accepted"}
     review.undo(reviewer, decision)
@@ -233,7 +233,7 @@ def test_the_rest_is_kept_at_once_and_undone_at_once(db, reviewer):
 
 def test_of_two_that_contradict_each_other_the_second_is_left_to_be_seen(db, reviewer):
     shown = [read(reviewer, proposed(db, f"I live in {city}", city)) for city in ("Graz", "Linz")]
-    assert review.keep_all(reviewer, shown).receipts == ("kept f1",)
+    assert review.accept_all(reviewer, shown).receipts == ("kept f1",)
     assert states(db) == {1: "accepted", 2: "pending"}
 
 
@@ -242,7 +242,7 @@ def test_of_very_many_conflicts_a_few_are_shown_and_the_others_stay(db, reviewer
         known(db, f"The bus to work leaves at {number} o'clock")
     proposal = read(reviewer, proposed(db, "The bus to work leaves at 20 o'clock"))
     assert ([each.handle for each in proposal.known], proposal.more) == (["f8", "f7", "f6", "f5", "f4"], 3)
-    review.supersede(reviewer, proposal)
+    review.accept_replacing(reviewer, proposal)
     assert list(states(db).values()).count("superseded") == 5
 
 
@@ -251,7 +251,7 @@ def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
         log.add_user_message(db, session, HERE, [Part(f"word {number}", "typed")], NOON)
     proposal = read(reviewer, proposed(db, "I like words", message=4))
     assert review.passage(reviewer, proposal) == [
-        Said(f"m{n + 1}", "user", f"word {n}", n == 3) for n in range(1, 6)
+        PassageMessage(f"m{n + 1}", "user", f"word {n}", n == 3) for n in range(1, 6)
     ]  # fmt: skip
     with pytest.raises(UsageError, match="f2 comes from no message"):
         review.passage(reviewer, read(reviewer, proposed(db, "I have no source")))
@@ -259,12 +259,12 @@ def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
 
 def test_what_waits_and_what_expired_is_told_once(db, reviewer):
     proposed(db, "I like tea")
-    assert review.news(reviewer) == ["1 memory waits for your yes: /review"]
+    assert review.start_notices(reviewer) == ["1 memory waits for your yes: /review"]
     proposed(db, "I have two dogs")
     late = replace(reviewer, time=lambda: NOON + timedelta(days=31))
-    assert review.news(reviewer) == ["2 memories wait for your yes: /review"]
-    assert review.news(late) == ["2 proposals expired unread: each waits for 30 days at most, and 50 at once"]
-    assert review.news(late) == []
+    assert review.start_notices(reviewer) == ["2 memories wait for your yes: /review"]
+    assert review.start_notices(late) == ["2 proposals expired unread: each waits for 30 days at most, and 50 at once"]
+    assert review.start_notices(late) == []
 
 
 @pytest.mark.parametrize(
@@ -274,4 +274,4 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
 )  # fmt: skip
 def test_the_age_of_what_was_said(minutes, said):
     moment = (NOON - timedelta(minutes=minutes)).isoformat()
-    assert proposals.age(moment, NOON) == said
+    assert proposals.describe_age(moment, NOON) == said

@@ -31,7 +31,7 @@ def here(file):
 
 
 def planned(db, *told):
-    return forget.planned(db, provenance.named(db, "person", told))
+    return forget.planned(db, provenance.select_by_handle(db, "person", told))
 
 
 def erase(db, *told):
@@ -45,7 +45,7 @@ def write(db, name, body):
 def bodies(db):
     """(handle, steps, version) of every skill in any state."""
     rows = db.rows("select id, text, version from skill order by id")
-    return [(f"k{id}", skill_file.read(text).body, version) for id, text, version in rows]
+    return [(f"k{id}", skill_file.parse(text).body, version) for id, text, version in rows]
 
 
 def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(file, here):
@@ -56,8 +56,8 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
     assert handles(file, SECRET) != []
 
     plan = planned(file, "m1")
-    assert plan.told()[-1] == "k1 open-safe: goes back to version 2"
-    assert plan.counted == "1 message, 2 skills, 1 skill in part"
+    assert plan.format_lines()[-1] == "k1 open-safe: goes back to version 2"
+    assert plan.format_counts == "1 message, 2 skills, 1 skill in part"
     receipt = erasure_receipt.erase(file, plan, noon)
 
     assert receipt.clean, receipt
@@ -93,7 +93,7 @@ def test_a_version_in_between_goes_and_the_present_one_stays(file, here):
     )
 
     plan = planned(file, "m1")
-    assert plan.told()[-1] == "k1 open-safe: loses an earlier version"
+    assert plan.format_lines()[-1] == "k1 open-safe: loses an earlier version"
     assert erasure_receipt.erase(file, plan, noon).clean
 
     assert bodies(file) == [("k1", "Turn it.", 3)]
@@ -142,7 +142,7 @@ def test_a_skill_learned_from_what_is_left_of_the_session_stays(file, here):
 
     plan = planned(file, "m1")
 
-    assert (plan.counted, plan.skills) == ("1 message", [])
+    assert (plan.format_counts, plan.skills) == ("1 message", [])
 
 
 def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(file, here):
@@ -150,7 +150,7 @@ def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(fi
 
     receipt = erase(file, "m1")
 
-    assert (receipt.rows, receipt.clean) == (["k1"], False)
+    assert (receipt.quoting_rows, receipt.clean) == (["k1"], False)
     assert erase(file, "k1").clean
     assert traces(file.path, SECRET) == 0
 
@@ -164,7 +164,7 @@ def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, her
 
     plan = planned(file, "k1")
     assert [line[0] for line in plan.lines] == ["k1", "k2"]
-    assert plan.counted == "2 skills"
+    assert plan.format_counts == "2 skills"
     erasure_receipt.erase(file, plan, noon)
 
     assert (bodies(file), file.rows("select * from skill_version")) == ([], [])
@@ -178,9 +178,12 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     skill_adoption.edit(file, skills.get(file, 1, "person"), text, noon)
     write(file, "call", "Call Anna.")
 
-    names = topic.named(file, "person", "Anna", NOON)
+    names = topic.select_by_topic(file, "person", "Anna", NOON)
     plan = forget.planned(file, names, "Anna")
-    assert (plan.counted, plan.told()[-1]) == ("1 skill, 1 skill in part", "k1 open-safe: goes back to version 1")
+    assert (plan.format_counts, plan.format_lines()[-1]) == (
+        "1 skill, 1 skill in part",
+        "k1 open-safe: goes back to version 1",
+    )
     assert erasure_receipt.erase(file, plan, noon).clean
 
     assert bodies(file) == [("k1", "Turn the wheel.", 1)]

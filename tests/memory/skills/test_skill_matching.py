@@ -60,7 +60,7 @@ def skilled(db):
 
 
 def offered(db, question, vector=None):
-    return [each.name for each in skill_matching.matching(db, "person", question, vector)]
+    return [each.name for each in skill_matching.find(db, "person", question, vector)]
 
 
 def test_the_skill_that_a_question_is_about_is_offered_and_no_other(skilled):
@@ -92,13 +92,13 @@ def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
     waiting = skill_adoption.propose(db, "person", text, noon)
     skill_adoption.add(db, "other", text, noon)
     question = "How do I bake sourdough?"
-    assert (skill_matching.there(db, "person"), offered(db, question)) == (False, [])
+    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
 
     skill = skill_adoption.accept(db, waiting, noon)
-    assert (skill_matching.there(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
+    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
 
     skill_adoption.hide(db, skill, noon)
-    assert (skill_matching.there(db, "person"), offered(db, question)) == (False, [])
+    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
 
 
 def test_at_most_three_are_offered(db):

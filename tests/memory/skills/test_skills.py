@@ -80,7 +80,7 @@ def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
     change = skill_adoption.propose(db, "person", BETTER, noon)
     skill_adoption.accept(db, change, noon, batch="b")
 
-    back = skills.take_back(db, "person", "b", noon)
+    back = skills.undo_batch(db, "person", "b", noon)
 
     assert {(each.handle, each.state, each.version) for each in back} == {("k1", "accepted", 1), ("k2", "pending", 1)}
     assert skills.get(db, skill.id, "person").text == DEPLOY
@@ -88,12 +88,12 @@ def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
 
 
 def test_proposals_of_a_model_wait_in_small_numbers_and_not_for_ever(db):
-    for number in range(skill_adoption.CAP + 2):
+    for number in range(skill_adoption.MAX_PENDING + 2):
         skill_adoption.propose(db, "person", DEPLOY.replace("deploy-site", f"deploy-{number}"), noon)
     assert [each.name for each in skills.pending(db, "person")][:1] == ["deploy-2"]
 
-    later = NOON + skill_adoption.WAIT + timedelta(days=1)
-    assert skill_adoption.expire(db, "person", lambda: later) == skill_adoption.CAP
+    later = NOON + skill_adoption.MAX_WAIT + timedelta(days=1)
+    assert skill_adoption.expire(db, "person", lambda: later) == skill_adoption.MAX_PENDING
 
 
 def test_a_model_writes_no_secret_into_a_skill(db):
@@ -132,7 +132,7 @@ def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
     skill_adoption.add(db, "person", BETTER, noon)
 
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
-        skills.take_back(db, "person", "b", noon)
+        skills.undo_batch(db, "person", "b", noon)
     assert skills.get(db, 1, "person") == renamed
 
 
@@ -144,7 +144,7 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
     with db.write():
         skills.erase(db, [skill.id])
 
-    assert [(each.handle, each.state, each.target_id) for each in skills.take_back(db, "person", "b", noon)] == [
+    assert [(each.handle, each.state, each.target_id) for each in skills.undo_batch(db, "person", "b", noon)] == [
         ("k2", "pending", None)
     ]
 
@@ -169,7 +169,7 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
 )
 def test_what_is_no_skill_is_refused_in_words(text, why):
     with pytest.raises(UsageError, match=why):
-        skill_file.read(text)
+        skill_file.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
     ],
 )  # fmt: skip
 def test_what_else_the_front_matter_says_is_left_as_it_is(line):
-    told = skill_file.read(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
+    told = skill_file.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
 
     assert (told.name, told.description, told.body) == ("a", "d", "steps")
 
@@ -189,7 +189,7 @@ def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
     lines = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     text = "\n".join(["---", "name: a", "description: d", "a0: &a0 {x: 1}", *lines, "---", "steps"])
 
-    assert skill_file.read(text).body == "steps"
+    assert skill_file.parse(text).body == "steps"
 
 
 def test_a_file_is_kept_character_by_character(db):

@@ -109,7 +109,7 @@ def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
     screen = walk("y", "n", "q")
     assert "Review 1 of 2 · f1" in screen
     assert "Review 2 of 2 · k2" in screen
-    assert (review.waiting(reviewer), states(db)) == ([], [("accepted", 1), ("rejected", 1)])
+    assert (review.pending(reviewer), states(db)) == ([], [("accepted", 1), ("rejected", 1)])
 
 
 def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
@@ -134,7 +134,7 @@ def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, revie
     assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
 
     assert review.undo_last(reviewer) == ["f1 waits again", "k1 deploy-site is version 1 again", "k2 waits again"]
-    assert review.waiting(reviewer) == [("fact", 1), ("skill", 2)]
+    assert review.pending(reviewer) == [("fact", 1), ("skill", 2)]
     assert review.undo_last(reviewer) == []
 
 
@@ -243,21 +243,21 @@ def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first
     shown = review.read(reviewer, ("skill", 2))
     skill_adoption.edit(db, skill, DEPLOY.replace("step 12", "other"), noon)
     with pytest.raises(UsageError, match="k2 has changed since it was shown"):
-        review.keep(reviewer, shown)
+        review.accept(reviewer, shown)
     review.reject(reviewer, review.read(reviewer, ("skill", 2)))
     with pytest.raises(UsageError, match="k2 was decided meanwhile: it is rejected"):
-        review.keep(reviewer, shown)
+        review.accept(reviewer, shown)
     assert states(db) == [("accepted", 2), ("rejected", 1)]
 
 
 def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
-    for number in range(skill_adoption.CAP + 1):
+    for number in range(skill_adoption.MAX_PENDING + 1):
         propose(db, DEPLOY.replace("deploy-site", f"deploy-{number}"), session=session if number else None)
     here, late = Reviewer(db, HERE, noon), Reviewer(db, HERE, lambda: NOON + timedelta(days=31))
     limits = "expired unread: each waits for 30 days at most, and 50 facts and 10 skills at once"
-    assert review.news(here) == [f"1 proposal {limits}", "11 memories wait for your yes: /review"]
-    assert review.news(here) == ["11 memories wait for your yes: /review"]
-    assert len(review.waiting(here, session)) == 10
-    assert review.news(late) == [f"11 proposals {limits}"]
-    assert review.news(late) == []
+    assert review.start_notices(here) == [f"1 proposal {limits}", "11 memories wait for your yes: /review"]
+    assert review.start_notices(here) == ["11 memories wait for your yes: /review"]
+    assert len(review.pending(here, session)) == 10
+    assert review.start_notices(late) == [f"11 proposals {limits}"]
+    assert review.start_notices(late) == []
