@@ -240,7 +240,7 @@ def _vectors(app: App) -> Iterator[Finding]:
     if current is None:
         yield Finding("vectors", True, "none yet: search by words alone")
         return
-    missing = vectors.missing(app.db, current)
+    missing = vectors.count_missing(app.db, current)
     summary = f"{vectors.count(app.db, current)} by {' '.join(current.identity.split()[:2])}"
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if filling else ""

@@ -1,7 +1,7 @@
-"""What one run of the program works with: its settings, its open file, and how far memory is read and kept.
+"""The state of one run of the program: its settings, its open database, and whether memory is read and written.
 
-The command line, the session and the server each start from `open_app`. What is done with an app stands beside this
-module, by part: settings, models, tool_set, turns, upkeep of the indexes, and background work.
+The command line, the prompt and the server each start from `open_app`. The functions on an app are in the modules of
+this folder: settings, models, tool_set, turns, upkeep of the indexes, and background jobs.
 """
 
 import os
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class App:
-    """What one run of the program works with. `db` belongs to the thread that opened it."""
+    """The state of one run of the program. `db` belongs to the thread that opened it."""
 
     loaded: Loaded
     db: Database
@@ -42,15 +42,15 @@ class App:
     scope: Scope
     notice: Callable[[str], None]
     embedders: EmbedderSelection
-    child: bool = False  # whether the assistant itself has started this process
-    finished_erasure: bool = False  # whether opening it finished what was forgotten before
-    reads: bool = True  # whether anything of memory is shown to the model
-    learns: bool = True  # whether what is said may be read for facts
-    keeps: bool = True  # False: incognito, `db` is in memory and goes with the process
-    path: Path = field(default_factory=Path)  # of the file, also where `db` is another
-    model: ChatModel | None = None  # the one that was chosen, for as long as the settings stay
-    tool_servers: "Servers | None" = None  # once they are needed
-    reported_damage: set[str] = field(default_factory=set)  # indexes whose damage has been told
+    child: bool = False  # whether the assistant started this process
+    finished_erasure: bool = False  # whether opening finished an earlier erasure
+    reads: bool = True  # whether memory is shown to the model
+    learns: bool = True  # whether conversations may be read for facts and skills
+    keeps: bool = True  # False: incognito, `db` is in memory only
+    path: Path = field(default_factory=Path)  # of the database file, also when `db` is in memory
+    model: ChatModel | None = None  # the chosen one, until the settings change
+    tool_servers: "Servers | None" = None  # None until they are needed
+    reported_damage: set[str] = field(default_factory=set)  # indexes whose damage was reported
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -59,21 +59,21 @@ class App:
 
     @property
     def single_valued(self) -> frozenset[str]:
-        """The predicates with one value at a time."""
+        """The predicates that have one value at a time."""
         return predicates.single_valued(self.config.predicates)
 
     def refuse_child(self) -> None:
-        """Only a person accepts. Raises UsageError in a process that the assistant has started."""
+        """Raises UsageError in a process that the assistant started: only a person may approve."""
         if self.child:
             raise UsageError("the assistant started this process, and only you can say yes: run it at your own prompt")
 
     def refuse_incognito(self) -> None:
-        """Raises UsageError where nothing is kept, and nothing of the file can be changed."""
+        """Raises UsageError in an incognito run, which cannot change the database file."""
         if not self.keeps:
             raise UsageError("this conversation is incognito and apart from your file: do it in another one")
 
     def incognito(self, *, reads: bool = False) -> "App":
-        """The same with a log that is in memory alone. `reads`: memory is read, from the file opened for reading."""
+        """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
         db = file.open_in_memory(self.time())
         return replace(
             self,
@@ -86,19 +86,19 @@ class App:
         )
 
     def open_memory(self) -> Database | None:
-        """The file, to be read by this thread; None where `db` is the file, or there is none."""
+        """A read-only connection to the file for this thread; None if `db` is the file, or nothing may be read."""
         if self.keeps or not self.reads or not self.path.exists():
             return None
         return file.open_read_only(self.path)
 
     @property
     def may_learn(self) -> bool:
-        """Whether a job may read what is said for facts."""
+        """Whether a job may read conversations for facts and skills."""
         return self.learns and self.keeps and self.config.learn == "ask"
 
     @property
     def close_after(self) -> timedelta:
-        """How long nothing is said before a session is closed."""
+        """The time without a message after which a session is closed."""
         return timedelta(minutes=self.config.close_after)
 
     @property
@@ -118,7 +118,7 @@ def open_app(
 ) -> App:
     """Read the settings and open the database. Raises ConfigError and StoreError.
 
-    `child`: the assistant itself has started this process. `incognito`: the file is not opened, and not made.
+    `child`: the assistant started this process. `incognito`: the file is neither opened nor created.
     """
     loaded = reading.load(config_file or reading.default_file(environ), environ, flags)
     rule_check.check_rules(loaded.config.rules, lambda key: rule_check.place_of_rule(loaded, key))
@@ -137,13 +137,13 @@ def open_app(
         keeps=not incognito,
         path=path,
     )
-    with suppress(StoreError):  # a file that may only be read: that is said where something is written
+    with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = pending_erasure.finish(db, app.time, notice)
     return app
 
 
 def _current_folder() -> Path:
-    """The folder the program runs in, under a name that can be kept; home when that folder has been deleted."""
+    """The current folder, with a name that can be stored; the home folder when it has been deleted."""
     try:
         return Path(without_surrogates(str(Path.cwd())))
     except FileNotFoundError:

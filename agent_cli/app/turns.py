@@ -1,4 +1,4 @@
-"""Turns with the settings, models, tools and file of an app."""
+"""Runs turns with the settings, models, tools and database of an app."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import listener, prompt, prompt_recall
-from agent_cli.agent import model_context as agent_context
+from agent_cli.agent import listener, model_context, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
@@ -41,10 +40,10 @@ def run(
     cancel: Cancel | None = None,
     replaced_message: int | None = None,
 ) -> Generator[Event, None, None]:
-    """The events of one turn (see agent.turns). `choose`: where another than `unattended` names the model.
+    """The events of one turn (see agent.turns). `choose`: chooses the model instead of `unattended_model`.
 
-    `approve` is asked before a call that needs a yes. `at_keyboard`: the words came from the person's own keys.
-    `instructions`: further ones for the model. `beside`: the conversation that stands before a question on the side.
+    `approve` is called before a tool call that needs approval. `at_keyboard`: the person typed the message.
+    `instructions`: additional ones for the model. `parent`: the conversation of a side question.
     """
     return agent_turns.run(
         choose or partial(unattended_model, app, context.db),
@@ -58,7 +57,7 @@ def run(
 
 
 def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers where nobody chose it at a prompt; the notice says no more than that none can be reached.
+    """The model that answers where nobody is at a prompt; its notice is kept only if it is the offline one.
 
     Raises AgentError.
     """
@@ -68,7 +67,7 @@ def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
 
 @frozen
 class Outcome:
-    """How a turn ended. An answer without an error is whole but for what `finish` and `stopped_by` say."""
+    """The result of a turn. Without an error the answer is complete, unless `finish` or `stopped_by` says otherwise."""
 
     session: int
     answer: str = ""
@@ -78,16 +77,16 @@ class Outcome:
     tokens_out: int = 0
     stopped_by: str = ""  # the guard's reason, or empty
     notices: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()  # the names of tools that would have needed the person's yes
+    refused: tuple[str, ...] = ()  # names of tools whose calls needed approval
     error: AgentError | None = None
 
 
 def run_once(
     app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", instructions: str = ""
 ) -> Outcome:
-    """Run one turn in a session of its own, for words that nobody watches; what needs a yes is refused and named.
+    """Run one turn unattended in a session of its own; calls that need approval are refused and listed.
 
-    An error is part of the outcome. Raises Cancelled, with what arrived kept.
+    An error is part of the outcome. Raises Cancelled; the text that has arrived stays in the log.
     """
     refused: list[str] = []
     error: AgentError | None = None
@@ -127,11 +126,10 @@ def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], err
     )
 
 
-def agent(app: App, model: ChatModel, approve: Approve, parent: ParentConversation | None = None, instructions: str = "") -> Agent:
-    """What runs a turn. `beside`: the conversation that stands before a question on the side.
-
-    `instructions`: further ones for the model.
-    """
+def agent(
+    app: App, model: ChatModel, approve: Approve, parent: ParentConversation | None = None, instructions: str = ""
+) -> Agent:
+    """The agent for a turn. `parent`: the conversation of a side question. `instructions`: additional ones."""
     settings = app.config
     think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
     return Agent(
@@ -151,7 +149,7 @@ def agent(app: App, model: ChatModel, approve: Approve, parent: ParentConversati
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
-    """What the tools and the loop of a turn in this session work with."""
+    """The context of the loop and the tools for a turn in this session."""
     memory = app.open_memory()
     embed = app.embedders.query_embedder(memory or db, choose=False) if app.reads else None
     access = Access(
@@ -163,17 +161,17 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
 
 
 def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:
-    """Put beside a question what memory knows of it and the model does not see already."""
+    """Recall memories for a message that the model does not see already."""
     if not context.memory:
         index.refresh(context.db)
-    seen = agent_context.visible(context.db, context.session, app.window)
+    seen = model_context.visible(context.db, context.session, app.window)
     if parent:
-        seen = [*agent_context.visible(context.db, parent.session, app.window), *seen]
+        seen = [*model_context.visible(context.db, parent.session, app.window), *seen]
     damaged = prompt_recall.recall_for_message(context, message, words, seen)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)
 
 
 def _capture_options(app: App, *, at_keyboard: bool) -> listener.CaptureOptions:
-    """What the program notices in a turn. `at_keyboard`: the words came from the person's own keys."""
+    """What the program captures in a turn. `at_keyboard`: the person typed the message."""
     return listener.CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)

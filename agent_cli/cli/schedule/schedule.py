@@ -83,7 +83,7 @@ def add(
         target=target,
         target_path=where,
     )
-    output.say(f"added {_short(added)}: {schedules.explained(added.cron)}, next {_when(added.next_at, added)}")
+    output.say(f"added {_short(added)}: {schedules.explain(added.cron)}, next {_when(added.next_at, added)}")
     _warn_unless_run(app_, [added])
 
 
@@ -97,7 +97,7 @@ def list_(
     app_: App = context.obj.app()
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
     if as_json:
-        output.put_json([each.described() for each in found])
+        output.put_json([each.describe() for each in found])
         return
     rows = [
         {
@@ -118,11 +118,11 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
     """Show a schedule whole."""
     each = _schedule(context.obj.app(), handle)
     if as_json:
-        output.put_json(each.described())
+        output.put_json(each.describe())
         return
     rows = {
         "schedule": each.handle,
-        "when": f"{each.cron} ({schedules.explained(each.cron)}, {each.zone})",
+        "when": f"{each.cron} ({schedules.explain(each.cron)}, {each.zone})",
         "next": _state(each, context.obj.app().time()),
         "skill": each.skill,
         "prompt": text.clean(each.prompt),
@@ -130,7 +130,7 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
         "to": _target(each),
         "place": each.place,
         "last": _last(each),
-        "session": each.described()["last_session"] or "",
+        "session": each.describe()["last_session"] or "",
     }
     for name, value in rows.items():
         if value:
@@ -215,7 +215,7 @@ def _target(each: Schedule) -> str:
 
 
 def _when(stored: str, each: Schedule) -> str:
-    return f"{schedules.local(stored, each.zone):%a %Y-%m-%d %H:%M}"
+    return f"{schedules.to_zone(stored, each.zone):%a %Y-%m-%d %H:%M}"
 
 
 def _state(each: Schedule, now: datetime) -> str:
@@ -246,5 +246,5 @@ def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
             "nothing runs schedules: `agent schedule install` has your machine do it, `agent schedule run` does"
         )
     elif last is not None:
-        since = f"{schedules.local(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
+        since = f"{schedules.to_zone(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
         output.note(f"{by[0]} is to run schedules, and has not looked since {since}: is it running?")

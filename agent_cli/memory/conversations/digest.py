@@ -11,7 +11,7 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Sentence:
+class WeightedSentence:
     speaker: str
     words: str
     weight: float
@@ -49,7 +49,7 @@ def escape_end_tag(words: str, element: str) -> str:
     return re.sub(rf"<(?=\s*/\s*{element}\b)", "‹", words, flags=re.IGNORECASE)
 
 
-def sentences(transcript: str) -> list[Sentence]:
+def sentences(transcript: str) -> list[WeightedSentence]:
     """Each sentence with its weight.
 
     A word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
@@ -58,7 +58,7 @@ def sentences(transcript: str) -> list[Sentence]:
     spoken = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _sentences_of(line)]
     frequency = Counter(word for _, piece in spoken for word in _content_words(piece))
     return [
-        Sentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
+        WeightedSentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
         for place, (speaker, piece) in enumerate(spoken)
     ]
 

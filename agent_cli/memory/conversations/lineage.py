@@ -64,7 +64,7 @@ def _blank_calls(db: Database, found: Ids) -> None:
     log.blank(db, (), found, _ERASED)
 
 
-# The offline model only quotes: what it said is as good as what a tool found.
+# The offline model only quotes, so its replies are treated like results of tools.
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 
 COPIES = (
@@ -82,7 +82,7 @@ COPIES = (
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """The exchanges of messages, all messages of sessions, and the sessions of which no message would be left."""
+    """Add the exchanges of messages, all messages of sessions, and sessions left without messages."""
     walk.add("message", log.exchanges(db, walk["message"]))
     walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
     walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))

@@ -101,7 +101,7 @@ def extract(entries: Sequence[log.Entry]) -> str:
     ranked = sorted(
         digest.sentences(digest.transcript(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
     )
-    chosen: list[digest.Sentence] = []
+    chosen: list[digest.WeightedSentence] = []
     known: set[str] = set()
     room = WORDS
     for each in ranked:
@@ -115,7 +115,7 @@ def extract(entries: Sequence[log.Entry]) -> str:
     return " ".join(f"{each.speaker}: {each.words}" for each in sorted(chosen, key=lambda each: each.place))
 
 
-def _durable(sentence: digest.Sentence) -> bool:
+def _durable(sentence: digest.WeightedSentence) -> bool:
     """Whether its words suggest a lasting statement of the person."""
     return bool(
         sentence.speaker != "assistant" and not sentence.words.endswith("?") and _DURABLE.search(sentence.words)

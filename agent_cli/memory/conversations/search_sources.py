@@ -1,8 +1,8 @@
-"""How messages are searched, and sessions completed."""
+"""SQL for searching messages and completing sessions."""
 
 from agent_cli.memory.search.sources import SearchSource
 
-# A fact that ends by itself is found alone: nothing would tell the message that it has ended.
+# Facts that expire by themselves are not indexed with the message, because nothing would update it.
 _MESSAGES = """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
                    (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact
                     where id in (select id from fact where message_id = m.id

@@ -46,9 +46,9 @@ COPIES = (
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """What belongs to sessions that go; of those that only lose messages, the rolling summary.
+    """Add the rows of erased sessions, and the rolling summaries of sessions that lose messages.
 
-    An opening goes where words of such a session, or of one whose summary goes, were carried over to it.
+    Also openings that carried over text of such a session, or of one whose summary is erased.
     """
     shorter = {*walk["session"], *walk.staying("session")}
     walk.add("rolling", shorter)

@@ -108,7 +108,7 @@ def touch(db: Database, id: int, at: datetime) -> None:
     db.execute("update session set last_at = max(last_at, ?) where id = ?", (clock.utc(at), id))
 
 
-def open_by_other(db: Database, id: int) -> bool:
+def is_open_elsewhere(db: Database, id: int) -> bool:
     """Whether another running process has it open."""
     held_by = db.value("select holder from session where id = ?", (id,))
     return bool(held_by) and held_by != holder.this_process() and holder.is_alive(held_by)
@@ -118,7 +118,7 @@ def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
     """Continue an earlier session. Raises UsageError while another process has it open."""
     session = get(db, id, owner)
     with db.write():
-        if open_by_other(db, id):
+        if is_open_elsewhere(db, id):
             raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
         db.execute(
             "update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat' where id = ?",
@@ -196,7 +196,7 @@ def set_read_to(db: Database, id: int, message: int) -> None:
     db.execute("update session set read_to = max(read_to, ?) where id = ?", (message, id))
 
 
-def reflected_to(db: Database, id: int) -> int:
+def reflection_position(db: Database, id: int) -> int:
     """The last message that was read for skills."""
     return int(db.value("select reflected_to from session where id = ?", (id,)) or 0)
 

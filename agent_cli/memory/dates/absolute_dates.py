@@ -94,7 +94,7 @@ def _direction(word: str) -> int:
     return 0 if folded.startswith(("this", "dies")) else 1
 
 
-# English: a preposition is added unless one stands before.
+# English: a preposition is added unless there is one already.
 
 _BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for)\s+)?(?:(?:on|in|during) )?(?:the )?"
 _DIRECTION = r"(?P<way>last|past|this|next|coming)"

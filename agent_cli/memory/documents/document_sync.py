@@ -139,7 +139,7 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
                 found.waiting[path] = each
             elif taken[path] != among.id:  # else a link to a file seen already
                 found.elsewhere += 1
-        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.passes(stamp[3])):
+        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.may_disappear(stamp[3])):
             found.same.append(path)
         elif stamp[3] != LEFT_OUT:
             found.waiting[path] = each

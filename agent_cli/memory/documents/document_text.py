@@ -123,7 +123,7 @@ def read(path: str) -> RawFile:
     return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
 
 
-def passes(error: str) -> bool:
+def may_disappear(error: str) -> bool:
     """Whether the error may have disappeared although the file is the same."""
     return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and all(map(find_spec, ("bs4", "pypdf"))))
 

@@ -43,9 +43,9 @@ def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int])
     for document, path in rows:
         parts: dict[bool, dict[str, None]] = {True: {}, False: {}}
         for id, heading, text in db.rows("select id, heading, text from section where document_id = ?", (document,)):
-            parts[id in erased] |= dict.fromkeys(_small(heading, text))
+            parts[id in erased] |= dict.fromkeys(_small_parts(heading, text))
             if id in erased:
-                found |= dict.fromkeys(_large(text))
+                found |= dict.fromkeys(_large_parts(text))
         found |= dict.fromkeys(
             [_file_key(path), *(_part_key(path, each) for each in parts[True] if each not in parts[False])]
         )
@@ -68,7 +68,9 @@ def without_erased(
     """Remove the erased parts of a file. `was`: its former path. Runs in the caller's transaction."""
     if not tombstones.any_exist(db):
         return Remaining(title, pieces)
-    large = tombstones.erased_among(db, {part for each in pieces for part in _large(each.text)} | {*_large(title)})
+    large = tombstones.erased_among(
+        db, {part for each in pieces for part in _large_parts(each.text)} | {*_large_parts(title)}
+    )
     small = _erased_parts(db, path, was, title, pieces, now)
     if not (large or small):
         return Remaining(title, pieces)
@@ -98,7 +100,7 @@ def _erased_parts(
     places = partly_erased(db, {path, was} - {""})
     if not places:
         return set()
-    every = {title, *(small for each in pieces for small in _small(each.heading, each.text))} - {""}
+    every = {title, *(small for each in pieces for small in _small_parts(each.heading, each.text))} - {""}
     found = _known(db, {_part_key(place, each): each for place in places for each in every})
     if path not in places:
         tombstones.add(db, [_file_key(path), *(_part_key(path, each) for each in found)], now)
@@ -115,12 +117,12 @@ def _clean_paragraph(paragraph: str, erased: set[str]) -> str:
     return lines_left if len(stay) == len(all_sentences) else " ".join(stay)
 
 
-def _large(text: str) -> list[str]:
+def _large_parts(text: str) -> list[str]:
     """The parts recognized in any file: the whole text and its paragraphs, without short ones."""
     return [part for part in (text, *_paragraphs(text)) if len(part.strip()) >= tombstones.SHORT]
 
 
-def _small(heading: str, text: str) -> list[str]:
+def _small_parts(heading: str, text: str) -> list[str]:
     """The parts recognized in their own file: headings, lines and sentences."""
     above = heading.split(ABOVE)
     names = [name for each in above for name in each.split(_NAMES)]

@@ -1,6 +1,6 @@
-"""Sections of files, as forgetting sees them. Of a file the words go, and the file stays on the disk.
+"""The lineage of documents: their stored text is erased, the file itself stays on the disk.
 
-Nobody asked that it be deleted. What is called by a path that says the topic goes whole.
+A document whose path mentions the topic is erased completely.
 """
 
 import os
@@ -71,13 +71,13 @@ COPIES: tuple[Copy, ...] = ()
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """The files of collections that go, and the sections of files."""
+    """Add the documents of erased collections, and the sections of erased documents."""
     walk.add("document", lineage.column(db, "select id from document where collection_id {ids}", walk["collection"]))
     walk.add("section", lineage.column(db, "select id from section where document_id {ids}", walk["document"]))
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """What is remembered of files is known by their paths, which all owners share."""
+    """Tombstones of files use their paths, which all owners share."""
     sections, whole = walk["section"], walk["document"]
     tombstones.add(db, document_tombstones.to_remember(db, sections, whole), time())
     if documents.erase_all(db, sections, whole, walk["collection"]):
@@ -85,7 +85,7 @@ def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 
 def files(db: Database, walk: Walk) -> list[str]:
-    """Sentences about the files whose words go."""
+    """Sentences about the files whose text is erased."""
     of = "select distinct d.id, d.path from section s join document d on d.id = s.document_id where s.id {ids}"
     found = {
         *lineage.rows(db, of, walk["section"]),
@@ -94,8 +94,8 @@ def files(db: Database, walk: Walk) -> list[str]:
     rows = sorted(found, key=lambda row: row[1])
     whole = [path for id, path in rows if id in walk["document"]]
     part = [path for id, path in rows if id not in walk["document"]]
-    sentences = [f"{_named(part)} on the disk: no sync brings these words of {_it(part)} back"] if part else []
-    return sentences + ([f"{_named(whole)} on the disk: no sync reads {_it(whole)} again"] if whole else [])
+    sentences = [f"{_named(part)} on the disk: no sync brings these words of {_pronoun(part)} back"] if part else []
+    return sentences + ([f"{_named(whole)} on the disk: no sync reads {_pronoun(whole)} again"] if whole else [])
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -103,5 +103,5 @@ def _named(paths: Sequence[str]) -> str:
     return f"{', '.join(map(short_path, paths[:_NAMED]))}{more} {'stays' if len(paths) == 1 else 'stay'}"
 
 
-def _it(paths: Sequence[str]) -> str:
+def _pronoun(paths: Sequence[str]) -> str:
     return "it" if len(paths) == 1 else "them"

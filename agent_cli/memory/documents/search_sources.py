@@ -1,4 +1,4 @@
-"""How the sections of files are searched."""
+"""SQL for searching the sections of files."""
 
 from agent_cli.memory.search.sources import SearchSource
 

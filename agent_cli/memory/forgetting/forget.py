@@ -1,7 +1,7 @@
-"""Forgetting: what is named goes with all that came of it, in one transaction, and comes back by no import.
+"""Erases rows and everything derived from them in one transaction; tombstones keep imports from restoring them.
 
-`planned` shows what will go, `erase` deletes it. That the words have left the file too is for evidence.py: deleted
-rows stand in the journal until that is emptied, which a job remembers to do.
+`planned` gives what will be erased, `erase` deletes it. Deleted rows remain in the journal until a job has emptied it;
+erasure_receipt.py then checks the files.
 """
 
 from collections.abc import Sequence
@@ -29,27 +29,27 @@ _SHOWN = 20
 
 @frozen
 class ErasurePlan:
-    """What will go, to be shown before it does."""
+    """What will be erased, to be shown before."""
 
     request: ErasureRequest
     walk: Walk
     verbatim_copies: Copies
-    wanted: SearchTerms  # what will be looked for in the files
+    wanted: SearchTerms  # to search for in the files
     counts: dict[str, int]
     lines: Sequence[ErasedLine]
-    more: int  # lines that are not shown
-    version: tuple[int, int]  # of the file, when it was read
-    skills: Sequence[str] = ()  # lines about those that go back to an earlier version
-    files: Sequence[str] = ()  # sentences about files whose words go
+    more: int  # number of lines that are not shown
+    version: tuple[int, int]  # change counter of the file at planning
+    skills: Sequence[str] = ()  # lines about skills that lose a version
+    files: Sequence[str] = ()  # sentences about files of which sections are erased
     topic: str = ""
 
     @property
     def rebuilt_summaries(self) -> list[str]:
-        """The sessions and periods of which the summary is made again."""
+        """The sessions and periods whose summary is made again."""
         return [*(ids.handle("session", id) for id in self.walk.staying("session")), *self.walk.rebuilt_periods]
 
     def format_lines(self) -> list[str]:
-        """Lines that show it."""
+        """The plan as lines for the person."""
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
         rebuilt = ", ".join(self.rebuilt_summaries)
@@ -64,7 +64,7 @@ class ErasurePlan:
 
     @property
     def format_counts(self) -> str:
-        """How many rows of each kind."""
+        """The number of rows of each kind, as text."""
         return ", ".join(f"{many} {name if many > 1 else owners.SINGULAR[name]}" for name, many in self.counts.items())
 
     def described(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class ErasurePlan:
 
 
 def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePlan:
-    """All that goes with what is named. Raises UsageError when it is nothing, or is still being answered."""
+    """What a request erases. Raises UsageError when that is nothing, or while one of the messages is being answered."""
     index.refresh_all(db)
     version = db.change_counter()
     walk = provenance.walk(db, request)
@@ -108,7 +108,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePl
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
-    """How many rows of each kind go or lose what they repeat."""
+    """The number of rows of each kind that are erased or lose a copy of erased text."""
     counts = provenance.counts(db, walk)
     for copy in owners.COPIES:
         if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
@@ -117,9 +117,9 @@ def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
-    """Delete all of it, or nothing. Raises UsageError when it has become something else since it was shown."""
+    """Delete all that was planned, or nothing. Raises UsageError when it has changed since it was planned."""
     version, copies = plan.version, plan.verbatim_copies
-    if db.change_counter() != version:  # outside of the transaction: where there is much to read it takes seconds
+    if db.change_counter() != version:  # outside of the transaction: this may take seconds
         version = db.change_counter()
         copies = _copies(db, plan)
     with db.write():
@@ -128,7 +128,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
-            copies = _copies(db, plan)  # with what came meanwhile
+            copies = _copies(db, plan)
         _delete(db, walk, copies, time)
         index.drop_unused(db)
         _rebuild(db, walk, plan.request, time)
@@ -143,37 +143,37 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
 
 
 def _copies(db: Database, plan: ErasurePlan) -> Copies:
-    """The rows that repeat what goes, as they are now."""
+    """The rows that now repeat erased text."""
     return verbatim_copies.find(db, plan.walk, provenance.texts(db, plan.walk), plan.topic, plan.request.owner)[0]
 
 
 def is_pending(db: Database) -> bool:
-    """Whether the journal still has to be emptied of what was erased."""
+    """Whether the journal still has to be emptied of erased rows."""
     return jobs.is_pending(db, tombstones.JOB)
 
 
 def empty_journal(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
-    """Empty the journal; False while another process reads what stood there before."""
+    """Empty the journal, waiting for `patience` seconds; False while another process reads the database."""
     if jobs.is_pending(db, tombstones.JOB, tombstones.PAGES):
         index.rewrite(db)
     if not db.truncate_journal(patience):
         return False
     if is_pending(db):
         jobs.finish_kind(db, tombstones.JOB, time())
-        db.truncate_journal(patience)  # of that itself: an empty journal is easier to believe
+        db.truncate_journal(patience)  # of the finished job as well
     return True
 
 
 def _refuse_unfinished(db: Database, walk: Walk) -> None:
-    """A reply that still grows would write on into what is deleted."""
+    """A reply that another process still writes cannot be deleted."""
     unfinished = "select session_id from message where finish is null and id {ids}"
     for id in lineage.column(db, unfinished, walk["message"])[:1]:
-        if sessions.open_by_other(db, id):
+        if sessions.is_open_elsewhere(db, id):
             raise UsageError(f"s{id} is being answered in another terminal: stop it there, or wait until it is done")
 
 
 def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None:
-    """Whoever refers to a row goes before it. An owner takes a row from the index while it still has its words."""
+    """Delete referring rows before the rows they refer to. Owners remove a row from the index before its text."""
     for copy in owners.COPIES:
         copy.erase(db, copies.rows[copy.name])
     for owner in reversed(owners.OWNERS):
@@ -181,9 +181,9 @@ def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None
 
 
 def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
-    """Drop the jobs about what is gone; those about a session or period that stays begin anew, with what is left of it.
+    """Delete the jobs about erased rows, and restart those about sessions and periods that lose a part.
 
-    A job that runs has lost its lease by that, and what it read is not written.
+    A running job loses its lease with that, so it cannot write what it has read.
     """
     stay = {ids.handle("session", id): id for id in walk.staying("session")}
     waiting = db.rows(
@@ -200,7 +200,7 @@ def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Cloc
 
 
 def _rebuild_periods(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
-    """A period that is being summarised just now may have read what is gone, whether it had a summary or none."""
+    """Restart running period summaries, which may have read erased rows, and queue those of the walk."""
     for id, subject in db.rows(
         "select id, subject from job where kind = ? and state = 'running'", (period_summaries.JOB,)
     ):

@@ -66,13 +66,13 @@ def distinctive_words(texts: Iterable[str]) -> list[str]:
     return [word for word in found if word not in terms.STOP_WORDS]
 
 
-def telling(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
-    """Whether a text says a topic literally, or has all its words; no text says an empty one.
+def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
+    """A test whether a text mentions a topic literally, or has all its words; always false for an empty topic.
 
-    `tokens`: the stems of the words of a text.
+    `tokens`: gives the stems of the words of a text.
     """
     literal = fold(topic)
-    asked = {stem for word in terms.content_words(topic) for stem in tokens(word)}
+    stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
     if not literal:
         return lambda words: False
-    return lambda words: literal in fold(words) or bool(asked and asked <= set(tokens(words)))
+    return lambda words: literal in fold(words) or bool(stems and stems <= set(tokens(words)))

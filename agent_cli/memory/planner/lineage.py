@@ -1,6 +1,6 @@
-"""Notes, tasks and schedules, as forgetting sees them.
+"""The lineage of notes, tasks and schedules.
 
-A task that a model made in an exchange goes with it; what the person made by hand stays.
+A task that a model made in an exchange is erased with it; tasks made by the person are kept.
 """
 
 from agent_cli import clock
@@ -55,7 +55,7 @@ COPIES = (Copy("errors of schedules", "error of a schedule", "schedule", "error"
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """Tasks that a model made in exchanges that go."""
+    """Add tasks that a model made in erased exchanges."""
     by_model = "select id from task where origin = 'model'"
     walk.add("task", lineage.column(db, f"{by_model} and message_id {{ids}}", walk["message"]))
     went_before = f"{by_model} and message_id is null and session_id {{ids}}"  # retention took its message

@@ -60,7 +60,7 @@ def add(
     origin: Origin = "typed",
     session: int | None = None,
 ) -> Note:
-    """Write a note. Raises UsageError when it says nothing."""
+    """Add a note. Raises UsageError when it is empty."""
     if not body.strip():
         raise UsageError("an empty note says nothing; write some words")
     now = time()

@@ -149,7 +149,7 @@ def next_time(cron: str, zone: str, now: datetime) -> datetime:
     raise UsageError(f"{cron!r} never comes: choose a day that the month has")
 
 
-def local(stored: str, zone: str) -> datetime:
+def to_zone(stored: str, zone: str) -> datetime:
     """A stored time in the zone."""
     return datetime.fromisoformat(stored).astimezone(_zone(zone))
 

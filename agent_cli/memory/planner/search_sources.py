@@ -1,4 +1,4 @@
-"""How notes are searched, and notes and tasks completed."""
+"""SQL for searching notes, and completing notes and tasks."""
 
 from agent_cli.memory.search.sources import SearchSource
 

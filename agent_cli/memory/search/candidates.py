@@ -46,7 +46,7 @@ class Filter:
 
 
 @frozen
-class SearchQuery:
+class ParsedQuery:
     """A parsed query."""
 
     words: Mapping[str, int]  # content words, and the number of rows with each
@@ -55,7 +55,7 @@ class SearchQuery:
     excluded_rows: int = 0  # rows not counted, because they are the query itself
 
 
-def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> SearchQuery:
+def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
     """Take a question apart and weigh its words. `besides`: rows that do not count, because they are the question."""
     rows = size(db, files)
 
@@ -69,17 +69,17 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
         runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
     idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
     idfs |= {run: ranking.idf(rows, min(count, rows)) for run, count in runs.items()}
-    return SearchQuery(words, runs, idfs, excluded_rows)
+    return ParsedQuery(words, runs, idfs, excluded_rows)
 
 
-def parse_unweighted(db: Database, query: str) -> SearchQuery:
+def parse_unweighted(db: Database, query: str) -> ParsedQuery:
     """Parse a query whose words cannot be counted, because the word index is damaged."""
     words, runs = terms.content_words(query), terms.unspaced_runs(query)
     stems = [stem for word in words for stem in db.tokens(word)]
-    return SearchQuery(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
+    return ParsedQuery(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
 
 
-def by_words(db: Database, question: SearchQuery, allowed: Filter) -> list[tuple[int, float]]:
+def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple[int, float]]:
     """(passage, BM25 score of its own words), best first."""
     phrases = {_quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
@@ -139,7 +139,7 @@ def passages_of_facts(db: Database, ids: Sequence[int]) -> list[int]:
     return [id for (id,) in rows]
 
 
-def by_trigrams(db: Database, question: SearchQuery, *, files: bool = False) -> dict[int, frozenset[str]]:
+def by_trigrams(db: Database, question: ParsedQuery, *, files: bool = False) -> dict[int, frozenset[str]]:
     """Passages with something similar to a word that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
     for word, count in question.words.items():

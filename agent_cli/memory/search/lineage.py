@@ -1,4 +1,4 @@
-"""What was recalled for messages, as forgetting sees it, and the tables of the indexes, made from all others."""
+"""The lineage of recalled rows, and the derived tables of the indexes."""
 
 from agent_cli import clock
 from agent_cli.memory import lineage
@@ -27,7 +27,7 @@ COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_l
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """What was recalled for a message that goes, or shows a row whose words go."""
+    """Add what was recalled for erased messages, or shows rows that lose text."""
     walk.add("recollection", lineage.column(db, "select id from recollection where message_id {ids}", walk["message"]))
     for kind in {*walk.rows, *walk.partial}:
         shows = f"select id from recollection where kind = '{kind}' and row {{ids}}"
@@ -36,6 +36,6 @@ def derive(db: Database, walk: Walk) -> None:
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Messages leave the index while they still have their words; what else it holds its owner takes out of it."""
+    """Remove messages from the index while their text exists; other owners remove their own rows from it."""
     index.erase_many(db, "m", walk["message"])
     recall_log.erase(db, walk["recollection"])

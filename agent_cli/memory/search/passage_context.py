@@ -11,7 +11,7 @@ from functools import cache
 
 from agent_cli import clock, kinds
 from agent_cli.memory.search import candidates, sources
-from agent_cli.memory.search.candidates import Filter, SearchQuery
+from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store.db import Database
 
@@ -42,7 +42,7 @@ _NEIGHBOURS = """select p.id,
 def fetch(
     db: Database,
     ids: Sequence[int],
-    question: SearchQuery,
+    question: ParsedQuery,
     guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
@@ -133,7 +133,7 @@ def neighbours(
     return found
 
 
-def _counts(db: Database, texts: Collection[str], question: SearchQuery) -> dict[str, dict[str, int]]:
+def _counts(db: Database, texts: Collection[str], question: ParsedQuery) -> dict[str, dict[str, int]]:
     """{text: {stem or run: count}} of the words of the question."""
     counts: dict[str, dict[str, int]] = {text: {} for text in texts}
     starts = [stem[:-1] for stem in question.idfs]  # stemming changes at most the last remaining letter

@@ -15,7 +15,7 @@ from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import candidates, damaged_indexes, graph, index, passage_context, ranking, vectors
-from agent_cli.memory.search.candidates import Filter, SearchQuery
+from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow, Scored
 from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
@@ -107,7 +107,7 @@ def find(
         found = _find(db, query, allowed, now, limit, embed_query, vector_set, logged)
         if vectors.current(db) == vector_set:
             return found
-        # Another embedder's vectors were swapped in meanwhile: those that were asked for are no more.
+        # The vectors of another embedder were swapped in meanwhile: search again.
 
 
 def _find(
@@ -175,7 +175,7 @@ def _score_candidates(
             return otherwise
 
     near = _start_nearest(db, vector_set, vector)
-    parsed = leg("words", lambda: candidates.parse_query(db, query, int(logged), files=files), SearchQuery({}, {}, {}))
+    parsed = leg("words", lambda: candidates.parse_query(db, query, int(logged), files=files), ParsedQuery({}, {}, {}))
     hits = leg("words", lambda: candidates.by_words(db, parsed, allowed), none)
     if "words" in damaged:
         parsed = candidates.parse_unweighted(db, query)
@@ -277,7 +277,7 @@ def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Fi
 
 
 def _distinct(scored: Iterable[Scored], limit: int) -> list[Scored]:
-    """The best, without further pieces of the same text and without what says the same again."""
+    """The best results, without further chunks of the same text and without similar texts."""
     chosen: dict[tuple[str, int], tuple[Scored, frozenset[tuple[str, ...]]]] = {}
     for each in scored:
         if len(chosen) == limit:

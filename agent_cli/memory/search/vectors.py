@@ -63,7 +63,7 @@ def count(db: Database, vector_set: VectorSet) -> int:
     return sum(int(db.value(f"select count(*) from {each.table}")) for each in parts)
 
 
-def missing(db: Database, vector_set: VectorSet) -> int:
+def count_missing(db: Database, vector_set: VectorSet) -> int:
     """How many passages the set has not embedded yet."""
     marks = _mark(db, vector_set) or 0, -(_mark(db, vector_set.files) or 0)
     return int(

@@ -1,8 +1,8 @@
-"""Skills, as forgetting sees them: what they lose with the messages they were learned from.
+"""Erasure of skills: what they lose with the messages they were learned from.
 
-A proposal goes with the session it was learned in. Of a skill that the person has said yes to only those wordings go
-that a model wrote in that session and that have words of the erased messages, told in nothing that is left of it; what
-was made of such a wording later goes too where it has them. The skill goes back to its newest wording that is left.
+A proposal is erased with the session it was learned in. An accepted skill loses only the wordings that a model wrote in
+that session and that contain distinctive words of the erased messages, and later wordings that still contain them. The
+skill then reverts to its newest remaining wording.
 """
 
 import json
@@ -53,11 +53,11 @@ COPIES: tuple[Copy, ...] = ()
 
 @frozen
 class Wording:
-    """A skill as it is, or was before a change. `row`: of skill_version; None: it is so now."""
+    """A skill as it is or was before a change. `row`: the row of skill_version; None for the present wording."""
 
     row: int | None
     text: str
-    words: str  # all its words
+    words: str  # name, description and text
     accepted: bool
     session: int | None
     origin: str
@@ -65,19 +65,19 @@ class Wording:
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """What goes of the skills learned in sessions that lose messages, and of those that say the topic in some version.
+    """Find what is erased of the skills learned in sessions that lose messages, and of those that mention the topic.
 
-    A skill that stays is cut to the number of the version it goes back to, or keeps its words and loses older versions.
+    A skill that stays reverts to an earlier wording, or keeps its present one and loses former versions.
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
     erased = {*walk["skill"], *_proposals(db, sessions)}
     learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk["message"], sessions) if learned else SearchTerms()
-    telling = distinctive.topic_matcher(walk.request.topic, db.tokens)
+    is_about = distinctive.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
     for id in learned:
         wordings = _wordings(db, id)
-        removed = _lost_texts(wordings, wanted, {*sessions}, telling)
+        removed = _lost_texts(wordings, wanted, {*sessions}, is_about)
         if not removed:
             continue
         erased |= _change_proposals_quoting(db, id, wanted)
@@ -91,12 +91,14 @@ def derive(db: Database, walk: Walk) -> None:
     walk.add("skill", erased | _change_proposals(db, erased))
     versions = "select id from skill_version where was is not null and skill_id {ids}"
     walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
-    back = [id for id, newest in walk.partial["skill"].items() if newest]
-    walk.removed_texts["skill"] = lineage.texts(db, ["select name, description, text from skill where id {ids}"], back)
+    reverted = [id for id, newest in walk.partial["skill"].items() if newest]
+    walk.removed_texts["skill"] = lineage.texts(
+        db, ["select name, description, text from skill where id {ids}"], reverted
+    )
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Skills go, or become what they were before."""
+    """Delete skills, or revert them to an earlier wording."""
     texts = lineage.texts(db, ["select text from skill where id {ids}"], walk.losing_words("skill"))
     texts += lineage.texts(db, ["select was ->> 'text' from skill_version where id {ids}"], walk["skill_version"])
     tombstones.add(db, texts, time(), walk.request.owner)
@@ -108,7 +110,7 @@ def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 
 def describe_shortened(db: Database, walk: Walk) -> list[str]:
-    """Sentences about the skills that stay and lose what they learned, first of those that go back."""
+    """A sentence for each skill that stays and loses a wording, those that revert first."""
     found = sorted(walk.partial["skill"].items(), key=lambda each: each[1] is None)
     names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.partial["skill"]))
     return [
@@ -119,9 +121,9 @@ def describe_shortened(db: Database, walk: Walk) -> list[str]:
 
 
 def revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
-    """Make a skill again what it was in this row of its versions. Runs in the caller's transaction.
+    """Revert a skill to this row of skill_version, without recording the present wording.
 
-    What it was until now is kept nowhere. Where its former name is another's by now it is hidden.
+    It is hidden when another skill has its former name by now. Runs in the caller's transaction.
     """
     was = json.loads(db.value("select was from skill_version where id = ?", (row,)))
     columns = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
@@ -139,7 +141,7 @@ def _proposals(db: Database, sessions: Iterable[int]) -> list[int]:
 
 
 def _learned(db: Database, sessions: Sequence[int]) -> list[int]:
-    """Skills of which a wording comes from one of these sessions."""
+    """Accepted skills with a wording from one of these sessions."""
     rows = db.rows(
         """select id from skill where state = 'accepted' and (session_id in (select value from json_each(?1))
              or id in (select skill_id from skill_version
@@ -150,7 +152,7 @@ def _learned(db: Database, sessions: Sequence[int]) -> list[int]:
 
 
 def _wordings(db: Database, id: int) -> list[Wording]:
-    """All that a skill has said, the oldest first, the present one last."""
+    """The wordings of a skill, the oldest first, the present one last."""
     columns = "name, description, text, state, session_id, origin, version"
     rows: list[tuple[Any, ...]] = db.rows(
         """select id, was ->> 'name', was ->> 'description', was ->> 'text', was ->> 'state', was ->> 'session_id',
@@ -166,31 +168,31 @@ def _wordings(db: Database, id: int) -> list[Wording]:
 
 
 def _lost_texts(
-    told: Sequence[Wording], wanted: SearchTerms, sessions: set[int], about: Callable[[str], bool]
+    wordings: Sequence[Wording], wanted: SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
 ) -> set[str]:
-    """The texts that say the topic, and those with erased words, from the first on that was learned there.
+    """The texts about the topic, and those with erased words from the first one that was learned in the sessions.
 
-    What stood there before came from elsewhere, and may have been brought back since.
+    Texts from before that one have another source, and may have been restored since.
     """
     lost, before, learned = set[str](), set[str](), False
-    for each in told:
-        says = bool(wanted.found_in(distinctive.fold(each.words)))
-        learned |= says and each.origin == "model" and each.session in sessions
+    for each in wordings:
+        has_erased_words = bool(wanted.found_in(distinctive.fold(each.words)))
+        learned |= has_erased_words and each.origin == "model" and each.session in sessions
         if not learned:
             before.add(each.text)
-        if (says and learned and each.text not in before) or about(each.words):
+        if (has_erased_words and learned and each.text not in before) or is_about(each.words):
             lost.add(each.text)
     return lost
 
 
 def _change_proposals_quoting(db: Database, id: int, wanted: SearchTerms) -> set[int]:
-    """Proposals to change a skill that have those words too: they were made from it."""
+    """Proposals to change a skill that contain these words too."""
     rows = db.rows(
         """select id, name || char(10) || description || char(10) || text from skill
            where target_id = ? and state <> 'accepted'""",
         (id,),
     )
-    return {each for each, told in rows if wanted.found_in(distinctive.fold(told))}
+    return {each for each, text in rows if wanted.found_in(distinctive.fold(text))}
 
 
 def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
@@ -199,14 +201,14 @@ def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
 
 
 def _distinctive_terms(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> SearchTerms:
-    """The words and lines of these messages that stand in no other message of their sessions."""
-    gone = {*messages}
+    """The words and lines of these messages that occur in no other message of their sessions."""
+    erased_ids = {*messages}
     rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)
     calls = "select m.id, c.arguments from tool_call c join message m on m.id = c.message_id where m.session_id {ids}"
     rows += lineage.rows(db, calls, sessions)
-    erased = [text for id, text in rows if id in gone]
-    left = [text for id, text in rows if id not in gone]
-    words = set(distinctive.distinctive_words(erased)) - set(distinctive.distinctive_words(left))
+    erased = [text for id, text in rows if id in erased_ids]
+    remaining = [text for id, text in rows if id not in erased_ids]
+    words = set(distinctive.distinctive_words(erased)) - set(distinctive.distinctive_words(remaining))
     return SearchTerms(
-        frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(left))), frozenset(words)
+        frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(remaining))), frozenset(words)
     )

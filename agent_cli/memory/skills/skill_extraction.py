@@ -1,9 +1,9 @@
-"""What a language model finds in a conversation to be kept as a skill: a way of doing something, which waits for a yes.
+"""Extracts skills from a conversation with a language model; the results are only proposals.
 
-Facts are read from each exchange (extract.py). A skill shows only in a whole stretch of talk: several steps that led
-somewhere, or a correction by the person. Nothing is the normal answer. The model gives a name, a description and steps;
-the file is composed here. A skill whose text it was not shown it cannot change, and an order to the assistant to leave
-its rules is no step.
+Facts are extracted from each exchange (fact_extraction.py); a skill needs a longer part of the conversation: several
+steps that succeeded, or a correction by the person. No skill is the usual answer. The model gives a name, a description
+and steps, and the file is composed here. The model cannot change a skill whose text it was not shown, and steps that
+order the assistant to ignore its rules are dropped.
 """
 
 import json
@@ -26,9 +26,9 @@ from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-READ_SKILL = "read_skill"  # the tool by which a model reads how something is done
-MAX_KNOWN = 20  # skills that the model is shown by name
-_MAX_READ = 3  # and whole
+READ_SKILL = "read_skill"  # the tool by which a model reads a skill
+MAX_KNOWN = 20  # skills in the prompt by name
+_MAX_READ = 3  # skills in the prompt with their text
 _TYPED, _OTHER, _REPLY, _TOOL = 1000, 300, 300, 200  # characters of what was typed, what was not, a reply, a tool
 _MAX_STEPS = 6000  # characters of the steps of one skill
 
@@ -76,7 +76,7 @@ _EXAMPLE_ANSWER = json.dumps(
         }
     }
 )
-_ORDER = Pattern(  # to the assistant, to leave its rules or the person out
+_ORDER = Pattern(  # tells the assistant to ignore its rules or not to ask the person
     r"\b(?:ignore|disregard|forget|override|bypass|ignoriere?|vergiss|missachte)\b.{0,40}\b(?:instructions?|rules?"
     r"|prompts?|guidelines?|polic(?:y|ies)|safety|anweisung\w*|regeln?|vorgaben?)\b"
     r"|\b(?:previous|prior|above|system) (?:instructions?|prompts?)\b"
@@ -91,7 +91,7 @@ _ORDER = Pattern(  # to the assistant, to leave its rules or the person out
 
 @frozen
 class ExtractedSkill:
-    """A skill as a model told it."""
+    """A skill in the answer of a model."""
 
     name: str
     description: str
@@ -110,14 +110,14 @@ class SkillRead:
 
 @frozen
 class SkillDraft:
-    """A SKILL.md that may wait for a yes, and the version it was made from."""
+    """A SKILL.md to propose, and the version it was made from."""
 
     text: str
     base: int | None
 
 
 def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
-    """What the model is asked."""
+    """The prompt that asks for a skill in this conversation."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
     shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
     day = f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
@@ -126,28 +126,28 @@ def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequenc
 
 
 def prompt_size(entry: Entry) -> int:
-    """How many characters an entry takes in the question."""
+    """How many characters an entry takes in the prompt."""
     return sum(len(line) + 1 for line in _format_entry(entry))
 
 
-def extract(asked: str, ask: fact_extraction.AskModel) -> ExtractedSkill | None:
-    """What the model answers. Raises AgentError, and UnreadableAnswer after two tries."""
-    return fact_extraction.ask_json(asked, ask, SCHEMA, parse)
+def extract(prompt: str, ask: fact_extraction.AskModel) -> ExtractedSkill | None:
+    """The skill that the model answers with, or None. Raises AgentError, and UnreadableAnswer after two tries."""
+    return fact_extraction.ask_json(prompt, ask, SCHEMA, parse)
 
 
 def parse(answer: str) -> ExtractedSkill | None:
     """The skill in an answer, or None. Raises ValueError with what is wrong."""
     if answer.strip().strip("`").strip() == "null":
         return None
-    told = fact_extraction.parse_json(answer)
-    if not isinstance(told, dict):
+    value = fact_extraction.parse_json(answer)
+    if not isinstance(value, dict):
         raise ValueError('it must be {"skill": null} or {"skill": {…}}')
-    found = told.get("skill")
+    found = value.get("skill")
     if not found or found == "null":
         return None
     if not isinstance(found, dict):
         raise ValueError("the skill is no object")
-    # Whatever else stands in it, a state for instance, is nobody's business.
+    # Other fields, a state for instance, are ignored.
     values = {field: found.get(field) or "" for field in _FIELDS}
     if isinstance(values["steps"], list) and all(isinstance(each, str) for each in values["steps"]):
         values["steps"] = "\n".join(values["steps"])
@@ -169,15 +169,15 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
 
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
-    """The skills that were read in a conversation, each in the version that was read last, as many as can be shown."""
+    """The skills read in a conversation, each in the version read last; as many as fit into the prompt."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
         for entry in entries
         for call in entry.message.calls
         if call.name == READ_SKILL
     }
-    present = {told: each for each in skills.listing(db, owner) for told in (each.handle, each.name)}
-    read = {present[told].id: _as_of(db, present[told], at) for told, at in called.items() if told in present}
+    present = {key: each for each in skills.listing(db, owner) for key in (each.handle, each.name)}
+    read = {present[key].id: _as_of(db, present[key], at) for key, at in called.items() if key in present}
     shown: list[SkillRead] = []
     for each in reversed(read.values()):
         if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _MAX_STEPS:
@@ -186,19 +186,19 @@ def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skil
 
 
 def least_trusted(entries: Sequence[Entry]) -> Origin:
-    """The origin least trusted of all that was said or found in a conversation, but replies and approved skills."""
-    told = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
-    return quotes.least_trusted(part.origin for entry in told for part in entry.parts if part.text)
+    """The least trusted origin of the parts of a conversation; replies and approved skills do not count."""
+    used = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
+    return quotes.least_trusted(part.origin for entry in used for part in entry.parts if part.text)
 
 
 def draft(db: Database, owner: str, found: ExtractedSkill, shown: Sequence[SkillRead]) -> SkillDraft | None:
-    """The file that a found skill makes; None when it may not wait: known, rejected, or no way of doing something."""
+    """The file of an extracted skill; None when it is known, was rejected, or must not be proposed."""
     if _ORDER.search(f"{found.description}\n{found.steps}") or terms.is_similar(found.steps, _EXAMPLE):
         return None
     name = found.changes or found.name
     base = next((each for each in shown if each.skill.name == name), None)
     if base is None and (found.changes or any(each.name == name for each in skills.listing(db, owner))):
-        return None  # it never saw what it would replace
+        return None  # the model was not shown the text it would replace
     try:
         made = _amended(base.text, found) if base else skill_file.compose(name, found.description, found.steps)
         made = skill_file.parse(secrets.mask(made)).text
@@ -210,7 +210,7 @@ def draft(db: Database, owner: str, found: ExtractedSkill, shown: Sequence[Skill
 
 
 def _validated(found: ExtractedSkill) -> ExtractedSkill:
-    """With a name as the format wants it. Raises ValueError."""
+    """The skill with a name in the required form. Raises ValueError when a part is missing or too long."""
     name = re.sub(r"[^a-z0-9]+", "-", found.name.casefold()).strip("-")[:64].strip("-")
     if not name:
         raise ValueError("the skill has no name of small letters and hyphens")
@@ -232,7 +232,7 @@ def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
 
 
 def _amended(before: str, found: ExtractedSkill) -> str:
-    """A file with other steps and, where that can be done, another description; all else of its front matter stays."""
+    """The file with new steps and, if possible, a new description; the rest of its front matter stays."""
     was = skill_file.parse(before)
     bare = before.rstrip()
     head, tail = bare[: len(bare) - len(was.body)], before[len(bare) :]
@@ -254,7 +254,7 @@ def _with_description(head: str, description: str, end: str) -> str:
 
 
 def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:
-    """Whether a skill or proposal in any state but an expired one says nearly the same, or changes nearly the same."""
+    """Whether a skill or proposal says, or changes, nearly the same; expired ones do not count."""
     states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
@@ -268,8 +268,8 @@ def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None
 
 
 def _new_lines(made: str, before: str) -> str:
-    there = {_normalised(line) for line in before.splitlines()}
-    return "\n".join(line for line in skill_file.body(made).splitlines() if _normalised(line) not in there)
+    old = {_normalised(line) for line in before.splitlines()}
+    return "\n".join(line for line in skill_file.body(made).splitlines() if _normalised(line) not in old)
 
 
 def _normalised(words: str) -> str:
@@ -277,14 +277,14 @@ def _normalised(words: str) -> str:
 
 
 def _format_entry(entry: Entry) -> list[str]:
-    """An entry as the model is shown it."""
+    """The lines of an entry in the prompt."""
     message = entry.message
     if message.role == "tool":
         failed = " failed" if entry.failed else ""
         return [f"<tool>{message.tool_name}{failed}: {text.one_line(message.text, _TOOL)}</tool>"]
     if message.role == "assistant":
-        told = [f"assistant: {text.one_line(message.text, _REPLY)}"] if message.text.strip() else []
-        return told + [
+        reply = [f"assistant: {text.one_line(message.text, _REPLY)}"] if message.text.strip() else []
+        return reply + [
             f"assistant calls {call.name} {text.one_line(json.dumps(call.arguments, ensure_ascii=False), _TOOL)}"
             for call in message.calls
         ]

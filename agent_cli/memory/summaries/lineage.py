@@ -19,7 +19,7 @@ from agent_cli.memory.summaries.summaries import Sentence, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
-_LITTLE = 100  # characters of each conversation: only which there are is asked
+_LITTLE = 100  # characters of each session: only their ids are used
 
 TABLES = (
     Table(
@@ -42,9 +42,10 @@ COPIES: tuple[Copy, ...] = ()
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """The summaries of sessions that lose messages, those that say the topic, and those made from any row that goes.
+    """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows.
 
-    One that is named by its handle goes whole and is not made again; a session stays when its summary stays in part.
+    A summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
+    is.
     """
     named = walk["summary"]
     shorter = {*walk["session"], *walk.staying("session")}
@@ -53,7 +54,7 @@ def derive(db: Database, walk: Walk) -> None:
     erased = [
         *_sources(shorter, walk["message"], walk["fact"], mentioned | {*named}),
         *_sources(about),
-    ]  # a day names it
+    ]  # the summary of a day has the session as a source
     found = derived_from(db, erased)
     days = for_days(db, walk.request.owner, walk["message"]) - found
     affected = (mentioned | found | days) - {*named}
@@ -61,14 +62,16 @@ def derive(db: Database, walk: Walk) -> None:
     partial = dict(orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days)))
     walk.partial["summary"] = dict(partial)
     walk.add("summary", affected - partial.keys())
-    walk.removed_texts["summary"] = [words for id, sentences in partial.items() for words in _removed_texts(db, id, sentences)]
+    walk.removed_texts["summary"] = [
+        words for id, sentences in partial.items() for words in _removed_texts(db, id, sentences)
+    ]
     walk.rebuilt_periods.extend(period_keys(db, affected))
     walk.add("job", _jobs(db, walk.request.owner, named, about))
     _keep_sessions(db, walk)
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Summaries go, or keep the sentences that could not be made again."""
+    """Erase summaries, or all of their sentences but those that could not be made again."""
     summaries.erase(db, walk["summary"])
     for id, sentences in walk.partial["summary"].items():
         summaries.shorten(db, id, sentences)
@@ -86,8 +89,8 @@ def _sources(*rows: Iterable[int]) -> list[Source]:
 
 
 def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str], bool]:
-    """Whether a sentence of a summary says the topic; of one with no way to the messages left, any word of theirs."""
-    mentions_topic = distinctive.telling(walk.request.topic, db.tokens)
+    """A test whether a sentence of a summary mentions the topic, or (in `unlinked` ones) any word of the messages."""
+    mentions_topic = distinctive.topic_matcher(walk.request.topic, db.tokens)
     texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
     words = SearchTerms(words=frozenset(distinctive.distinctive_words(texts)))
     return lambda id, sentence: (
@@ -96,14 +99,14 @@ def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, st
 
 
 def _removed_texts(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
-    """What a summary that stays in part loses."""
+    """The texts removed from a summary that is kept in part."""
     words, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
     remaining = {sentence for sentence, _ in stay}
     return [each for each in (*text.sentences(words), details) if each and each not in remaining]
 
 
 def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
-    """Jobs that are to make summaries again that were named, of periods and of these sessions."""
+    """Queued jobs that would make the named summaries of periods, or those of these sessions, again."""
     of_periods = [key if owner == PERSON else f"{key} {owner}" for key in period_keys(db, named)]
     found = [id for id, _, _ in jobs.about(db, of_periods)]
     making = jobs.about(db, [ids.handle("session", id) for id in sessions])
@@ -118,11 +121,11 @@ def _keep_sessions(db: Database, walk: Walk) -> None:
 
 
 RemainingSentences = tuple[int, tuple[Sentence, ...]]
-"""A summary and the sentences of it that stay."""
+"""(summary id, sentences that are kept)."""
 
 
 def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
-    """The summaries of periods that were made from these rows, and those made from them again."""
+    """The summaries of periods made from these rows, directly or from other summaries."""
     found, fresh = set[int](), set(sources)
     while fresh:
         made = set(_of_periods(db, summaries.made_from(db, fresh))) - found
@@ -132,7 +135,7 @@ def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
 
 
 def for_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
-    """The summaries of all periods that hold the days of these messages."""
+    """The summaries of all periods that contain the days of these messages."""
     days = db.rows(
         """select distinct date(at, utc_offset || ' minutes') from message
            where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
@@ -147,7 +150,7 @@ def for_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
 
 
 def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
-    """The periods that these summaries tell of, the finest first, so that each is made after what it is made of."""
+    """The period keys of these summaries, the smallest units first, so that each is made after its parts."""
     rows = db.rows(
         "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
         (sorted(found),),
@@ -165,10 +168,10 @@ def orphaned_sentences(
     erased: Iterable[Source],
     mentions_erased: Callable[[int, str], bool],
 ) -> tuple[RemainingSentences, ...]:
-    """Of summaries that go, the sentences that stay: retention has taken all that they were made from.
+    """The sentences to keep of summaries that are erased: their sources were removed by retention.
 
-    They could never be made again, and come from none of these rows, which are `gone`. `said`: whether a sentence of a
-    summary says something of them even so. A sentence of unknown source does not stay.
+    They could not be made again, and come from none of the `erased` rows. `mentions_erased`: whether a sentence
+    mentions them nevertheless. Sentences without known sources are not kept.
     """
     left = []
     erased_sources = set(erased)
@@ -185,7 +188,7 @@ def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Se
     if summary is None:
         return []
     expired = frozenset[Source]()
-    if summary.unit == "day":  # its sessions may stand and hold nothing of it any more
+    if summary.unit == "day":  # its sessions may exist without messages of that day
         day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
         if period_sources.expired_sessions(db, day, [each for each in named if each not in erased]):
             expired = period_summaries.collect(db, owner, day, _LITTLE).expired
@@ -194,7 +197,7 @@ def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Se
 
 
 def _of_periods(db: Database, found: Iterable[int]) -> list[int]:
-    """Those that are not of sessions: these are made from what was said in them alone."""
+    """The summaries of periods among these; those of sessions are made from messages only."""
     rows = db.rows(
         "select id from summary where grain <> 'session' and id in (select value from json_each(?))",
         (sorted(found),),

@@ -32,7 +32,7 @@ decisions. State only what is said. No heading, no list, no introduction.
 </{unit}>"""
 
 
-def question(period: Period, items: Sequence[Item], characters: int) -> str:
+def prompt(period: Period, items: Sequence[Item], characters: int) -> str:
     """The prompt for a model, with at most this many characters of sources."""
     what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
     return _QUESTION.format(

@@ -139,7 +139,7 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
     if ask is None:
         yield period_prompts.extract(period, material.items)
         return
-    question = period_prompts.question(period, material.items, characters)
+    question = period_prompts.prompt(period, material.items, characters)
     yield from session_summary.first_sentences(ask(question), SENTENCES[period.unit])
 
 

@@ -1,4 +1,4 @@
-"""How summaries are searched."""
+"""SQL for searching summaries."""
 
 from agent_cli.memory.search.sources import SearchSource
 

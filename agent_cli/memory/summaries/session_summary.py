@@ -60,7 +60,7 @@ def first_sentences(pieces: Iterable[str], count: int) -> Iterator[str]:
             return
 
 
-def cut(words: str) -> str:
+def limit_sentences(words: str) -> str:
     """The first five sentences."""
     return " ".join(text.sentences(words)[:SENTENCES])
 
@@ -88,7 +88,7 @@ def compose(db: Database, session: int, words: str, method: str, model: str) -> 
     entries = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
     earlier = summaries.of_session(db, session)
     orphaned = summaries.orphaned_sentences(db, earlier) if earlier else []
-    new = text.sentences(cut(words))
+    new = text.sentences(limit_sentences(words))
     items = [(Source("message", entry.id), entry.message.text) for entry in entries]
     extracted = details.newest((entry.message.text for entry in entries), _DETAILS)
     if earlier and orphaned:  # keep the details of removed messages too

@@ -216,7 +216,9 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
         ::-1
     ]
     wanted = (
-        [message for message in new if not _was_forgotten(db, message, scope.owner)] if tombstones.any_exist(db) else new
+        [message for message in new if not _was_forgotten(db, message, scope.owner)]
+        if tombstones.any_exist(db)
+        else new
     )
     if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0

@@ -22,7 +22,7 @@ def test_a_session_begins_open_empty_and_held(db, session):
 
     at = "2026-01-02T12:00:00.000Z"
     assert got == sessions.Session(1, "person", HERE.place, "chat", "", at, 0, at, None, None, None)
-    assert (got.handle, sessions.open_by_other(db, session)) == ("s1", False)
+    assert (got.handle, sessions.is_open_elsewhere(db, session)) == ("s1", False)
 
 
 def test_nobody_sees_the_session_of_another_owner(db):
@@ -135,7 +135,7 @@ def test_a_released_session_is_held_by_nobody(db, session):
     sessions.release(db, session)
 
     assert db.value("select holder from session") is None
-    assert not sessions.open_by_other(db, session)
+    assert not sessions.is_open_elsewhere(db, session)
 
 
 def test_what_it_is_told_of_earlier_ones_stays(db, session):

@@ -350,7 +350,7 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
     while vectors.fill(db, among, embedder.embed_documents):
         pass
 
-    assert (vectors.count(db, among), vectors.missing(db, among)) == (3, 0)
+    assert (vectors.count(db, among), vectors.count_missing(db, among)) == (3, 0)
     [hit] = find(db, "Who may see a doctor?", meaning=embedder.embed_query, kinds=("section",)).hits
     assert (hit.file, set(hit.legs)) == ("a.txt:1", {"meaning"})
 

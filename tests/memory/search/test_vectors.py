@@ -57,7 +57,7 @@ def test_a_file_has_no_vectors_until_a_set_is_begun(db):
     made = begin(db)
 
     assert vectors.current(db) == made == vectors.VectorSet(1, "compass", 2, 0.1)
-    assert (vectors.being_filled(db), vectors.count(db, made), vectors.missing(db, made)) == (None, 0, 4)
+    assert (vectors.being_filled(db), vectors.count(db, made), vectors.count_missing(db, made)) == (None, 0, 4)
 
 
 def test_a_set_is_filled_in_batches_until_it_is_whole(db):
@@ -65,7 +65,7 @@ def test_a_set_is_filled_in_batches_until_it_is_whole(db):
 
     assert [vectors.fill(db, made, embed, 3) for _ in range(3)] == [3, 1, 0]
     assert held(db, made) == [1, 2, 3, 4]
-    assert vectors.missing(db, made) == 0
+    assert vectors.count_missing(db, made) == 0
 
 
 def test_what_is_said_later_is_filled_in_later(db):
@@ -73,7 +73,7 @@ def test_what_is_said_later_is_filled_in_later(db):
     note(db, "north")
     catch_up(db)
 
-    assert vectors.missing(db, made) == 1
+    assert vectors.count_missing(db, made) == 1
     assert vectors.fill(db, made, embed) == 1
     assert held(db, made) == [1, 2, 3, 4, 5]
 
@@ -84,7 +84,7 @@ def test_a_text_that_has_no_vector_is_looked_at_once(db):
     made = filled(db)
 
     assert held(db, made) == [1, 2, 3, 4]
-    assert vectors.missing(db, made) == 0
+    assert vectors.count_missing(db, made) == 0
 
 
 def test_the_nearest_come_first_with_their_cosines(db):
@@ -124,7 +124,7 @@ def test_a_passage_deleted_while_its_vector_is_made_gets_none(db):
 
     assert vectors.fill(db, made, meanwhile) == 4
     assert held(db, made) == [1, 3, 4]
-    assert vectors.missing(db, made) == 0
+    assert vectors.count_missing(db, made) == 0
 
 
 def test_a_passage_changed_while_its_vector_is_made_gets_that_of_its_new_words(db):
@@ -139,7 +139,7 @@ def test_a_passage_changed_while_its_vector_is_made_gets_that_of_its_new_words(d
 
     vectors.fill(db, made, meanwhile)
 
-    assert (held(db, made), vectors.missing(db, made)) == ([1, 2, 3, 4], 1)
+    assert (held(db, made), vectors.count_missing(db, made)) == ([1, 2, 3, 4], 1)
 
 
 def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):

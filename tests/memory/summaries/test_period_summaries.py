@@ -344,7 +344,7 @@ def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
 
     long = "\n".join(f"person: Sentence {n} of a long talk about nothing." for n in range(500))
     short = [item(n, f"person: The code of door {n} is blue.") for n in range(1, 6)]
-    asked = period_prompts.question(periods.parse("2026-11-20"), [item(0, long), *short], 2000)
+    asked = period_prompts.prompt(periods.parse("2026-11-20"), [item(0, long), *short], 2000)
 
     assert all(each.text in asked for each in short)
     assert 1800 < len(asked) < 3000
