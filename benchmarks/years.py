@@ -96,9 +96,9 @@ def _talk(app: App, number: int, day: date) -> None:
 
 
 def _work(app: App) -> None:
-    desk = background.job_context(app, app.db, Cancel())
+    context = background.job_context(app, app.db, Cancel())
     upkeep.after_turn(app, app.db)
-    while worker.run_one(desk):
+    while worker.run_one(context):
         pass
 
 

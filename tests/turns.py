@@ -36,8 +36,8 @@ class Chunks:
 
 def agent(*replies, approve=lambda call: True, tools=BUILT_IN, **settings):
     """An agent whose model plays these replies: a text is said, anything else is a Reply."""
-    told = [Reply(say=reply) if isinstance(reply, str) else reply for reply in replies]
-    return Agent(ScriptedModel(told), tools, approve, **settings)
+    script = [Reply(say=reply) if isinstance(reply, str) else reply for reply in replies]
+    return Agent(ScriptedModel(script), tools, approve, **settings)
 
 
 def chunks(*replies, **settings):
@@ -67,7 +67,9 @@ def text_of(events):
 
 def logged(context):
     """What the log has of the session: role, text, and how it ended."""
-    return [(entry.message.role, entry.message.text, entry.finish) for entry in log.history(context.db, context.session)]
+    return [
+        (entry.message.role, entry.message.text, entry.finish) for entry in log.history(context.db, context.session)
+    ]
 
 
 def unanswered(context):
@@ -104,7 +106,7 @@ class Answers:
     def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
         assert (list(tools), format, think) == ([], self.schema, False)
         self.asked.append(messages[0].content)
-        told = self._answers.pop(0)
-        if isinstance(told, AgentError):
-            raise told
-        yield from ScriptedModel([Reply(say=told() if callable(told) else told)]).reply(messages)
+        answer = self._answers.pop(0)
+        if isinstance(answer, AgentError):
+            raise answer
+        yield from ScriptedModel([Reply(say=answer() if callable(answer) else answer)]).reply(messages)

@@ -66,7 +66,7 @@ class EmbedderSelection:
         return vector
 
     def fill(self, db: Database) -> Iterator[tuple[int, int]]:
-        """Make missing vectors in batches, those of a new set first, which then becomes current; yields (done, total)."""
+        """Make missing vectors in batches, those of a new set first, which is then current; yields (done, total)."""
         self._follow_model_change(db)
         waiting = vectors.being_filled(db)
         chosen = self._for_identity(waiting.identity) if waiting else self.current(db)

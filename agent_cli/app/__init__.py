@@ -1,1 +1,4 @@
-"""What one run of the program works with: settings, file, models and tools, built here and joined."""
+"""One run of the program: settings, database, models and tools, joined for the command line, the prompt and the server.
+
+Owns no tables. It may know everything but these three.
+"""

@@ -1,4 +1,4 @@
-"""Work that may wait: what its jobs work with, and a process that is left behind to run them."""
+"""Background jobs: their context, and the process that is left running for them."""
 
 import sys
 from contextlib import suppress
@@ -10,23 +10,25 @@ from agent_cli.llm.model import Cancel
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
-_CHARACTERS_A_TOKEN = 3  # of a transcript, on the safe side
+_CHARACTERS_A_TOKEN = 3  # of a transcript, a low estimate
 
 
 def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
-    """What a job works with; `db`: the connection of the thread that runs it."""
+    """The context of jobs. `db`: the connection of the thread that runs them."""
     room = (app.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
     model, retention = lambda: models.cheap(app, db), app.config.retention if app.keeps else {}
-    return JobContext(db, app.time, model, app.embedders, max(2000, room), cancel, app.close_after, app.may_learn, retention)
+    return JobContext(
+        db, app.time, model, app.embedders, max(2000, room), cancel, app.close_after, app.may_learn, retention
+    )
 
 
 def start(app: App) -> None:
-    """Leave a process behind that runs what is queued and due, like `git gc --auto`; -P: no module of this folder."""
+    """Start a process that runs the due jobs, like `git gc --auto`. -P: it imports nothing from the current folder."""
     if not app.keeps or not app.config.background_jobs or not jobs.any_due(app.db, app.time()):
         return
-    import subprocess  # only where something is queued
+    import subprocess  # imported only when a job is due
 
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--until-idle"]
     nowhere = subprocess.DEVNULL
-    with suppress(OSError):  # no process to be had: the next run of the program does it
+    with suppress(OSError):  # no process available: the next run of the program starts one
         subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

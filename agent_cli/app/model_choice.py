@@ -1,4 +1,4 @@
-"""Which model answers."""
+"""Chooses the model that answers, by its name in the settings."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ SUGGESTED = "qwen3:4b"
 
 @frozen
 class Suggestion:
-    """A model that can chat and use tools; `memory` with a context of 8192 tokens."""
+    """A model that can chat and use tools. `memory`: with a context of 8192 tokens."""
 
     name: str
     download: str
@@ -49,9 +49,10 @@ def chat_model(
     patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
-    """The model called "auto", "offline", "scripted:FILE" or as the server calls it, and a notice or "".
+    """The model named "auto", "offline", "scripted:FILE" or as on the server, and a notice or an empty string.
 
-    Raises ModelMissing, ConfigError; a server that does not answer is met by "auto" alone, others meet it at reply.
+    Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
+    raises ModelUnavailable only when it is asked.
     """
     if name == "offline":
         return OfflineModel(find), ""
@@ -71,7 +72,7 @@ def chat_model(
 
 
 class _Auto:
-    """The model of a server for as long as that answers; else memory alone."""
+    """The model of a server while that answers, else the offline model."""
 
     def __init__(self, model: OllamaModel, offline: OfflineModel):
         self._model, self._offline = model, offline
@@ -91,7 +92,7 @@ class _Auto:
 
 
 def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
-    """The name of the one last used or else the newest, and a notice when it was a choice. Raises ModelMissing."""
+    """The name of the model last used, else of the newest with a notice if there were several. Raises ModelMissing."""
     chat_models = [tag for tag in tags if chats(tag)]
     if not chat_models:
         raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
@@ -103,7 +104,7 @@ def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
 
 
 def chats(tag: Tag) -> bool:
-    """Whether it runs on the server itself and answers in words; on servers that do not tell, judged by its name."""
+    """Whether a model runs on the server itself and can chat; without listed capabilities, judged by its name."""
     if tag.remote or faults.is_cloud(tag.name):
         return False
     if tag.capabilities:

@@ -1,4 +1,4 @@
-"""Which model answers, which one summarises, and changing them."""
+"""The models of an app: for answers, for summaries and other jobs, and changing them."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,9 @@ from agent_cli.store.db import Database
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers, and a notice when the person should know which. Raises AgentError.
+    """The model that answers, and a notice when the person should know which, or an empty string. Raises AgentError.
 
-    It is looked for again each time while only the offline one answers: a server may have been started since.
+    While it is the offline one it is chosen again at each call: a server may have been started since.
     """
     with app.lock:
         if app.model is not None:
@@ -32,14 +32,14 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
 
 
 def cheap(app: App, db: Database) -> ChatModel | None:
-    """The model for summaries; None when none answers, and words are extracted instead."""
+    """The model for summaries and other jobs; None when no server answers."""
     name = app.config.cheap_model or app.config.model
-    model = _create(app, name, "cheap", db)[0]  # asked anew each time: with "auto" a server may have come or gone
+    model = _create(app, name, "cheap", db)[0]  # at each call: with "auto" a server may have started or stopped
     return None if model.name == "offline" else model
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:
-    """Answer with another model from now on, like `chat`. Raises AgentError, and the former one stays."""
+    """Answer with another model from now on; returns the same as `chat`. Raises AgentError and keeps the old one."""
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
         if isinstance(model, OllamaModel):
@@ -50,7 +50,7 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
 
 
 def for_one_answer(app: App, name: str) -> ChatModel:
-    """A model for one answer, while the others stay with theirs. Raises AgentError."""
+    """A model for a single answer; the app keeps its own. Raises AgentError."""
     with app.lock:
         model, _ = _create(app, name, "chat", app.db)
         if isinstance(model, OllamaModel):
@@ -59,7 +59,7 @@ def for_one_answer(app: App, name: str) -> ChatModel:
 
 
 def _check(app: App, name: str) -> str:
-    """A notice when no server answers yet. Raises ModelMissing when one does and has no such model for chat."""
+    """A notice when no server answers yet, else an empty string. Raises ModelMissing when it has no such chat model."""
     url = address.parse(app.config.host).url
     try:
         found = tags.find(name, tags.listing(app.config.host))
@@ -90,7 +90,7 @@ def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
 
 
 def find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
-    """What memory holds about a question, for the offline model: handle, date, words."""
+    """Memories for a question, for the offline model: (handle, date, text)."""
     if not app.reads:
         return []
     db = app.open_memory() or app.db.another_connection()

@@ -1,4 +1,4 @@
-"""What was erased while another process was reading stays in the journal until that is done: finishing it later."""
+"""Finishes an erasure later: erased data stays in the journal for as long as another process reads it."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from agent_cli.store.db import Database
 
 
 def finish(db: Database, time: clock.Clock, notice: Callable[[str], None], patience: float = 0.1) -> bool:
-    """Let what was erased leave the journal, where another process held it up; whether something had waited."""
+    """Remove erased data from the journal if an erasure is pending; returns whether one was finished."""
     if not jobs.is_pending(db, tombstones.JOB):
         return False
-    from agent_cli.memory.forgetting import forget  # 6 ms, and hardly ever does something wait
+    from agent_cli.memory.forgetting import forget  # takes 6 ms, and an erasure is rarely pending
 
     if not forget.empty_journal(db, time, patience):
         return False

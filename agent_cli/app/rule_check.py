@@ -1,4 +1,4 @@
-"""What is wrong with a rule that the settings alone cannot tell: whether it names a tool there is."""
+"""Checks that the rules in the settings name existing tools, which the settings cannot check by themselves."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,14 +10,14 @@ from agent_cli.tools import registry
 
 
 def check_rules(configured: Mapping[str, object], where: Callable[[str], str]) -> None:
-    """Raises ConfigError for a rule that would mean nothing. `where` begins the sentence about one."""
+    """Raises ConfigError for a rule without effect. `where` returns the place of a rule, to begin the message."""
     for key in configured:
         if wrong := rules.find_error(key, registry.BUILT_IN, registry.SOURCES):
             raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
 def check_setting(key: str, value: str) -> None:
-    """Raises ConfigError where the settings alone cannot tell that one is wrong, before it is written."""
+    """Raises ConfigError for a rule without effect, before it is written."""
     name, _, entry = key.partition(".")
     if name == "rules":
         configured = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
@@ -25,6 +25,7 @@ def check_setting(key: str, value: str) -> None:
 
 
 def place_of_rule(loaded: Loaded, key: str) -> str:
+    """Where a rule was set, as in "FILE, line 3: "."""
     file, _, line = loaded.origins["rules"].rpartition(":")
     if file != str(loaded.file):
         return f"{loaded.origins['rules']}: "

@@ -1,4 +1,4 @@
-"""Reading a setting, and changing one: for this run, or in the file."""
+"""Reads and changes settings: for this run, or in their file."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,11 +7,11 @@ from agent_cli.app import rule_check
 from agent_cli.app.app import App
 from agent_cli.config import checks, reading, toml, writing
 
-_AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings of what is built once
+_AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings that are read only at the start
 
 
 def text(app: App, key: str) -> str:
-    """A setting as it is now, in the form of its file."""
+    """The current value of a setting, as a line of TOML."""
     return toml.line(getattr(app.config, key))
 
 
@@ -23,7 +23,7 @@ def change(app: App, key: str, value: str) -> None:
 
 
 def write(app: App, key: str, value: str) -> str:
-    """Change a setting in the file, and for this run where it can be; says what was done. Raises ConfigError."""
+    """Change a setting in the file and, if possible, for this run; returns a message. Raises ConfigError."""
     rule_check.check_setting(key, value)
     sentence = f"{writing.write(app.loaded.file, key, value)} (in {app.loaded.file})"
     name = key.partition(".")[0]
@@ -40,4 +40,4 @@ def _apply(app: App, key: str, value: Any, origin: str) -> None:
     with app.lock:
         origins = {**app.loaded.origins, key: origin}
         app.loaded = replace(app.loaded, config=replace(app.config, **{key: value}), origins=origins)
-        app.model = None  # it was made with the settings of before
+        app.model = None  # it was made with the former settings

@@ -1,4 +1,4 @@
-"""The tools of a run: the built-in ones, and those of the servers that the settings name."""
+"""The tools of a run: the built-in ones, and those of the MCP servers in the settings."""
 
 import atexit
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def available(app: App) -> Mapping[str, Tool]:
-    """The tools of a run. Those of other programs might keep what they are told: not where nothing is kept."""
+    """The tools of a run by name. Incognito, MCP servers are left out: they could store what they are sent."""
     there = registry.allowed(reads=app.reads, keeps=app.keeps)
     if not (app.config.mcp and app.keeps):
         return there
@@ -26,7 +26,7 @@ def available(app: App) -> Mapping[str, Tool]:
 
 
 def servers(app: App) -> "Servers":
-    """The servers of tools that the settings name, none of them started yet."""
+    """The MCP servers in the settings; a server is started when it is first used."""
     with app.lock:
         if app.tool_servers is None or app.tool_servers.settings != app.config.mcp:
             from agent_cli.tools.servers import Servers

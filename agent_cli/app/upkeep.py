@@ -1,4 +1,4 @@
-"""Keeping the indexes of the open file in order: after a turn, after an import, before a search, after damage."""
+"""Keeps the indexes of the database up to date: after a turn or an import, before a search, and after damage."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from agent_cli.store.db import Database
 
 
 def prepare_search(app: App, db: Database) -> recall.EmbedQuery | None:
-    """Bring the index up to date, and the vectors where that is quick; gives what makes a question's vector."""
+    """Update the index, and the vectors where that is quick; returns the embedder of a question."""
     index.refresh_all(db)
     for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
         pass
@@ -19,12 +19,12 @@ def prepare_search(app: App, db: Database) -> recall.EmbedQuery | None:
 
 
 def index_all(app: App, db: Database) -> None:
-    """After many rows came in: index their words now, and their meaning now or by a job."""
+    """Index many new rows: their words now, their vectors now or by a job."""
     list(index_rows(app, db))
 
 
 def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
-    """The same; gives (done, all) where it makes vectors itself."""
+    """Like `index_all`; yields (done, total) while it makes vectors itself."""
     index.refresh_all(db)
     if app.embedders.is_quick(db):
         yield from app.embedders.fill(db)
@@ -33,7 +33,7 @@ def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
 
 
 def after_turn(app: App, db: Database) -> None:
-    """Index what was said; what takes longer is left to a job, when there is any."""
+    """Index the messages of a turn; what takes longer is left to a job."""
     index.refresh(db)
     if not app.keeps:
         return
@@ -48,7 +48,7 @@ def after_turn(app: App, db: Database) -> None:
 
 
 def report_damage(app: App, db: Database, damaged: Sequence[str]) -> None:
-    """Say once that an index is damaged, and have it made anew."""
+    """Report each damaged index once, and queue its repair."""
     for name in damaged:
         if name not in app.reported_damage:
             app.reported_damage.add(name)

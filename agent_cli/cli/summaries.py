@@ -118,7 +118,7 @@ def rebuild(
     count = 0
     try:
         for period in _with_related(app_, requested):
-            if "".join(summariser.write_period(job_context, app_.scope.owner, period, anew=period in requested)):
+            if "".join(summariser.write_period(job_context, app_.scope.owner, period, force=period in requested)):
                 count += 1
                 invocation.note(f"{period.key} is made")
             elif period in requested and not every:

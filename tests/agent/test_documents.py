@@ -18,8 +18,8 @@ from agent_cli.memory.search import recall_log
 from agent_cli.repl.prompt import recall_preview
 from agent_cli.store import jobs
 from tests.agent.jobs.test_learner import Answers
-from tests.agent.jobs.test_learner import desk as learning
-from tests.agent.jobs.test_worker import desk
+from tests.agent.jobs.test_learner import job_context as learning
+from tests.agent.jobs.test_worker import job_context
 from tests.agent.test_prompt_recall import recalled
 from tests.conftest import HERE, NOON
 from tests.memory.documents.test_documents import add, folder  # noqa: F401
@@ -84,7 +84,9 @@ def test_where_something_is_known_a_file_that_may_have_to_do_with_it_is_left_out
 def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):  # noqa: F811
     (folder / "marmot.md").write_text(f"{hostile}\n")
     add(context.db, folder)
-    assistant = agent("Fine.", recall=lambda current, message, words: prompt_recall.recall_for_message(current, message, words, ()))
+    assistant = agent(
+        "Fine.", recall=lambda current, message, words: prompt_recall.recall_for_message(current, message, words, ())
+    )
     run(assistant, context, "What of the marmot?")
 
     [shown] = [each.content for each in assistant.model.requests[0] if "From your files" in each.content]
@@ -131,7 +133,7 @@ def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, fo
     (folder / "b.txt").write_text("bravo")
     jobs.add(db, document_sync.JOB, "all", NOON)
 
-    assert worker.run_one(desk(db))
+    assert worker.run_one(job_context(db))
 
     assert [row for (row,) in db.rows("select text from section order by id")] == ["alpha", "bravo"]
     assert jobs.is_pending(db, INDEX)
@@ -146,9 +148,9 @@ def test_a_job_that_is_stopped_is_put_back(db, folder):  # noqa: F811
     cancel = Cancel()
     cancel()
     with pytest.raises(Cancelled):
-        worker.run_one(desk(db, cancel=cancel))
+        worker.run_one(job_context(db, cancel=cancel))
     assert jobs.running_or_due(db, "documents", NOON) == {"all": False}
-    assert worker.run_one(desk(db))
+    assert worker.run_one(job_context(db))
     assert db.rows("select text from section") == [("bravo!",)]
 
 

@@ -2,7 +2,14 @@ import sqlite3
 
 import pytest
 
-from agent_cli.agent.events import QuestionLogged, TextArrived, TextWasThinking, ThinkingArrived, ToolFinished, ToolStarted
+from agent_cli.agent.events import (
+    QuestionLogged,
+    TextArrived,
+    TextWasThinking,
+    ThinkingArrived,
+    ToolFinished,
+    ToolStarted,
+)
 from agent_cli.agent.loop import run_turn
 from agent_cli.errors import Cancelled, ModelFailed, ModelUnavailable
 from agent_cli.llm.model import Cancel, Done, PriorTextWasThinking, Text
@@ -54,10 +61,10 @@ def test_a_call_is_answered_on_disk_before_its_end_is_shown(onlooker):
 
 
 def test_the_words_of_the_person_are_safe_when_no_model_is_found(context):
-    def hire():
+    def make_agent():
         raise ModelUnavailable("no server answers")
 
-    events = run_turn(hire, context, [Part("Remember the milk.", "typed")])
+    events = run_turn(make_agent, context, [Part("Remember the milk.", "typed")])
     assert next(events) == QuestionLogged("m1")
     with pytest.raises(ModelUnavailable):
         next(events)

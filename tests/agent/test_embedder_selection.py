@@ -30,9 +30,9 @@ def ours(host=NOWHERE, model="nomic-embed-text"):
     return EmbedderSelection(host, model)
 
 
-def filled(meaning, db):
-    meaning.current(db)
-    return list(meaning.fill(db))
+def filled(selection, db):
+    selection.current(db)
+    return list(selection.fill(db))
 
 
 def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
@@ -46,16 +46,16 @@ def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
 
 
 def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     among = vectors.current(db)
     assert among.identity.startswith("ollama nomic-embed-text:latest ")
     assert (among.dimension, vectors.count(db, among)) == (768, 3)
     server.embedded.clear()
     note(db, "Tea in the garden")
     catch_up(db)
-    filled(meaning, db)
-    meaning.query_embedder(db)("Where is the tea?")
+    filled(selection, db)
+    selection.query_embedder(db)("Where is the tea?")
 
     assert [(each.prefix, each.text) for each in server.embedded] == [
         ("document", "search_document: Tea in the garden"), ("query", "search_query: Where is the tea?"),
@@ -82,10 +82,10 @@ def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db,
 
 
 def test_one_text_that_cannot_be_embedded_fails_alone(db, server):
-    meaning = ours(server.host)
-    meaning.current(db)
+    selection = ours(server.host)
+    selection.current(db)
     server.embed = lambda model, text: [float("nan")] * 768 if "milk" in text else [1.0] + [0.0] * 767
-    list(meaning.fill(db))
+    list(selection.fill(db))
 
     assert vectors.count(db, vectors.current(db)) == 2
     assert vectors.count_missing(db, vectors.current(db)) == 0
@@ -98,8 +98,8 @@ def test_a_turn_does_not_wait_for_the_choice(db):
 
 @pytest.mark.parametrize("host", ["server", "none"])
 def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
-    meaning = ours(server.host)
-    filled(ours() if host == "server" else meaning, db)
+    selection = ours(server.host)
+    filled(ours() if host == "server" else selection, db)
     to = "ollama" if host == "server" else "embedded"
     failed, ended = [], threading.Event()
 
@@ -107,7 +107,9 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
         other = db.another_connection()
         mine = ours(server.host)
         while not ended.is_set():
-            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embed_query=mine.query_embedder(other))
+            found = recall.find(
+                other, "boat called Anna", Filter("person"), NOON, embed_query=mine.query_embedder(other)
+            )
             if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
                 failed.append(found)
         other.close()
@@ -120,9 +122,9 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
         for _ in range(3):
             for which in (to, "embedded" if to == "ollama" else "ollama"):
                 before = vectors.current(db)
-                meaning.switch(db, which)
+                selection.switch(db, which)
                 assert vectors.current(db) == before
-                list(meaning.fill(db))
+                list(selection.fill(db))
                 after = vectors.current(db)
                 seen.add(after.dimension)
                 assert vectors.being_filled(db) is None
@@ -179,38 +181,38 @@ def pull_again(server, length=768):
 
 @pytest.mark.parametrize("length", [768, 384])
 def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     before = vectors.current(db)
     pull_again(server, length)
 
-    assert list(meaning.fill(db)) == [(3, 3)]
+    assert list(selection.fill(db)) == [(3, 3)]
 
     after = vectors.current(db)
     assert (after.number, after.dimension) == (before.number + 1, length)
     assert after.identity != before.identity
     assert (vectors.being_filled(db), vectors.count(db, after)) == (None, 3)
-    assert list(meaning.fill(db)) == []
+    assert list(selection.fill(db)) == []
     assert vectors.current(db) == after
 
 
 def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     pull_again(server, 384)
-    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=meaning.query_embedder(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=selection.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
 
-    for _ in meaning.fill(db):
-        assert meaning.query_embedder(db)("milk") is None  # the last batch is made, and not yet swapped in
-    assert len(meaning.query_embedder(db)("milk")) == 384
+    for _ in selection.fill(db):
+        assert selection.query_embedder(db)("milk") is None  # the last batch is made, and not yet swapped in
+    assert len(selection.query_embedder(db)("milk")) == 384
 
 
 def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     pull_again(server)
-    fill = meaning.fill(db)
+    fill = selection.fill(db)
     next(fill)
     fill.close()
     server.registry.add(EMBEDDER)
@@ -222,8 +224,8 @@ def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, ser
 
 
 def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     before = vectors.current(db)
 
     assert list(ours(NOWHERE).fill(db)) == []
@@ -231,9 +233,9 @@ def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
 
 
 def test_a_search_asks_the_server_for_no_digest(db, server):
-    meaning = ours(server.host)
-    filled(meaning, db)
+    selection = ours(server.host)
+    filled(selection, db)
     asked = len(server.requests)
-    meaning.query_embedder(db)("milk")
+    selection.query_embedder(db)("milk")
 
     assert [each.path for each in server.requests[asked:]] == ["/api/embed"]

@@ -1,8 +1,8 @@
 import pytest
 
 from agent_cli.agent.events import (
-    QuestionLogged,
     Noticed,
+    QuestionLogged,
     TextArrived,
     ToolFinished,
     ToolStarted,
@@ -79,8 +79,8 @@ def test_the_third_same_call_in_a_row_does_not_run(context):
 
     results = [event.result for event in events if isinstance(event, ToolFinished)]
     why = "the same call of jot was made 3 times in a row"
-    kept = ToolResult("kept until the session closes")
-    assert results == [kept, kept, ToolResult(f"not run: {why}", failed=True)]
+    saved = ToolResult("kept until the session closes")
+    assert results == [saved, saved, ToolResult(f"not run: {why}", failed=True)]
     assert events[-1].stopped_by == why
     assert context.db.rows("select text from jotting") == [("again",), ("again",)]
 

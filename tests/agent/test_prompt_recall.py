@@ -84,12 +84,12 @@ def test_it_is_written_down_with_its_legs_and_why_tells_them(context):
     note(context.db, "The marmot lives near the lake")
     message, block = recalled(context, "Where does the marmot live?")
 
-    (kept,) = recall_log.recalled_for(context.db, message)
-    assert sum(kept.legs.values()) == pytest.approx(kept.score)
-    assert kept.text in block
-    told = recall_log.explain(context.db, message)
-    assert told.startswith(kept.text)
-    assert f"{kept.score:.2f} = words" in told
+    (recalled_row,) = recall_log.recalled_for(context.db, message)
+    assert sum(recalled_row.legs.values()) == pytest.approx(recalled_row.score)
+    assert recalled_row.text in block
+    explanation = recall_log.explain(context.db, message)
+    assert explanation.startswith(recalled_row.text)
+    assert f"{recalled_row.score:.2f} = words" in explanation
 
 
 def test_it_stands_after_the_last_question_and_beside_no_other(context):
@@ -114,8 +114,8 @@ def test_it_stands_after_the_last_question_and_beside_no_other(context):
 def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
     def learn(words, at, **more):
         message = int(say(context.db, session_of(context.db), words, day(at))[1:])
-        told = adoption.claim(words, "typed", message=message, learned=day(at), **more)
-        adoption.add(context.db, HERE, told, lambda: day(at))
+        claim = adoption.claim(words, "typed", message=message, learned=day(at), **more)
+        adoption.add(context.db, HERE, claim, lambda: day(at))
 
     learn("I live in Graz", "2025-03-01")
     learn("I moved to Linz", "2025-06-12")
@@ -124,8 +124,8 @@ def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
     assert lines[1].endswith("I moved to Linz")
     assert "- m1, 01 March 2025 (no longer true since 12 June 2025): I live in Graz" in lines
 
-    told = adoption.claim("The tests run with make check", "typed", place="/home/other")
-    adoption.add(context.db, HERE, told, noon)
+    claim = adoption.claim("The tests run with make check", "typed", place="/home/other")
+    adoption.add(context.db, HERE, claim, noon)
     _, block = recalled(context, "How do the tests run?")
     assert "- f3, 02 January 2026 (true in /home/other): The tests run with make check" in block
 
@@ -192,11 +192,11 @@ def test_the_vector_of_a_question_is_made_once(context):
     vectors.fill(context.db, among, embedder.embed_documents)
     asked = []
 
-    def meaning(question):
+    def embed(question):
         asked.append(question)
         return embedder.embed_query(question)
 
-    message, _ = recalled(replace(context, embed=meaning), "Please publish the site")
+    message, _ = recalled(replace(context, embed=embed), "Please publish the site")
 
     assert asked == ["Please publish the site"]
     assert set(recall_log.recalled_for(context.db, message)[-1].legs) == {"words", "meaning"}

@@ -1,1 +1,4 @@
-"""Work that may wait, done between turns: summaries, learning, indexing. It knows the turn and memory, and no screen."""
+"""Queued background jobs: summaries, learning, indexing, retention, and the worker that runs them.
+
+Owns no tables: the queue is store.jobs. It may know what `agent` knows, but no user interface.
+"""

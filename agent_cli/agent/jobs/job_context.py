@@ -1,4 +1,4 @@
-"""What a queued job may use. Apart from what runs the jobs, of which a question that is asked once needs nothing."""
+"""What a queued job works with. Apart from the worker, so that `ask` need not import all jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -13,19 +13,19 @@ from agent_cli.values import frozen
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 Effect = Callable[[], None]
-"""What a job has found out, to be written together with the record that it is done."""
+"""Writes the result of a job, in one transaction with the record that it is done."""
 
 
 @frozen
 class JobContext:
-    """What a job may use. `model` gives the cheap model, or None when no server answers."""
+    """What a job works with. `model` returns the model for summaries, or None when no server answers."""
 
     db: Database
     time: Clock
     model: Callable[[], ChatModel | None]
     embedders: EmbedderSelection
-    max_characters: int  # of a transcript that fits the model
+    max_characters: int  # of a transcript, so that it fits the model
     cancel: Cancel
-    close_after: timedelta = timedelta()  # after which a session is closed; none: never
-    learns: bool = True  # whether what was said may be read for facts
-    retention: Mapping[str, str] = field(default_factory=dict)  # the setting: what may be removed when it is old
+    close_after: timedelta = timedelta()  # without a message, after which a session is closed; zero: never
+    learns: bool = True  # whether conversations may be read for facts and skills
+    retention: Mapping[str, str] = field(default_factory=dict)  # the setting: how long each kind is kept

@@ -1,9 +1,9 @@
-"""Reads finished turns for facts. A job of its own for each session, from where the last one stopped."""
+"""Reads finished turns for facts: one job for each session, from where the last one stopped."""
 
 from collections.abc import Sequence
 
 from agent_cli.agent.jobs import learning
-from agent_cli.agent.jobs.job_context import JobContext, Effect
+from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.agent.jobs.learning import LearningTask
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
@@ -17,12 +17,12 @@ NO_MODEL = "no model answers to read what was said for facts; it is read when on
 
 
 def learn(context: JobContext, job: jobs.Job) -> Effect:
-    """Read what was said for facts, which then wait for a yes."""
+    """Read new messages of a session for facts, and propose them."""
     return learning.learn(context, job, _TASK) if context.learns else lambda: None
 
 
 def _read(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
-    """The next exchanges that are over, at least one; their tools apart."""
+    """The next complete exchanges, at least one, without tool results."""
     said = [entry for entry in log.history(db, session, after=read_to) if log.is_spoken(entry)]
     return learning.exchanges(said, characters, lambda entry: len(entry.message.text), bool)
 

@@ -1,13 +1,13 @@
-"""Looks back on a conversation for a skill, once it was left alone for ten minutes or is closed.
+"""Reads a conversation for a skill, ten minutes after its last message or once it is closed.
 
-A job for each session; each message is read once.
+One job for each session; each message is read once.
 """
 
 from collections.abc import Sequence
 
 from agent_cli import clock
 from agent_cli.agent.jobs import learning
-from agent_cli.agent.jobs.job_context import JobContext, Effect
+from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.agent.jobs.learning import LearningTask
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.memory.conversations import log, sessions
@@ -19,11 +19,11 @@ from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 
 NO_MODEL = "no model answers to look back on a conversation; it is done when one does"
-_LEAST_EXCHANGES = 2  # fewer, and no call of a tool, teach no way of doing anything
+_LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 
 def reflect(context: JobContext, job: jobs.Job) -> Effect:
-    """Look back on a conversation for a skill, which then waits for a yes."""
+    """Read a conversation for a skill, and propose it."""
     number = ids.number("session", job.subject)
     read = sessions.read_position(context.db, number) if context.learns else None
     session = sessions.get(context.db, number, read[0].owner) if read else None
@@ -41,15 +41,17 @@ def _read_to(db: Database, session: int) -> tuple[Scope, int] | None:
 
 
 def _read(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
-    """The next exchanges that are over, with their tools; none while they can teach nothing."""
+    """The next complete exchanges with tool results; none while they cannot hold a skill."""
     entries = log.history(db, session, after=read_to)
     said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
-    new = learning.exchanges(said, characters, skill_extraction.prompt_size, _can_teach)  # less would be passed over for ever
+    new = learning.exchanges(
+        said, characters, skill_extraction.prompt_size, _can_teach
+    )  # fewer would never be read again
     return new if _can_teach(new) else []
 
 
 def _can_teach(entries: Sequence[Entry]) -> bool:
-    """Whether a way of doing something can stand in it at all."""
+    """Whether the messages can hold a skill: enough exchanges, or a tool call."""
     said = sum(entry.message.role == "user" for entry in entries)
     return said >= _LEAST_EXCHANGES or (said > 0 and any(entry.message.calls for entry in entries))
 

@@ -1,11 +1,11 @@
-"""Writes summaries: of a session that was closed, and of a day, week, month, quarter or year.
+"""Writes summaries: of a closed session, and of a day, week, month, quarter or year.
 
-As jobs, their work done outside any transaction; and while the person waits, word by word.
+As jobs, outside any transaction, or while the person waits, word by word.
 """
 
 from collections.abc import Callable, Iterator
 
-from agent_cli.agent.jobs.job_context import JobContext, Effect
+from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory.conversations import log
@@ -17,7 +17,7 @@ from agent_cli.store import ids, jobs
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
-    """The model as memory knows it: a question in, words out."""
+    """The model as a function for memory: a question in, pieces of text out."""
 
     def ask(question: str) -> Iterator[str]:
         for chunk in model.reply([Message("user", question)], think=False, cancel=cancel):
@@ -28,7 +28,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
 
 
 def summariser(context: JobContext) -> tuple[session_summary.AskModel | None, str, str]:
-    """What a summary is made with: a model to ask, or None to extract; and the names of the method and the model."""
+    """How a summary is made: a model to ask or None for an extract, the name of the method, and that of the model."""
     model = context.model()
     return (ask_with(model, context.cancel), "model", model.name) if model else (None, "extract", "")
 
@@ -39,7 +39,7 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
     closed, count = _state(context, session)
     said = session_summary.transcript(context.db, session, context.max_characters)
     made = None
-    if closed is not None and said:  # else it was taken up again, or is gone: there is nothing to summarise
+    if closed is not None and said:  # else it was continued or erased
         ask, method, name = summariser(context)
         words = "".join(session_summary.stream(said, ask))
         made = session_summary.compose(context.db, session, words, method, name)
@@ -49,7 +49,7 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
             if made:
                 summaries.save_session(context.db, session, made, context.time)
             period_summaries.queue_session(context.db, session, context.time())
-        else:  # it went on meanwhile
+        else:  # it was continued meanwhile
             jobs.add(context.db, job.kind, job.subject, context.time())
 
     return effect
@@ -61,7 +61,7 @@ def _state(context: JobContext, session: int) -> tuple[str | None, int]:
 
 
 def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
-    """Write the summary of a day or of what is coarser, from what there is now."""
+    """Write the summary of a period from its current sources."""
     owner, period = period_summaries.parse_subject(job.subject)
     pause = period_summaries.time_to_wait(context.db, owner, period, context.time())
     if pause is not None:
@@ -69,7 +69,9 @@ def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
     material = period_summaries.collect(context.db, owner, period, context.max_characters)
     if not material.items:
         return _unless_changed(context, material, lambda: _without_sources(context, material))
-    same = _unless_changed(context, material, lambda: period_summaries.queue_enclosing(context.db, material, context.time()))
+    same = _unless_changed(
+        context, material, lambda: period_summaries.queue_enclosing(context.db, material, context.time())
+    )
     if material.is_current(summaries.MODEL):
         return same
     ask, method, name = summariser(context)
@@ -81,16 +83,16 @@ def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def write_period(context: JobContext, owner: str, period: Period, *, force: bool = False) -> Iterator[str]:
-    """Make the summary of a period now; its words as they come, and none when it says all there is already.
+    """Write the summary of a period now; yields its text as it arrives, and nothing when it is up to date.
 
-    `anew`: make it all the same. Raises AgentError when its sources change meanwhile; nothing is kept then.
+    `force`: write it all the same. Raises AgentError, and saves nothing, when its sources change meanwhile.
     """
     material = period_summaries.collect(context.db, owner, period, context.max_characters)
     if not material.items:
         with context.db.write():
             _without_sources(context, material)
         return
-    if material.is_current(summaries.MODEL) and not force:  # no server need be asked for a model
+    if material.is_current(summaries.MODEL) and not force:  # before a server is asked for a model
         return
     ask, method, name = summariser(context)
     if material.is_current(method) and not force:
@@ -107,7 +109,7 @@ def write_period(context: JobContext, owner: str, period: Period, *, force: bool
 
 
 def _without_sources(context: JobContext, material: Material) -> None:
-    """Without anything to make it from, what nothing else says any more stays, and all else goes."""
+    """Update a summary without sources: only what has no other source any more is kept, else it is deleted."""
     if material.empty:
         period_summaries.delete(context.db, material, context.time)
     elif material.earlier and material.known != material.expired:
@@ -116,7 +118,7 @@ def _without_sources(context: JobContext, material: Material) -> None:
 
 
 def _unless_changed(context: JobContext, material: Material, effect: Callable[[], object]) -> Effect:
-    """Have it made again when its sources are no longer what was read."""
+    """The effect, or a new job when the sources are no longer what was read."""
 
     def checked() -> None:
         if period_summaries.collect(context.db, material.owner, material.period, context.max_characters) == material:

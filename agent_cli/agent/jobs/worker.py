@@ -1,5 +1,5 @@
-"""Runs queued jobs. A job's work (a model may take minutes) is done outside any transaction and gives back its effect,
-which is written together with the record that the job is done: so it happens once, however often it was begun.
+"""Runs queued jobs. The work of a job, in which a model may take minutes, is done outside any transaction and returns
+its effect, which is written together with the record that the job is done: once, however often the job was begun.
 """
 
 import threading
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from agent_cli.agent.jobs import learner, reflector, summariser
-from agent_cli.agent.jobs.job_context import INDEX, REPAIR, JobContext, Effect
+from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel
@@ -20,13 +20,13 @@ from agent_cli.memory.search import damaged_indexes, index, index_check, vectors
 from agent_cli.memory.summaries import period_summaries, session_summary
 from agent_cli.store import ids, jobs
 
-_BATCH_PAUSE = 0.02  # seconds between batches, so that other programs get their turn to write
-TIME_LIMIT = 25 * 60  # seconds of one job, less than its lease: a server that says nothing must not hold it for ever
+_BATCH_PAUSE = 0.02  # seconds between batches, in which other processes may write
+TIME_LIMIT = 25 * 60  # seconds for one job, less than its lease: a silent server must not block it
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
 
 def run_one(context: JobContext) -> bool:
-    """Run the next job that is due; False when there is none. Raises Cancelled with the job put back."""
+    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue."""
     job = jobs.claim(context.db, context.time())
     if job is None:
         return False
@@ -45,7 +45,7 @@ def run_one(context: JobContext) -> bool:
             jobs.finish(context.db, job, context.time())
             effect()
     except jobs.LeaseLost:
-        pass  # somebody else does it
+        pass  # another worker runs it
     except (Cancelled, KeyboardInterrupt, SystemExit):
         if late.is_set():
             jobs.fail(context.db, job, f"not done within {TIME_LIMIT // 60} minutes", context.time())
@@ -63,7 +63,7 @@ def run_one(context: JobContext) -> bool:
 
 
 def queue_due(context: JobContext) -> None:
-    """Close what was left alone; queue what was done without a model when one answers now, and what is due each day."""
+    """Close silent sessions; queue work that had to wait for a model if one answers now, and the daily jobs."""
     closing.close_silent(context.db, context.time, context.close_after)
     jobs.prune(context.db, context.time())
     if context.model() is not None:
@@ -77,11 +77,13 @@ def queue_due(context: JobContext) -> None:
 
 
 def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
-    """Let the model say what was folded away; without one the extract stays."""
+    """Summarise the folded part of a session with the model; without one the extract stays."""
     model = context.model()
     session = ids.number("session", job.subject)
     made = (
-        rolling_summary.ask_model(context.db, session, context.max_characters, summariser.ask_with(model, context.cancel))
+        rolling_summary.ask_model(
+            context.db, session, context.max_characters, summariser.ask_with(model, context.cancel)
+        )
         if model
         else None
     )
@@ -94,7 +96,7 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def update_index(context: JobContext, job: jobs.Job) -> Effect:
-    """Index what is new, in words and in meaning, and do what searches are spared: some merging, a look for damage."""
+    """Update the word index and the vectors, merge index segments, and check for damage."""
     while index.refresh(context.db):
         context.cancel.wait(_BATCH_PAUSE)
     if index_check.due(context.db, context.time()):
@@ -108,7 +110,7 @@ def update_index(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def repair_index(context: JobContext, job: jobs.Job) -> Effect:
-    """Make a damaged index anew."""
+    """Rebuild a damaged index."""
     if job.subject == "vectors":
         vectors.recreate(context.db)
         return lambda: jobs.add(context.db, INDEX, "all", context.time())
@@ -117,21 +119,21 @@ def repair_index(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def finish_erasure(context: JobContext, job: jobs.Job) -> Effect:
-    """Let what was erased leave the file. Raises StoreBusy while another process reads what was there before."""
+    """Remove erased data from the journal. Raises StoreBusy while another process still reads it."""
     if not forget.empty_journal(context.db, context.time):
         raise StoreBusy("another process reads what was there before something was erased; this is tried again")
     return lambda: None
 
 
 def apply_retention(context: JobContext, job: jobs.Job) -> Effect:
-    """Remove what is old, as far as the person's settings say so."""
+    """Remove old data as the retention settings say."""
     for _ in retention.run(context.db, retention.policy(context.retention), context.time):
         context.cancel.wait(_BATCH_PAUSE)
     return lambda: None
 
 
 def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
-    """Look at the folders of documents again. Stopped between two files, it goes on there the next time."""
+    """Sync the document folders. Stopped between two files, it continues there the next time."""
     tally = document_sync.SyncResult()
     for owner in documents.owners(context.db):
         for _ in document_sync.sync(context.db, owner, context.time, tally):
@@ -154,7 +156,7 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
 
 
 class IdleWorker:
-    """Runs jobs on a thread of its own when nobody has typed or read an answer for a while, and stops when they do."""
+    """Runs jobs on its own thread while the person is idle, and stops as soon as they do something."""
 
     def __init__(self, open_context: Callable[[Cancel], JobContext], pause: float):
         self._open_context, self._pause = open_context, max(_LEAST_PAUSE, pause)
@@ -167,7 +169,7 @@ class IdleWorker:
         self._thread.start()
 
     def touch(self, *, busy: bool | None = None) -> None:
-        """The person does something: stop at once and wait again. While `busy` an answer streams, and nothing runs."""
+        """The person did something: stop at once and wait again. `busy`: an answer streams, and no job runs."""
         with self._lock:
             self._busy = self._busy if busy is None else busy
             self._touched.set()
@@ -175,7 +177,7 @@ class IdleWorker:
         cancel()
 
     def end(self, seconds: float) -> None:
-        """Stop, and wait at most this long for it."""
+        """Stop, and wait at most this long for the thread."""
         self._ended.set()
         self.touch()
         self._thread.join(seconds)
@@ -183,7 +185,7 @@ class IdleWorker:
     def _run(self) -> None:
         while True:
             self._touched.clear()
-            if self._ended.is_set():  # looked at after clearing, so that the touch of `end` is never missed
+            if self._ended.is_set():  # read after clearing, so that the touch of `end` is never missed
                 return
             if self._touched.wait(self._pause) or self._busy:
                 continue
@@ -194,7 +196,7 @@ class IdleWorker:
             self._work(self._cancel)
 
     def _work(self, cancel: Cancel) -> None:
-        with suppress(AgentError):  # the job was put back, or kept with its error: `agent jobs list` shows it
+        with suppress(AgentError):  # the job is back in the queue or has its error, which `agent jobs list` shows
             context = self._open_context(cancel)
             try:
                 queue_due(context)

@@ -1,4 +1,4 @@
-"""When a turn has gone on long enough."""
+"""Stops a turn that calls too many tools or repeats itself."""
 
 import json
 from collections.abc import Sequence
@@ -9,10 +9,12 @@ from agent_cli.values import frozen
 
 @frozen
 class Limits:
+    """The limits of one turn."""
+
     rounds: int = 6
     repeats: int = 3
-    calls: int = 40  # a reply may hold any number of them
-    seconds: float = 60.0  # that a tool may take
+    calls: int = 40  # in all: a reply may hold any number
+    seconds: float = 60.0  # for one tool call
 
 
 def fingerprint(call: ToolCall) -> str:
@@ -24,7 +26,7 @@ def fingerprint(call: ToolCall) -> str:
 
 
 def reason_to_stop(calls: Sequence[ToolCall], limits: Limits) -> str:
-    """Why no further call may run, the last one included, or an empty string."""
+    """Why neither the last of these calls nor any further one may run, or an empty string."""
     latest = [fingerprint(call) for call in calls[-limits.repeats :]]
     if len(latest) == limits.repeats and len(set(latest)) == 1:
         return f"the same call of {calls[-1].name} was made {limits.repeats} times in a row"

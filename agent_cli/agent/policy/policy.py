@@ -1,8 +1,8 @@
-"""Whether a tool call may run: what the person's rules say of it, else what its risk asks for.
+"""Decides whether a tool call may run: by the person's rules, else by the tool's risk.
 
-The most specific rule counts: one whose arguments fit before one for the tool, that before one for its source. Of
-several that fit the strictest counts. A rule that loosens counts only where the arguments fit as they really are, with
-links and .. followed; one that is stricter counts where they fit in any form, whatever the case of their letters.
+The most specific rule counts: one with matching arguments before one for the tool, and that before one for its source.
+Of several the strictest counts. A rule that permits more counts only where the resolved arguments match, with links and
+.. followed; one that is stricter counts where the arguments match in any form, in upper or lower case.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ from agent_cli.values import frozen
 
 Ruling = Literal["allow", "ask", "deny"]
 Approve = Callable[[ToolCall], bool | None]
-"""Asks the person about one call, with its real arguments; None where there is nobody to ask."""
+"""Asks the person about a call with resolved arguments; returns None where nobody can be asked."""
 
 BY_RISK: Mapping[str, Ruling] = {
     "read": "allow",
@@ -33,8 +33,10 @@ class PolicyDecision:
     by: Literal["default", "rule"] = "default"
 
 
-def decide(tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], ruled: Mapping[str, Any]) -> PolicyDecision:
-    """What is said of a call. `written`: its arguments as the model wrote them; `ruled`: as they really are."""
+def decide(
+    tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], ruled: Mapping[str, Any]
+) -> PolicyDecision:
+    """The decision on a call. `written`: the arguments as the model wrote them; `ruled`: resolved, without links."""
     written, ruled = {**tool.defaults, **written}, {**tool.defaults, **ruled}
     mine = [(each, value) for key, value in configured.items() if (each := rules.read(key)).tool == tool.name]
     fitting = [(each, value) for each, value in mine if each.patterns]
@@ -49,7 +51,7 @@ def decide(tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, A
 
 
 def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
-    """Whether a rule for some paths keeps a file from being read as it is: a search above it would read it too."""
+    """A function that tells whether a path is not simply allowed by a rule, so that searches leave it out."""
     globs = {
         glob
         for key, value in configured.items()
@@ -62,11 +64,11 @@ def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
 
 
 def no_approver(call: ToolCall) -> None:
-    """The approval of a run without a person: what would be asked is denied, and said with `unasked`."""
+    """The `Approve` of a run without a person: a call that needs approval is refused with a `refusal_notice`."""
 
 
 def refusal_notice(call: ToolCall) -> str:
-    """What is said where a call needs a yes and there is nobody to give it. The loop tells it as a notice."""
+    """The notice where a call needs approval and nobody can be asked."""
     return f"the model wanted to call {call.name}; that needs your yes, so it was refused here"
 
 

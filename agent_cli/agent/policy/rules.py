@@ -1,14 +1,14 @@
-"""The person's rules for tool calls, as they are written: what each means, and what is wrong with one.
+"""Parses, checks and matches the person's rules for tool calls.
 
     [rules]
     save_note = "allow"                      # a tool
     "source:files" = "ask"                   # all tools of a source: built-in, files, feeds, mcp.NAME
     "read_file path=~/notes/*" = "allow"     # a tool whose arguments fit: ARG=GLOB, all that follow each other
 
-A glob is read over the whole value as text: * is any characters, / too, ? is one, [ab] one of these. One that begins
-with / or ~ is a path, and its folder counts as what it leads to. A tool of an MCP server is named SERVER__TOOL, for a
-model accepts only letters, digits, _ and - in a name; what such a server has is not known here, so rules for it (and
-for its source, mcp.SERVER) are not checked.
+A glob must match the whole value as text: * is any characters, also /, ? is one, [ab] one of these. One that begins
+with / or ~ is a path, and links in its folder are followed. A tool of an MCP server is named SERVER__TOOL, because
+models accept only letters, digits, _ and - in a name. The tools of such a server are not known here, so rules for them
+and for their source, mcp.SERVER, are not checked.
 """
 
 import re
@@ -29,16 +29,16 @@ _GLOB = Pattern(r"[*?\[]")
 
 @frozen
 class Rule:
-    """What a rule is for: a tool, a tool with certain arguments, or a source."""
+    """What a rule applies to: a tool, a tool with certain arguments, or a source."""
 
     tool: str = ""
     source: str = ""
-    patterns: tuple[tuple[str, str], ...] = ()  # of each argument its glob
+    patterns: tuple[tuple[str, str], ...] = ()  # (argument, glob)
 
 
 @cache
 def read(key: str) -> Rule:
-    """A rule as it stands in the settings."""
+    """Parse a rule from its key in the settings."""
     if key.startswith(_SOURCE):
         return Rule(source=key.removeprefix(_SOURCE).strip())
     tool, *rest = _ARGUMENT.split(key)
@@ -46,7 +46,7 @@ def read(key: str) -> Rule:
 
 
 def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
-    """What is wrong with a rule, and what there is instead; or nothing. A slip of the pen would ban nothing."""
+    """What is wrong with a rule and what is possible instead, or an empty string."""
     rule = read(key)
     if rule.source or key.startswith(_SOURCE):
         return _source_error(rule.source, sources)
@@ -61,8 +61,8 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
 
 
 def line_number(key: str, settings: str, first: int) -> int:
-    """On which line of the settings a rule stands, looked for from this one on; this one where it stands on none."""
-    import tomllib  # only where something is wrong
+    """The line number of a rule in the settings, searched from `first` on; `first` if it is not found."""
+    import tomllib  # imported only for an error
 
     for number, text_line in enumerate(settings.splitlines()[first - 1 :], first):
         try:
@@ -91,7 +91,7 @@ def _unknown_tool_error(rule: Rule, tools: Mapping[str, Tool], sources: tuple[st
 
 
 def matches_exactly(rule: Rule, ruled: Mapping[str, object]) -> bool:
-    """Whether the arguments fit as they are ruled on, letter by letter: what loosens a rule must fit so."""
+    """Whether the resolved arguments match exactly, as a rule that permits more requires."""
     return all(
         name in ruled and any(_pattern(each).match(str(ruled[name])) for each in _paths(glob)[-1:] or [glob])
         for name, glob in rule.patterns
@@ -99,12 +99,13 @@ def matches_exactly(rule: Rule, ruled: Mapping[str, object]) -> bool:
 
 
 def may_match(rule: Rule, *forms: Mapping[str, object]) -> bool:
-    """Whether they fit in any form, whatever the case of their letters: what forbids must not be slipped past.
+    """Whether the arguments match in any of these forms, in upper or lower case, so that a stricter rule is not evaded.
 
-    One that was left out, of which nobody knows what the tool takes instead, fits.
+    A missing argument matches, because the tool's default for it is unknown.
     """
     return all(
-        any(name not in form or _matches_loosely(glob, str(form[name])) for form in forms) for name, glob in rule.patterns
+        any(name not in form or _matches_loosely(glob, str(form[name])) for form in forms)
+        for name, glob in rule.patterns
     )
 
 
@@ -113,13 +114,13 @@ def _matches_loosely(glob: str, value: str) -> bool:
 
 
 def _folded(words: str) -> str:
-    import unicodedata  # like fnmatch only where there are rules: 3 ms
+    import unicodedata  # takes 3 ms, and only where there are rules
 
     return unicodedata.normalize("NFC", words).casefold()
 
 
 def _paths(glob: str) -> list[str]:
-    """A glob of paths with the home folder written out, and last with the links of its folder followed."""
+    """A glob of paths with ~ expanded, and last with the links of its folder followed; empty for other globs."""
     if not glob.startswith(("/", "~")):
         return []
     try:
@@ -127,13 +128,13 @@ def _paths(glob: str) -> list[str]:
         plain = _GLOB.split(whole)[0]
         folder = plain if plain == whole else plain.rpartition("/")[0]
         return [whole, str(Path(folder or "/").resolve()).rstrip("/") + whole[len(folder) :]]
-    except (OSError, RuntimeError, ValueError):  # no such home, links in a circle, a NUL
+    except (OSError, RuntimeError, ValueError):  # no such home, a cycle of links, a NUL
         return [glob]
 
 
 @cache
 def _pattern(glob: str) -> re.Pattern[str]:
-    """All below a folder is meant with the folder itself: who may read in it may list it, and the other way round."""
+    """The compiled glob. FOLDER/* matches the folder itself too: who may read in it may list it."""
     from fnmatch import translate
 
     below = translate(glob)

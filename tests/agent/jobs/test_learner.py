@@ -13,7 +13,7 @@ from agent_cli.memory.facts import adoption, fact_extraction, facts
 from agent_cli.messages import Part
 from agent_cli.store import jobs
 from tests import turns
-from tests.agent.jobs.test_worker import NO_MEANING
+from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, NOON, noon
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.recalling import reply, say
@@ -23,8 +23,8 @@ class Answers(turns.Answers):
     schema = fact_extraction.SCHEMA
 
 
-def desk(db, model, **more):
-    return JobContext(db, noon, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
+def job_context(db, model, **more):
+    return JobContext(db, noon, lambda: model, NO_EMBEDDER, 10_000, Cancel(), **more)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def read_to(db):
 
 def test_what_was_said_becomes_a_proposal_and_is_read_once(db, talked):
     model = Answers(answer(operation()))
-    assert worker.run_one(desk(db, model))
+    assert worker.run_one(job_context(db, model))
     [fact] = facts.pending(db, "person")
     assert (fact.statement, fact.quote, fact.message_id, fact.trust, fact.origin) == (
         "I live in Graz", "I live in Graz", 1, "typed", "model",
@@ -62,53 +62,53 @@ def test_what_was_said_becomes_a_proposal_and_is_read_once(db, talked):
     assert (read_to(db), states(db)) == (2, [("s1", "done", 1, "")])
 
     jobs.add(db, LEARN, "s1", NOON)
-    assert worker.run_one(desk(db, Answers()))  # there is nothing new: nothing is asked
+    assert worker.run_one(job_context(db, Answers()))  # there is nothing new: nothing is asked
     assert len(facts.pending(db, "person")) == 1
 
 
 def test_only_whole_exchanges_are_read(db, talked):
     say(db, talked, "And I like tea.")
     model = Answers(answer())
-    worker.run_one(desk(db, model))
+    worker.run_one(job_context(db, model))
     assert "tea" not in model.asked[0]
     reply(db, talked, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
     model = Answers(answer())
-    worker.run_one(desk(db, model))
+    worker.run_one(job_context(db, model))
     assert "tea" in model.asked[0]
     assert "Graz" not in model.asked[0]
 
 
 def test_an_answer_that_cannot_be_read_twice_parks_the_job_and_the_next_turn_is_read(db, talked):
-    worker.run_one(desk(db, Answers("no", "no again")))
+    worker.run_one(job_context(db, Answers("no", "no again")))
     why = "the model's answer could not be read, twice: there is no JSON in it"
     assert (waiting(db), read_to(db)) == ([], 2)
     assert states(db) == [("s1", "parked", 1, f"{why} (1 such in all)")]
-    assert not worker.run_one(desk(db, Answers()))
+    assert not worker.run_one(job_context(db, Answers()))
 
     say(db, talked, "I like tea.")
     reply(db, talked, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
-    worker.run_one(desk(db, Answers(answer(operation(statement="I like tea", quote="I like tea")))))
+    worker.run_one(job_context(db, Answers(answer(operation(statement="I like tea", quote="I like tea")))))
     assert (waiting(db), states(db)) == ([("I like tea", "pending", "insert")], [("s1", "done", 1, "")])
 
 
 def test_an_answer_read_at_the_second_try_counts(db, talked):
-    worker.run_one(desk(db, Answers("no", answer(operation()))))
+    worker.run_one(job_context(db, Answers("no", answer(operation()))))
     assert waiting(db) == [("I live in Graz", "pending", "insert")]
 
 
 def test_a_server_that_fails_is_asked_again_later(db, talked):
-    worker.run_one(desk(db, Answers(AgentError("it broke"))))
+    worker.run_one(job_context(db, Answers(AgentError("it broke"))))
     assert (waiting(db), read_to(db), states(db)) == ([], 0, [("s1", "ready", 1, "it broke")])
 
 
 def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
-        worker.run_one(desk(db, None))
+        worker.run_one(job_context(db, None))
     assert states(db) == [("s1", "parked", 5, learner.NO_MODEL)]
-    model = desk(db, Answers(answer(operation())))
+    model = job_context(db, Answers(answer(operation())))
     worker.queue_due(model)
     worker.run_one(model)
     assert len(waiting(db)) == 1
@@ -119,7 +119,7 @@ def test_what_changed_meanwhile_gives_nothing_and_the_rest_is_read_anew(db, talk
         db.execute("update message set text = '' where id = 1")
         return answer(operation())
 
-    worker.run_one(desk(db, Answers(erased)))
+    worker.run_one(job_context(db, Answers(erased)))
     assert (waiting(db), read_to(db), states(db)[0][1]) == ([], 0, "ready")
 
 
@@ -128,7 +128,7 @@ def test_a_session_hidden_meanwhile_gives_nothing(db, talked):
         sessions.hide(db, talked, NOON)
         return answer(operation())
 
-    worker.run_one(desk(db, Answers(hidden)))
+    worker.run_one(job_context(db, Answers(hidden)))
     assert (waiting(db), states(db)[0][1]) == ([], "done")
 
 
@@ -139,7 +139,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
     adoption.reject(db, rejected, noon)
     tombstones.add(db, ["I like gin"], NOON)
     statements = ["I live in Graz", "I like tea", "I like beer", "I like gin"]
-    worker.run_one(desk(db, Answers(answer(*[operation(statement=each) for each in statements]))))
+    worker.run_one(job_context(db, Answers(answer(*[operation(statement=each) for each in statements]))))
     assert {each.id for each in facts.listing(db, "person", 99, states=_ALL)} == {known.id, waits.id, rejected.id}
 
 
@@ -151,7 +151,7 @@ def test_a_replacement_waits_and_changes_nothing_by_itself(db, session):
     model = Answers(
         answer(operation("UPDATE", "I live in Linz", "I live in Linz now", "f1"), operation("DELETE", "", "", "f1"))
     )
-    worker.run_one(desk(db, model))
+    worker.run_one(job_context(db, model))
     assert "f1: I live in Graz" in model.asked[0]
     assert waiting(db) == [
         ("I live in Graz", "pending", "delete"), ("I live in Linz", "pending", "update"),
@@ -163,7 +163,7 @@ def test_imported_words_are_not_read(db, session):
     log.add_user_message(db, session, HERE, [Part("I live in Graz", "import")], NOON)
     reply(db, session, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
-    worker.run_one(desk(db, Answers()))
+    worker.run_one(job_context(db, Answers()))
     assert (waiting(db), states(db)[0][1], read_to(db)) == ([], "done", 2)
 
 
@@ -173,13 +173,13 @@ def test_a_long_conversation_is_read_in_pieces(db, session):
         reply(db, session, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
     model = Answers(*[answer()] * 6)
-    while worker.run_one(desk(db, model)):
+    while worker.run_one(job_context(db, model)):
         pass
     assert ([text.count("I own boat") for text in model.asked], read_to(db)) == ([2, 2, 2], 12)
 
 
 def test_switched_off_nothing_is_read(db, talked):
-    worker.run_one(desk(db, Answers(), learns=False))
+    worker.run_one(job_context(db, Answers(), learns=False))
     assert (waiting(db), states(db)[0][1]) == ([], "done")
 
 
@@ -191,6 +191,8 @@ def test_no_state_in_an_answer_is_taken_over(db, talked):
         "origin": "typed",
         "owner": "x",
     }
-    worker.run_one(desk(db, Answers(json.dumps({"operations": [forged], "state": "accepted", "accept": ["f1"]}))))
+    worker.run_one(
+        job_context(db, Answers(json.dumps({"operations": [forged], "state": "accepted", "accept": ["f1"]})))
+    )
     [fact] = facts.pending(db, "person")
     assert (fact.state, fact.origin, fact.owner, fact.decided_at) == ("pending", "model", "person", None)

@@ -18,7 +18,7 @@ from agent_cli.memory.skills import skill_adoption, skill_extraction, skill_file
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests import turns
-from tests.agent.jobs.test_worker import NO_MEANING
+from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import reply, say
 from tests.turns import agent, turn
@@ -28,9 +28,9 @@ STEPS = "1. make build\n2. make check\n3. rsync -a out/ web:/srv/site"
 DEPLOY = skill_file.compose("deploy-site", "Publish the site: use when it is to go online", "1. make build\n2. rsync")
 
 
-def found(steps=STEPS, **told):
+def found(steps=STEPS, **answer):
     return json.dumps({"skill": {"name": "deploy-site", "description": "Publish the site", "steps": steps,
-                                 "changes": "", **told}})  # fmt: skip
+                                 "changes": "", **answer}})  # fmt: skip
 
 
 class Answers(turns.Answers):
@@ -44,8 +44,8 @@ def rested():
 def look_back(db, *answers, time=rested, **more):
     """Run the job; gives what the model was asked."""
     model = Answers(*answers)
-    desk = JobContext(db, time, lambda: model, NO_MEANING, 10_000, Cancel(), **more)
-    assert worker.run_one(desk)
+    job_context = JobContext(db, time, lambda: model, NO_EMBEDDER, 10_000, Cancel(), **more)
+    assert worker.run_one(job_context)
     return model.asked
 
 
@@ -242,12 +242,12 @@ def test_a_server_that_fails_is_asked_again_later(db, talked):
 
 
 def test_without_a_model_it_waits_until_one_answers(db, talked):
-    desk = JobContext(db, rested, lambda: None, NO_MEANING, 10_000, Cancel())
+    job_context = JobContext(db, rested, lambda: None, NO_EMBEDDER, 10_000, Cancel())
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
-        worker.run_one(desk)
+        worker.run_one(job_context)
     assert job(db) == ("parked", reflector.NO_MODEL)
-    worker.queue_due(replace(desk, model=lambda: Answers()))
+    worker.queue_due(replace(job_context, model=lambda: Answers()))
     look_back(db, found())
     assert len(pending(db)) == 1
 
@@ -277,7 +277,7 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
         reply(db, session, "I ran make check. " * 30)
     jobs.add(db, REFLECT, "s1", NOON)
     model = Answers(NOTHING, NOTHING)
-    while worker.run_one(JobContext(db, rested, lambda: model, NO_MEANING, 2000, Cancel())):
+    while worker.run_one(JobContext(db, rested, lambda: model, NO_EMBEDDER, 2000, Cancel())):
         pass
     assert (len(model.asked), reflected_to(db)) == (2, 8)
 
@@ -299,7 +299,7 @@ def test_switched_off_nothing_is_read(db, talked):
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("answer", "why"),
     [
         ("nothing", "there is no JSON"), ("[1]", 'it must be {"skill": null}'), ('{"skill": 3}', "is no object"),
         ('{"skill": {"name": "a", "steps": "x"}}', "no description"),
@@ -307,16 +307,16 @@ def test_switched_off_nothing_is_read(db, talked):
         ('{"skill": {"name": {}, "description": "d"}}', "no name"), ('{"skill": {"name": ["a"]}}', "is no text"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_answer_is_said(told, why):
+def test_what_is_wrong_with_an_answer_is_said(answer, why):
     with pytest.raises(ValueError, match=why):
-        skill_extraction.parse(told)
+        skill_extraction.parse(answer)
 
 
-@pytest.mark.parametrize("told", ["null", '{"skill": null}', "{}", '```json\n{"skill": null}\n```', '{"skill": {}}'])
-def test_nothing_is_understood_in_every_form(told):
-    assert skill_extraction.parse(told) is None
+@pytest.mark.parametrize("answer", ["null", '{"skill": null}', "{}", '```json\n{"skill": null}\n```', '{"skill": {}}'])
+def test_nothing_is_understood_in_every_form(answer):
+    assert skill_extraction.parse(answer) is None
 
 
 def test_steps_may_be_a_list_and_a_name_any_words():
-    told = json.dumps({"skill": {"name": "Deploy  Site!", "description": "d", "steps": ["1. a", "2. b"]}})
-    assert skill_extraction.parse(told) == skill_extraction.ExtractedSkill("deploy-site", "d", "1. a\n2. b", "")
+    answer = json.dumps({"skill": {"name": "Deploy  Site!", "description": "d", "steps": ["1. a", "2. b"]}})
+    assert skill_extraction.parse(answer) == skill_extraction.ExtractedSkill("deploy-site", "d", "1. a\n2. b", "")

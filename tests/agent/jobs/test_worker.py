@@ -20,15 +20,15 @@ from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import summarise
 
-NO_MEANING = EmbedderSelection("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
+NO_EMBEDDER = EmbedderSelection("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
 
 
 def model(*replies):
     return ScriptedModel([Reply(say=reply) if isinstance(reply, str) else reply for reply in replies])
 
 
-def desk(db, answers=None, cancel=None):
-    return JobContext(db, noon, lambda: answers, NO_MEANING, 10_000, Cancel() if cancel is None else cancel)
+def job_context(db, answers=None, cancel=None):
+    return JobContext(db, noon, lambda: answers, NO_EMBEDDER, 10_000, Cancel() if cancel is None else cancel)
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def states(db):
 def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
     answers = model("The cat is Mia.")
 
-    assert worker.run_one(desk(db, answers))
-    assert not worker.run_one(desk(db, answers))
+    assert worker.run_one(job_context(db, answers))
+    assert not worker.run_one(job_context(db, answers))
 
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
@@ -61,14 +61,14 @@ def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
 
 
 def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers(db, closed):
-    worker.run_one(desk(db))
+    worker.run_one(job_context(db))
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
 
-    worker.queue_due(desk(db))
-    assert not worker.run_one(desk(db))
+    worker.queue_due(job_context(db))
+    assert not worker.run_one(job_context(db))
 
-    with_model = desk(db, model("The cat is Mia."))
+    with_model = job_context(db, model("The cat is Mia."))
     worker.queue_due(with_model)
     worker.run_one(with_model)
     made = summaries.of_session(db, closed)
@@ -78,13 +78,13 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
 def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
     sessions.reopen(db, closed, "person", NOON)
 
-    assert worker.run_one(desk(db, model("Never.")))
+    assert worker.run_one(job_context(db, model("Never.")))
 
     assert (summaries.of_session(db, closed).method, states(db)) == ("extract", [("s1", "done", 1, "")])
 
 
 def test_a_model_that_fails_is_tried_again_later(db, closed):
-    assert worker.run_one(desk(db, model(Reply(say="The cat", fail="broken"))))
+    assert worker.run_one(job_context(db, model(Reply(say="The cat", fail="broken"))))
 
     assert (summaries.of_session(db, closed).method, states(db)) == (
         "extract", [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
@@ -96,7 +96,7 @@ def test_a_cancelled_job_is_put_back_untried(db, closed):
     cancel()
 
     with pytest.raises(Cancelled):
-        worker.run_one(desk(db, model("Never."), cancel))
+        worker.run_one(job_context(db, model("Never."), cancel))
 
     assert states(db) == [("s1", "ready", 0, "")]
 
@@ -122,7 +122,7 @@ def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
             summarise(db, closed, "In time.")
             jobs.finish(db, job, later)
 
-    assert worker.run_one(desk(db, Slow(somebody_else)))
+    assert worker.run_one(job_context(db, Slow(somebody_else)))
 
     assert summaries.of_session(db, closed).text == "In time."
     assert states(db) == [("s1", "done", 2, "")]
@@ -134,18 +134,18 @@ def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, 
         log.add_user_message(db, closed, HERE, [Part("And my dog is Rex.", "typed")], NOON)
         closing.close(db, closed, noon)
 
-    worker.run_one(desk(db, Slow(go_on)))
+    worker.run_one(job_context(db, Slow(go_on)))
     assert summaries.of_session(db, closed).method == "extract"
 
     answers = model("The cat is Mia, the dog is Rex.")
-    worker.run_one(desk(db, answers))
+    worker.run_one(job_context(db, answers))
     assert "dog is Rex" in answers.requests[0][0].content
     assert summaries.of_session(db, closed).text == "The cat is Mia, the dog is Rex."
 
 
 def test_a_bug_in_a_job_is_kept_with_it_and_seen(db, closed):
     with pytest.raises(ZeroDivisionError):
-        worker.run_one(desk(db, Slow(lambda: 1 / 0)))
+        worker.run_one(job_context(db, Slow(lambda: 1 / 0)))
 
     assert states(db) == [("s1", "ready", 1, "ZeroDivisionError: division by zero")]
 
@@ -169,7 +169,7 @@ def until(true, seconds=20.0):
 
 
 def test_jobs_run_when_nobody_types(file):
-    idle = IdleWorker(lambda cancel: desk(file.another_connection(), model("One.", "Two."), cancel), 0.1)
+    idle = IdleWorker(lambda cancel: job_context(file.another_connection(), model("One.", "Two."), cancel), 0.1)
 
     assert until(lambda: [state for _, state, *_ in states(file)] == ["done", "done"])
     idle.end(5)
@@ -179,11 +179,11 @@ def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
     begun = threading.Event()
     answers = model(Reply(wait=4), "One.", "Two.")
 
-    def open_desk(cancel):
+    def open_context(cancel):
         begun.set()
-        return desk(file.another_connection(), answers, cancel)
+        return job_context(file.another_connection(), answers, cancel)
 
-    idle = IdleWorker(open_desk, 0.1)
+    idle = IdleWorker(open_context, 0.1)
     assert begun.wait(5)
     assert until(lambda: ("s1", "running", 1, "") in states(file))
 
@@ -199,7 +199,7 @@ def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
 
 def test_it_ends_at_once(file):
     for _ in range(20):
-        idle = IdleWorker(lambda cancel: desk(file.another_connection(), None, cancel), 30)
+        idle = IdleWorker(lambda cancel: job_context(file.another_connection(), None, cancel), 30)
         began = time.monotonic()
         idle.end(20)
         assert time.monotonic() - began < 5
@@ -208,13 +208,13 @@ def test_it_ends_at_once(file):
 def test_a_file_that_cannot_be_opened_is_tried_again(file):
     tries = []
 
-    def open_desk(cancel):
+    def open_context(cancel):
         tries.append(1)
         if len(tries) == 1:
             raise StoreError("busy")
-        return desk(file.another_connection(), model("One.", Reply(fail="broken")), cancel)
+        return job_context(file.another_connection(), model("One.", Reply(fail="broken")), cancel)
 
-    idle = IdleWorker(open_desk, 0.1)
+    idle = IdleWorker(open_context, 0.1)
 
     assert until(lambda: states(file)[1][:2] == ("s1", "done"))
     idle.end(5)
@@ -226,14 +226,14 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     reader.script("begin; select * from note")
     jobs.add(database, tombstones.JOB, "all", NOON)
 
-    worker.run_one(desk(database))
+    worker.run_one(job_context(database))
 
     assert states(database) == [
         ("all", "ready", 1, "another process reads what was there before something was erased; this is tried again")
     ]
     reader.execute("rollback")
     jobs.retry(database, 1, NOON)
-    worker.run_one(desk(database))
+    worker.run_one(job_context(database))
     assert states(database) == [("all", "done", 1, "")]
     assert not forget.is_pending(database)
     reader.close()
@@ -247,12 +247,12 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
     )
     rolling_summary.fold(db, session, one, NOON)
     job = jobs.claim(db, NOON)
-    effect = worker.summarise_folded(desk(db, model("A cat.")), job)
+    effect = worker.summarise_folded(job_context(db, model("A cat.")), job)
     rolling_summary.fold(db, session, two, NOON)
     with db.write():
         jobs.finish(db, job, NOON)
         effect()
     assert rolling_summary.get(db, session).method == "extract"
 
-    assert worker.run_one(desk(db, model("A cat and a dog.")))
+    assert worker.run_one(job_context(db, model("A cat and a dog.")))
     assert (rolling_summary.get(db, session).text, rolling_summary.get(db, session).up_to) == ("A cat and a dog.", two)

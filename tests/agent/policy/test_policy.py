@@ -60,12 +60,12 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def ruled(told, **arguments):
-    return policy.decide(read_file, told, arguments, _real(None, arguments)).ruling
+def ruled(configured, **arguments):
+    return policy.decide(read_file, configured, arguments, _real(None, arguments)).ruling
 
 
 @pytest.mark.parametrize(
-    ("told", "decided"),
+    ("configured", "decided"),
     [
         ({}, PolicyDecision("allow")),
         ({"source:files": "deny"}, PolicyDecision("deny", "rule")),
@@ -80,9 +80,9 @@ def ruled(told, **arguments):
         ({"read_file path=/a/* title=": "deny"}, PolicyDecision("deny", "rule")),
     ],
 )
-def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(told, decided):
+def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(configured, decided):
     arguments = {"path": "/a/b c"}
-    assert policy.decide(read_file, told, arguments, arguments) == decided
+    assert policy.decide(read_file, configured, arguments, arguments) == decided
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_only_what_really_lies_in_a_folder_is_allowed_by_it(home, path, ruling):
 
 
 def test_a_rule_that_asks_where_all_is_denied_counts_only_where_it_really_fits(home):
-    told = {"read_file": "deny", "read_file path=~/work/*": "ask"}
-    assert (ruled(told, path="~/work/a"), ruled(told, path="~/work/../secret/key")) == ("ask", "deny")
+    configured = {"read_file": "deny", "read_file path=~/work/*": "ask"}
+    assert (ruled(configured, path="~/work/a"), ruled(configured, path="~/work/../secret/key")) == ("ask", "deny")
 
 
 def test_a_left_out_argument_is_what_the_tool_takes_instead():
@@ -207,8 +207,8 @@ def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
     run(assistant, context)
 
     assert context.db.rows("select text from note") == [("x",)]
-    told = [(each["kind"], each["actor"]) for each in events.recent(context.db) if each["subject"] == "save_note"]
-    assert told == [("call refused by rule", "program"), ("call allowed", "person")]
+    configured = [(each["kind"], each["actor"]) for each in events.recent(context.db) if each["subject"] == "save_note"]
+    assert configured == [("call refused by rule", "program"), ("call allowed", "person")]
 
 
 def test_an_argument_with_other_words_in_front_of_the_folder_is_no_path_in_it(home, monkeypatch):

@@ -21,7 +21,7 @@ from agent_cli.memory.transfers import transfer
 from agent_cli.store import jobs, migrations
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE
-from tests.memory.summaries.test_period_summaries import Clock, Echo, desk, kept, keys, say, talk, whole, work
+from tests.memory.summaries.test_period_summaries import Clock, Echo, job_context, kept, keys, say, talk, whole, work
 from tests.tools.test_memory_tools import called
 
 ONE, TWO = (Source("message", 1),), (Source("message", 2),)
@@ -65,7 +65,7 @@ def test_over_two_idle_days_a_model_is_asked_about_a_conversation_and_its_day_bu
     model = Says(words)
     for _ in range(2 * 24 * 12):
         clock.now += timedelta(minutes=5)
-        worker.queue_due(desk(db, clock, model))
+        worker.queue_due(job_context(db, clock, model))
         work(db, clock, model)
 
     assert 0 < model.asked <= most
@@ -78,7 +78,7 @@ def test_what_was_given_up_is_tried_again_the_next_day(db, clock):
         clock.now += timedelta(minutes=5)
         work(db, clock, Says(None))
     clock.now += timedelta(days=1)
-    worker.queue_due(desk(db, clock, Echo()))
+    worker.queue_due(job_context(db, clock, Echo()))
     work(db, clock, Echo())
 
     assert summaries.of_session(db, session).method == "model"
@@ -207,7 +207,7 @@ def test_what_is_said_on_a_day_while_it_is_found_to_be_current_is_taken_in(db, c
     with db.write():
         period_summaries.queue_session(db, session, clock())
     job = jobs.claim(db, clock())
-    effect = summariser.summarise_period(desk(db, clock, Echo()), job)
+    effect = summariser.summarise_period(job_context(db, clock, Echo()), job)
     clock.to(2026, 11, 20, 12)
     other = sessions.start(db, HERE, clock())
     say(db, clock, other, "Mia hid.")
@@ -225,7 +225,7 @@ def test_a_session_closed_while_it_is_found_open_is_summarised(db, clock):
     session = talk(db, clock, "Mia bit Rex.")
     sessions.reopen(db, session, "person", clock())
     job = jobs.claim(db, clock())
-    effect = summariser.summarise(desk(db, clock, Echo()), job)
+    effect = summariser.summarise(job_context(db, clock, Echo()), job)
     closing.close(db, session, clock)
     with db.write():
         jobs.finish(db, job, clock())

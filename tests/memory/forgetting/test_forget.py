@@ -26,7 +26,7 @@ from agent_cli.store import events, jobs, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
-from tests.agent.jobs.test_worker import desk
+from tests.agent.jobs.test_worker import job_context
 from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import traces
 from tests.recalling import STRANGER, handles, reply, say
@@ -194,7 +194,7 @@ def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
 
     assert summaries.of_session(db, session) is None
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
-    worker.run_one(desk(db))
+    worker.run_one(job_context(db))
     assert summaries.of_session(db, session).text == "person: My cat is called Mia."
 
 
@@ -215,7 +215,7 @@ def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, ses
     say(db, session, "My cat is called Mia.")
     closing.close(db, session, noon)
 
-    worker.run_one(desk(db, Forgets(db, gone)))
+    worker.run_one(job_context(db, Forgets(db, gone)))
 
     assert summaries.of_session(db, session) is None
     first = jobs.listing(db, 1)[0]

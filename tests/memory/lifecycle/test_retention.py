@@ -514,7 +514,7 @@ def test_what_is_pinned_meanwhile_stays(season):
     assert min(keys(season, "day")) == "2025-12-20"
 
 
-def desk(db, time=now, cancel=None, **table):
+def job_context(db, time=now, cancel=None, **table):
     return JobContext(
         db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000,
         Cancel() if cancel is None else cancel, retention=table,
@@ -523,12 +523,12 @@ def desk(db, time=now, cancel=None, **table):
 
 def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):
     def queued(hours, **table):
-        worker.queue_due(desk(season, lambda: NOW + timedelta(hours=hours), **table))
+        worker.queue_due(job_context(season, lambda: NOW + timedelta(hours=hours), **table))
         return season.rows("select kind, subject, state from job")
 
     assert queued(0) == []
     assert queued(0, **SHORT) == [("retain", "all", "ready")]
-    assert worker.run_one(desk(season, **SHORT))
+    assert worker.run_one(job_context(season, **SHORT))
     assert min(messages(season)) == date(2026, 3, 14)
     assert queued(23, **SHORT) == [("retain", "all", "done")]
     assert queued(25, **SHORT) == [("retain", "all", "done"), ("retain", "all", "ready")]
@@ -540,7 +540,7 @@ def test_the_person_comes_first(season):
     cancel()
 
     with pytest.raises(Cancelled):
-        worker.run_one(desk(season, cancel=cancel, **SHORT))
+        worker.run_one(job_context(season, cancel=cancel, **SHORT))
 
     assert [(row["kind"], row["state"], row["attempts"]) for row in jobs.listing(season, 1)] == [("retain", "ready", 0)]
 
@@ -549,7 +549,7 @@ def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season
     jobs.add(season, retention.JOB, "all", NOW)
     before = told(season)
 
-    assert worker.run_one(desk(season))
+    assert worker.run_one(job_context(season))
     assert told(season) == before
 
 

@@ -58,13 +58,13 @@ def opened(file, *damages):
     return db
 
 
-def desk(db, time=noon):
+def job_context(db, time=noon):
     return JobContext(db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000, Cancel())
 
 
 def index_job(db, time=noon):
     jobs.add(db, worker.INDEX, "all", time())
-    while worker.run_one(desk(db, time)):
+    while worker.run_one(job_context(db, time)):
         pass
 
 

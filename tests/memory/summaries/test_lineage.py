@@ -16,7 +16,7 @@ from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
-from tests.agent.jobs.test_worker import desk
+from tests.agent.jobs.test_worker import job_context
 from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import keep_period, traces
 from tests.recalling import handles, reply, say
@@ -248,7 +248,7 @@ def test_what_was_made_by_jobs_up_to_the_year_is_made_again_without_it(file):
     gone = say(file, session, f"My code is {SECRET}.")
     say(file, session, "I have a cat called Mia.")
     closing.close(file, session, noon)
-    later = replace(desk(file), time=lambda: LATER)
+    later = replace(job_context(file), time=lambda: LATER)
     while worker.run_one(later):
         pass
     assert [SECRET in words for words in told(file).values()] == [True] * 5

@@ -20,7 +20,7 @@ from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
-from tests.agent.jobs.test_worker import NO_MEANING
+from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE
 
 TOKYO, LIMA = timezone(timedelta(hours=9)), timezone(timedelta(hours=-5))
@@ -63,8 +63,8 @@ def clock():
     return Clock(datetime(2026, 11, 20, 9, 0, tzinfo=UTC))
 
 
-def desk(db, clock, model=None):
-    return JobContext(db, clock, lambda: model, NO_MEANING, 10_000, Cancel())
+def job_context(db, clock, model=None):
+    return JobContext(db, clock, lambda: model, NO_EMBEDDER, 10_000, Cancel())
 
 
 def say(db, clock, session, words):
@@ -84,7 +84,7 @@ def talk(db, clock, *words, kind="chat"):
 
 
 def work(db, clock, model=None):
-    while worker.run_one(desk(db, clock, model)):
+    while worker.run_one(job_context(db, clock, model)):
         pass
 
 
@@ -247,12 +247,12 @@ def test_without_a_model_days_are_extracted_and_the_chain_is_made_again_when_one
 
     model = Echo()
     clock.to(2026, 12, 1, 2)
-    worker.queue_due(desk(db, clock, model))
+    worker.queue_due(job_context(db, clock, model))
     work(db, clock, model)
 
     assert [kept(db, key).text for key in ("2026-11-20", "2026-W47", "2026-11")] == ["My cat Mia weighs 4 kg."] * 3
     assert model.summarised == ["this", "2026-11-20", "2026-W47", "2026-11"]
-    worker.queue_due(desk(db, clock, model))
+    worker.queue_due(job_context(db, clock, model))
     assert jobs.running_or_due(db, period_summaries.JOB, clock()) == {}
 
 
@@ -306,7 +306,7 @@ def test_two_workers_make_each_once(tmp_path, clock):
     other, model = db.another_connection(), Echo()
     more = True
     while more:  # in turns, each beginning what the other may have left
-        more = worker.run_one(desk(db, clock, model)) | worker.run_one(desk(other, clock, model))
+        more = worker.run_one(job_context(db, clock, model)) | worker.run_one(job_context(other, clock, model))
 
     assert sorted(each for each in model.summarised if each != "this") == keys(db)
     assert db.value("select count(*) from (select 1 from job where state = 'done' group by kind, subject)") == len(
