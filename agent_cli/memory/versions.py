@@ -1,6 +1,6 @@
 """The history of facts and skills: every change with the row as it was before, so that it can be shown and undone.
 
-Changes made together are one batch, and are undone together. The rows themselves are written by their owners.
+Changes made together are one batch, and are undone together. facts.py and skills.py write the rows themselves.
 """
 
 import json
@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 @frozen
 class Version:
-    """A row as it was before a change: its columns, none where the change made it."""
+    """A row as it was before a change. `was`: its columns; empty where the change created it."""
 
     change: str
     was: Mapping[str, Any]
@@ -42,7 +42,10 @@ def record(
     text: str,
     undone: bool = False,
 ) -> None:
-    """Keep a row as it was (None: it was not there). `text`: what it says now. Runs in the caller's transaction."""
+    """Record a row as it was before a change (None: it is new).
+
+    `text`: its present words, of which the event log keeps a hash. Runs in the caller's transaction.
+    """
     now = time()
     was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)
     db.execute(
@@ -54,7 +57,7 @@ def record(
 
 
 def history(db: Database, kind: VersionedKind, id: int) -> list[Version]:
-    """The changes of a row, the oldest first."""
+    """The versions of a row, the oldest first."""
     rows = db.rows(
         f"select change, was, actor, undone, at, utc_offset from {kind}_version where {kind}_id = ? order by id", (id,)
     )
@@ -65,7 +68,7 @@ def history(db: Database, kind: VersionedKind, id: int) -> list[Version]:
 
 
 def changed_since(db: Database, kind: VersionedKind, batch: str, actor: str | None = None) -> int | None:
-    """A row of this batch that was changed again afterwards, by this actor or by anybody."""
+    """The id of a row of this batch that was changed after it, by this actor or by anyone."""
     found = db.value(
         f"""select l.{kind}_id from {kind}_version v join {kind}_version l on l.{kind}_id = v.{kind}_id and l.id > v.id
             where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0
@@ -78,9 +81,9 @@ def changed_since(db: Database, kind: VersionedKind, batch: str, actor: str | No
 def undo_batch(
     db: Database, kind: VersionedKind, batch: str, now: str, restore: Callable[[int, Mapping[str, Any]], Row]
 ) -> list[Row]:
-    """Undo a batch, the last change first; gives each row as it is then.
+    """Undo a batch, the last change first; returns each row as it is then.
 
-    `put_back` writes the former columns of a row and records that; a row that the batch made counts as rejected.
+    `restore` writes the former columns of a row and records that; a row that the batch created becomes rejected.
     """
     undone = []
     with db.write():
@@ -93,9 +96,9 @@ def undo_batch(
 
 
 def clear(db: Database, kind: VersionedKind, column: str, values: Iterable[int], **replacements: str | None) -> None:
-    """Where a former row has one of these values in a column, put something else into it, and into other columns.
+    """Where a former row has one of these values in a column, overwrite it, and other columns, with `replacements`.
 
-    So that what is erased is neither shown nor brought back. Runs in the caller's transaction.
+    Erased words are then neither shown nor restored. Runs in the caller's transaction.
     """
     changed = "".join(f", '$.{name}', ?" for name in replacements)
     db.execute(

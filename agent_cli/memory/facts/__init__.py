@@ -1,4 +1,5 @@
-"""Facts: proposed, adopted, replaced by newer ones, listed, exported and tested.
+"""Facts about the person: extracted, proposed, adopted, replaced, listed, exported and tested.
 
-Owns the tables fact, fact_source, fact_version, fact_mark and fact_test.
+Owns the tables fact, fact_source, fact_version, fact_mark and fact_test. Knows language, dates, search and
+conversations.
 """

@@ -1,1 +1,4 @@
-"""What waits for the person's yes, whatever its kind, in one queue. Owns no table."""
+"""The review of proposals: one queue of facts and skills that wait for the person's approval.
+
+Owns no table. Knows facts, skills and conversations.
+"""

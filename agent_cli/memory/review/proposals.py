@@ -1,4 +1,4 @@
-"""A proposal that waits for a yes, of whatever kind, and the words in which its days and places are told."""
+"""A proposal of any kind that waits for approval, and how its dates and places are formatted."""
 
 from collections.abc import Set
 from dataclasses import asdict, field
@@ -13,12 +13,16 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-STAYS, ENDS, LATER = "stays", "ends", "later"  # what becomes of a known fact with a plain yes; later: it outlives this
+STAYS, ENDS, LATER = (
+    "stays",
+    "ends",
+    "later",
+)  # what acceptance does to a known fact; later: the known fact is the newer one
 
 
 @frozen
 class Reviewer:
-    """Who decides, and by which table of single-valued predicates."""
+    """What a review works with: the database, the person's scope, the clock and the single-valued predicates."""
 
     db: Database
     scope: Scope
@@ -47,31 +51,31 @@ class ConflictingFact:
 
 @frozen
 class Proposal:
-    """All that is shown of something that waits. Two are equal when a person would decide on the same."""
+    """All that is shown of a proposal. Two are equal when a person would decide on the same words."""
 
     kind: str
     id: int
-    statement: str  # in characters that can be seen: these words are kept; of a skill its whole text
-    hidden: bool  # whether some that cannot be seen were taken out
-    edited: bool  # whether the words are the reviewer's own
+    statement: str  # in visible characters, as it will be stored; for a skill its whole text
+    hidden: bool  # whether invisible characters were removed
+    edited: bool  # whether the reviewer changed the words
     operation: str
     reach: str  # where it is true, in words
-    since: str  # and from which day to which, as far as it says
+    since: str  # from which day to which, where that is known
     until: str
-    filed: str  # who, what, whom, where that does not simply follow from the statement
+    filed: str  # subject, predicate and object, where they do not follow from the statement
     origin: str
     trust: str
     inferred: bool
     quote: str
     message: int | None
     known: tuple[ConflictingFact, ...]
-    more: int  # how many others it contradicts: too many to be shown, and left alone
+    more: int  # how many further facts it contradicts, which are not shown and not changed
     at: str = field(compare=False)
     utc_offset: int = field(compare=False)
-    session: str = field(compare=False)  # the handle and name of where it was said
+    session: str = field(compare=False)  # the handle of the session it comes from; `title` is its name
     title: str = field(compare=False)
-    heading: str = ""  # of what is no single sentence: what it is called, and its lines behind + or -, all that a yes
-    body: tuple[str, ...] = ()  # would take out or bring; behind @ stands where in it they are
+    heading: str = ""  # of a skill: its name and description
+    body: tuple[str, ...] = ()  # of a skill: the lines that acceptance adds (+) or removes (-), with positions (@)
 
     @property
     def handle(self) -> str:
@@ -79,10 +83,10 @@ class Proposal:
 
     def described(self) -> dict[str, Any]:
         known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
-        told = asdict(self) | {"id": self.handle, "conflicts": known}
-        told["message"] = ids.handle("message", self.message) if self.message else None
+        values = asdict(self) | {"id": self.handle, "conflicts": known}
+        values["message"] = ids.handle("message", self.message) if self.message else None
         left_out = {"utc_offset", "edited", "known"} | ({"heading", "body"} if not self.body else set())
-        return {key: value for key, value in told.items() if key not in left_out}
+        return {key: value for key, value in values.items() if key not in left_out}
 
 
 def describe_scope(scope: Scope, fact: Fact) -> str:
@@ -95,7 +99,7 @@ def describe_scope(scope: Scope, fact: Fact) -> str:
 
 
 def visible_line(words: str) -> str:
-    """As it can be seen, on one line."""
+    """The visible characters, on one line."""
     return " ".join(text.visible(words).split())
 
 
@@ -106,7 +110,7 @@ def format_day(stored: str, minutes: int) -> str:
 
 
 def describe_age(moment: str, now: datetime) -> str:
-    """How long ago that was, as one says it; beyond two months the day."""
+    """How long ago a stored time was, as `3 hours ago`; beyond 60 days the date."""
     then = datetime.fromisoformat(moment)
     minutes = int((now - then).total_seconds() // 60)
     for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):

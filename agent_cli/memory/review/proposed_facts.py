@@ -1,4 +1,4 @@
-"""Facts that wait for a yes: how they are found, shown and decided. (The queue is review.py.)"""
+"""Proposed facts: how they are found, shown and decided. The queue of all kinds is in review.py."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -18,16 +18,16 @@ from agent_cli.memory.review.proposals import (
     ConflictingFact,
     Proposal,
     Reviewer,
+    describe_scope,
     format_day,
     visible_line,
-    describe_scope,
 )
 
-_MAX_CONFLICTS = 5  # contradicted facts; those that a yes ends, and the newest
+_MAX_CONFLICTS = 5  # contradicted facts that are shown: first those that acceptance ends, then the newest
 
 
 def pending(reviewer: Reviewer, session: int | None) -> list[int]:
-    """The numbers of those that wait, the oldest first; with a session, of what was said in it or is true in it."""
+    """The ids of pending facts, the oldest first; with a session, those from its messages or that hold in it."""
     rows = reviewer.db.rows(
         """select f.id from fact f left join message m on m.id = f.message_id
            where f.owner = ?1 and f.state = 'pending' and f.hidden_at is null
@@ -39,7 +39,7 @@ def pending(reviewer: Reviewer, session: int | None) -> list[int]:
 
 
 def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
-    """A fact as it is shown, in these words or its own; None when it waits no more."""
+    """The proposal of a fact, with other words if given; None when it is no longer pending."""
     fact = next(iter(facts.many(reviewer.db, [id], reviewer.scope.owner)), None)
     if fact is None or fact.state != PENDING or fact.hidden_at is not None:
         return None
@@ -90,7 +90,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
 
 
 def _outcome(known: Fact, fact: Fact, single: Set[str]) -> str:
-    """What becomes of a known fact when this one is accepted as it is."""
+    """What happens to a known fact when this one is accepted as it is."""
     if known.id == fact.target_id and fact.operation in ("update", "delete"):
         return ENDS
     if fact.predicate in single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
@@ -99,7 +99,7 @@ def _outcome(known: Fact, fact: Fact, single: Set[str]) -> str:
 
 
 def _source(reviewer: Reviewer, fact: Fact) -> tuple[str, int, str, str]:
-    """When and in which session it was said."""
+    """Time, UTC offset, session handle and session name of the source of a fact."""
     row = reviewer.db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
     session, at, offset = row or (None, fact.learned_at, fact.utc_offset)
     if session is None:
@@ -109,7 +109,7 @@ def _source(reviewer: Reviewer, fact: Fact) -> tuple[str, int, str, str]:
 
 
 def _unexpected_triple(fact: Fact) -> str:
-    """A model takes a statement apart as it likes: what is approved is shown."""
+    """The triple in words, where it is not what the rules make of the statement: a model's triple is approved too."""
     triple = Triple(fact.subject, fact.predicate, fact.object)
     if not fact.predicate or triple == triples.parse(fact.statement):
         return ""
@@ -121,32 +121,32 @@ def _format_day(fact: Fact, moment: str | None) -> str:
 
 
 def state(reviewer: Reviewer, id: int) -> str:
-    """What became of it, in a word."""
+    """The state of a fact, `hidden`, or `gone` when it was erased."""
     found = facts.many(reviewer.db, [id], reviewer.scope.owner)
     return ("hidden" if found[0].hidden_at else found[0].state) if found else "gone"
 
 
 def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
-    """The yes, to the words that were shown; `replacing`: the known facts that were shown with it end. The receipt."""
+    """Accept the words that were shown; returns the receipt. `replacing`: the known facts that were shown end too."""
     db, time, single = reviewer.db, reviewer.time, reviewer.single
     fact = facts.get(db, proposal.id, reviewer.scope.owner)
     if proposal.statement != fact.statement:
         fact = adoption.edit(db, fact, proposal.statement, time, single=single, batch=batch)
     known = facts.many(db, [each.id for each in proposal.known if replacing], fact.owner)
     adopted = adoption.accept(db, fact, time, single=single, replacing=known[0] if known else None, batch=batch)
-    gone = {each.id for each in adopted.replaced}
-    ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in gone]
+    replaced = {each.id for each in adopted.replaced}
+    ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in replaced]
     return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)))
 
 
 def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
-    """The no. The receipt."""
+    """Reject a fact; returns the receipt."""
     fact = facts.get(reviewer.db, proposal.id, reviewer.scope.owner)
     return f"rejected {adoption.reject(reviewer.db, fact, reviewer.time, batch=batch).handle}"
 
 
 def undo(reviewer: Reviewer, batch: str) -> list[str]:
-    """Undo what was decided at once. Raises UsageError when one of these facts was changed since."""
+    """Undo a batch of decisions; returns a line for each fact. Raises UsageError when one was changed since."""
     changed_since = versions.changed_since(reviewer.db, "fact", batch)
     if changed_since:
         raise UsageError(
@@ -164,7 +164,7 @@ def _state_after_undo(fact: Fact) -> str:
 
 
 def format_receipt(adopted: Adopted) -> str:
-    """What is printed of a fact that was accepted: `kept f14, replaces f31 (until 21 Nov 2026)`."""
+    """The receipt for an accepted fact: `kept f14, replaces f31 (until 21 Nov 2026)`."""
     fact = adopted.fact
     line = f"kept {fact.handle}"
     if fact.valid_to:

@@ -1,8 +1,7 @@
-"""Skills that wait for a yes: how they are found, shown and decided. (The queue is review.py.)
+"""Proposed skills: how they are found, shown and decided. The queue of all kinds is in review.py.
 
-All of a new skill is shown, and of a change every line that differs from the present text: a yes keeps nothing that was
-not on the screen. So characters that cannot be seen are not kept either; the mark at the beginning of a file and the
-ends of its lines, which say nothing, stay as they came.
+A new skill is shown whole, and a change with every line that differs from the present text: nothing is accepted that
+was not on the screen. So invisible characters are removed, except for a byte order mark and the line ends.
 """
 
 import difflib
@@ -19,28 +18,28 @@ from agent_cli.text import visible
 
 _CONTEXT = 3  # lines around a change
 _BYTE_ORDER_MARK = "\ufeff"
-_LAST_REPORTED = "expired skills told"  # the last row of skill_version that was looked at
+_LAST_REPORTED = "expired skills told"  # the id of the last skill_version row that was reported
 
 
 def pending(reviewer: Reviewer, session: int | None) -> list[int]:
-    """The numbers of those that wait, the oldest first; with a session, of what was learned in it."""
+    """The ids of pending skills, the oldest first; with a session, those learned in it."""
     return [each.id for each in skills.pending(reviewer.db, reviewer.scope.owner, session)]
 
 
 def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
-    """A skill as it is shown, in this text or its own; None when it waits no more."""
+    """The proposal of a skill, with another text if given; None when it is no longer pending."""
     skill = next(iter(skills.many(reviewer.db, [id], reviewer.scope.owner)), None)
     if skill is None or skill.state != PENDING or skill.hidden_at is not None:
         return None
-    kept = words or cleaned(skill.text)
-    name, description = _name_and_description(skill, kept)
+    text = words or cleaned(skill.text)
+    name, description = _name_and_description(skill, text)
     target = _target(reviewer.db, skill, name)
     session, title = _source(reviewer, skill)
     return Proposal(
         "skill",
         skill.id,
-        kept,
-        hidden=kept != skill.text and not words,
+        text,
+        hidden=text != skill.text and not words,
         edited=bool(words),
         operation="update" if target else "insert",
         reach=_describe_change(skill, target),
@@ -55,7 +54,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         known=(),
         more=0,
         heading=visible_line(f"{name}: {description}"),
-        body=_body(kept, target),
+        body=_body(text, target),
         at=skill.at,
         utc_offset=skill.utc_offset,
         session=session,
@@ -64,12 +63,12 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
 
 
 def parse_edit(words: str) -> str:
-    """The text of a skill as a person left it in the editor. Raises UsageError when it is none."""
+    """The text of a skill as edited by the person. Raises UsageError when it is not valid."""
     return skill_file.parse(cleaned(words)).text
 
 
 def state(reviewer: Reviewer, id: int) -> str:
-    """What became of it, in a word."""
+    """The state of a skill, `hidden`, or `gone` when it was erased."""
     found = skills.many(reviewer.db, [id], reviewer.scope.owner)
     if not found:
         return "gone"
@@ -77,7 +76,7 @@ def state(reviewer: Reviewer, id: int) -> str:
 
 
 def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
-    """The yes, to the text that was shown. The receipt."""
+    """Accept the text that was shown; returns the receipt."""
     skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
     if proposal.statement != skill.text:
         skill = skill_adoption.edit(reviewer.db, skill, proposal.statement, reviewer.time, batch=batch)
@@ -88,13 +87,13 @@ def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) 
 
 
 def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
-    """The no. The receipt."""
+    """Reject a skill; returns the receipt."""
     skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
     return f"rejected {skill_adoption.reject(reviewer.db, skill, reviewer.time, batch=batch).handle}"
 
 
 def undo(reviewer: Reviewer, batch: str) -> list[str]:
-    """Undo what was decided at once. Raises UsageError when one of these skills was changed since."""
+    """Undo a batch of decisions; returns a line for each skill. Raises UsageError when one was changed since."""
     undone = skills.undo_batch(reviewer.db, reviewer.scope.owner, batch, reviewer.time)
     return [
         f"{each.handle} waits again"
@@ -105,14 +104,14 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
 
 
 def expire(reviewer: Reviewer) -> int:
-    """Let go of what nobody looked at; how many went unread since this was last asked."""
+    """Expire old proposals; returns how many have expired since the last call."""
     db, owner = reviewer.db, reviewer.scope.owner
     skill_adoption.expire(db, owner, reviewer.time)
-    told = meta.number(db, _LAST_REPORTED)
+    reported = meta.number(db, _LAST_REPORTED)
     count, last = db.row(
         """select count(*), max(v.id) from skill_version v join skill s on s.id = v.skill_id
            where v.id > ? and v.change = 'expired' and s.owner = ? and s.state = 'expired'""",
-        (told, owner),
+        (reported, owner),
     ) or (0, None)
     if last:
         meta.put(db, _LAST_REPORTED, str(last))
@@ -120,7 +119,7 @@ def expire(reviewer: Reviewer) -> int:
 
 
 def cleaned(text: str) -> str:
-    """A text without what cannot be seen in it."""
+    """A text without invisible characters, except for a byte order mark and the line ends."""
     mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
     return mark + "\n".join(_clean_line(line) for line in text.removeprefix(_BYTE_ORDER_MARK).split("\n"))
 
@@ -128,22 +127,22 @@ def cleaned(text: str) -> str:
 def _clean_line(line: str) -> str:
     end = "\r" if line.endswith("\r") else ""
     words = line.removesuffix("\r").replace("\u2028", " ").replace("\u2029", " ")
-    while (seen := visible(words)) != words:  # what was taken out may have held two others apart
+    while (seen := visible(words)) != words:  # removing a character may join two others
         words = seen
     return words + end
 
 
-def _name_and_description(skill: Skill, kept: str) -> tuple[str, str]:
-    """Name and description as they stand in the text that would be kept."""
+def _name_and_description(skill: Skill, text: str) -> tuple[str, str]:
+    """Name and description in the text that would be stored."""
     try:
-        told = skill_file.parse(kept)
-    except UsageError:  # nothing but what cannot be seen held it together: a yes will say so
+        file = skill_file.parse(text)
+    except UsageError:  # it is invalid without the invisible characters: accepting it will raise this
         return skill.name, skill.description
-    return told.name, told.description
+    return file.name, file.description
 
 
 def _target(db: Database, skill: Skill, name: str) -> Skill | None:
-    """The skill that a yes would change."""
+    """The skill that acceptance would change."""
     known = skills.listing(db, skill.owner)
     named = next((each for each in known if each.name == name), None)
     return named or next((each for each in known if each.id == skill.target_id), None)
@@ -152,16 +151,16 @@ def _target(db: Database, skill: Skill, name: str) -> Skill | None:
 def _describe_change(skill: Skill, target: Skill | None) -> str:
     if target is None:
         return "new skill"
-    told = f"a change to {target.handle} {target.name}"
+    change = f"a change to {target.handle} {target.name}"
     if skill.base is None or target.id != skill.target_id:
-        return told
+        return change
     now = f" (it is version {target.version} now)" if target.version != skill.base else ""
-    return f"{told}, made from version {skill.base}{now}"
+    return f"{change}, made from version {skill.base}{now}"
 
 
-def _body(kept: str, target: Skill | None) -> tuple[str, ...]:
-    """The lines of a new skill, or those that a change takes out and brings, each behind its sign."""
-    new = _lines(kept)
+def _body(text: str, target: Skill | None) -> tuple[str, ...]:
+    """The lines of a new skill, or those that a change adds and removes, each after its sign."""
+    new = _lines(text)
     if target is None:
         return tuple(f"+ {line}" for line in new)
     return tuple(_difference(_lines(target.text), new)) or ("@ nothing that can be seen would change",)
@@ -173,10 +172,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _difference(old: list[str], new: list[str]) -> Iterator[str]:
-    told = difflib.unified_diff(old, new, n=_CONTEXT, lineterm="")
-    for number, line in enumerate(told):
+    lines = difflib.unified_diff(old, new, n=_CONTEXT, lineterm="")
+    for number, line in enumerate(lines):
         if number < 2:
-            continue  # the names of two files
+            continue  # file names
         if line.startswith("@@"):
             yield f"@ from line {line.split()[2][1:].partition(',')[0]}"
         else:
@@ -184,7 +183,7 @@ def _difference(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _source(reviewer: Reviewer, skill: Skill) -> tuple[str, str]:
-    """The handle and the name of the session it comes from."""
+    """The handle and the name of the session that the skill comes from."""
     if skill.session_id is None:
         return "", ""
     found = sessions.get(reviewer.db, skill.session_id, skill.owner)

@@ -1,7 +1,7 @@
-"""What waits for the person's yes, in one queue: facts and skills, any other kind of proposal by a row of `KINDS`.
+"""The queue of proposals that wait for the person: facts and skills; a further kind is a row of `KINDS`.
 
-A proposal is a value that holds all that a person is shown of it. A decision checks inside its write that the file
-still says just that: of two reviewers only one decides, and nobody approves words that were never on the screen.
+A proposal is a value with all that the person is shown. A decision checks, in its transaction, that the database still
+holds exactly that: of two reviewers only one decides, and nobody approves words that were not shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,15 +17,15 @@ from agent_cli.store import ids
 from agent_cli.text import counted
 from agent_cli.values import frozen
 
-_SESSION_END = 8  # messages that are the end of a session
+_SESSION_END = 8  # messages shown for a proposal without a source message
 
 ProposalKey = tuple[str, int]
-"""The kind of a proposal and its number there."""
+"""The kind of a proposal and its id."""
 
 
 @frozen
 class ReviewDecision:
-    """What was decided at once, to be undone at once."""
+    """Decisions of one batch, which are undone together."""
 
     proposals: tuple[Proposal, ...]
     accepted: bool
@@ -35,7 +35,7 @@ class ReviewDecision:
 
 @frozen
 class PassageMessage:
-    """A message of a passage; `source` when it is the one the proposal comes from."""
+    """A message around the source of a proposal. `source`: whether it is the source itself."""
 
     handle: str
     role: str
@@ -45,7 +45,7 @@ class PassageMessage:
 
 @frozen
 class ProposalKind:
-    """How proposals of a kind are found, read and decided. What decides runs in the caller's transaction."""
+    """How proposals of a kind are found, read and decided. Decisions run in the caller's transaction."""
 
     pending: Callable[[Reviewer, int | None], list[int]]
     read: Callable[[Reviewer, int, str], Proposal | None]
@@ -57,38 +57,38 @@ class ProposalKind:
 
 
 def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
-    """What waits, the oldest of each kind first; with a session, what was said in it or is true in it alone."""
+    """The keys of pending proposals, the oldest of each kind first; with a session, those that belong to it."""
     return [(name, id) for name, kind in KINDS.items() for id in kind.pending(reviewer, session)]
 
 
 def read(reviewer: Reviewer, ticket: ProposalKey, words: str = "") -> Proposal | None:
-    """A proposal as it would be shown, with other words for it or its own; None when it waits no more."""
+    """A proposal as it is shown, with other words if given; None when it is no longer pending."""
     return KINDS[ticket[0]].read(reviewer, ticket[1], parse_edit(ticket, words) if words else "")
 
 
 def parse_edit(ticket: ProposalKey, words: str) -> str:
-    """The reviewer's own words as they would be kept. Raises UsageError when they cannot be."""
+    """The reviewer's words as they would be stored. Raises UsageError when they are not valid."""
     return KINDS[ticket[0]].parse_edit(words)
 
 
 def accept(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
-    """The person's yes. Raises UsageError when it was decided or changed since it was read."""
+    """Accept a proposal. Raises UsageError when it was decided or changed since it was read."""
     return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, False, batch))
 
 
 def accept_replacing(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
-    """Yes, and what it contradicts ends. Raises UsageError like `keep`."""
+    """Accept a proposal and end the facts it contradicts. Raises UsageError like `accept`."""
     return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, True, batch))
 
 
 def reject(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
-    """The person's no. Raises UsageError like `keep`."""
+    """Reject a proposal. Raises UsageError like `accept`."""
     decision = _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].reject(reviewer, each, batch))
     return replace(decision, accepted=False)
 
 
 def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecision:
-    """Yes to all of these that still are as they were read."""
+    """Accept all of these proposals that are unchanged since they were read."""
 
     def accept(each: Proposal, batch: str) -> str:
         return KINDS[each.kind].accept(reviewer, each, False, batch)
@@ -100,14 +100,14 @@ def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecis
             try:
                 done.append(_decide(reviewer, [each], accept, batch))
             except UsageError:
-                continue  # decided meanwhile, or one of these contradicts another: it is shown by itself
+                continue  # decided meanwhile, or changed by another of these decisions: it stays in the queue
         return ReviewDecision(
             tuple(each.proposals[0] for each in done), True, tuple(each.receipts[0] for each in done), batch
         )
 
 
 def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
-    """Take a decision back; what was decided waits again. Raises UsageError when a later change stands in the way."""
+    """Undo a decision: its proposals are pending again. Raises UsageError when one was changed since."""
     with reviewer.db.write():
         return [
             receipt
@@ -117,9 +117,9 @@ def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
 
 
 def undo_last(reviewer: Reviewer) -> list[str]:
-    """Take back the last decision where it was one on skills, or on skills too; nothing where a fact changed since.
+    """Undo the last decision if it included a skill and the person has changed no fact since; else do nothing.
 
-    (Of facts alone facts.undo takes it back.) Raises UsageError like `undo`.
+    (facts.undo undoes decisions on facts alone.) Raises UsageError like `undo`.
     """
     with reviewer.db.write():
         batch = reviewer.db.value(
@@ -134,7 +134,7 @@ def undo_last(reviewer: Reviewer) -> list[str]:
 
 
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
-    """Its source message with two messages before and after, or how its session ended. Raises UsageError."""
+    """The source message with two messages before and after it, or the end of the session. Raises UsageError."""
     if proposal.message is None and proposal.session:
         last = log.history(reviewer.db, ids.number("session", proposal.session), _SESSION_END)
         shown = [entry for entry in last if entry.message.text]
@@ -148,7 +148,7 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
 
 
 def expiry_notice(reviewer: Reviewer) -> str:
-    """That proposals went unread, if any did since this was last told."""
+    """A sentence about proposals that expired since the last call; empty when there are none."""
     facts = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
     others = proposed_skills.expire(reviewer)
     most = (
@@ -159,17 +159,17 @@ def expiry_notice(reviewer: Reviewer) -> str:
 
 
 def start_notices(reviewer: Reviewer) -> list[str]:
-    """What a person is told at the start: what expired, and what waits."""
-    told = [expiry_notice(reviewer)]
+    """The lines shown at the start: expired proposals, and how many are pending."""
+    lines = [expiry_notice(reviewer)]
     count = len(pending(reviewer))
-    told.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review" if count else "")
-    return [line for line in told if line]
+    lines.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review" if count else "")
+    return [line for line in lines if line]
 
 
 def _decide(
     reviewer: Reviewer, proposals: Sequence[Proposal], decide: Callable[[Proposal, str], str], batch: str = ""
 ) -> ReviewDecision:
-    """Decide, if each still is what was shown."""
+    """Decide on proposals. Raises UsageError when one is not as it was shown."""
     batch = batch or ids.new(reviewer.time())
     with reviewer.db.write():
         for each in proposals:

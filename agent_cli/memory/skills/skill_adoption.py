@@ -1,7 +1,7 @@
-"""How a skill comes to count: what the person writes counts at once, and anything else waits for a yes.
+"""How a skill is proposed, accepted, rejected, changed and expires.
 
-What a model writes and what a file brings waits. A change to a skill is a proposal of its own, which a yes writes into
-the skill as its next version.
+What the person writes is accepted at once; what a model or a file proposes waits for approval. A change to a skill is a
+proposal of its own; accepting it makes its text the next version of the skill.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ MAX_WAIT = timedelta(days=30)
 
 
 def add(db: Database, owner: str, text: str, time: clock.Clock, *, origin: Origin = "typed", batch: str = "") -> Skill:
-    """Take in what the person wrote or brought and said yes to. Raises UsageError when its name is taken."""
+    """Add a skill that the person wrote or approved. Raises UsageError when its name is taken."""
     file = skill_file.parse(text)
     with db.write():
         known = skills.by_name(db, owner, file.name)
@@ -43,10 +43,10 @@ def propose(
     base: int | None = None,
     batch: str = "",
 ) -> Skill | None:
-    """Queue a skill, or a change to the one of its name, for review.
+    """Queue a skill, or a change to the skill of its name, for review.
 
-    None when it says what is known, waits already, was rejected or forgotten. What a model wrote is kept without
-    secrets. `base`: the version of the known skill that the change was made from. Raises UsageError like `add`.
+    None when its text is known, pending, rejected or forgotten. Secrets in a model's text are masked. `base`: the
+    version of the known skill that the change was made from. Raises UsageError like `add`.
     """
     file = skill_file.parse(secrets.mask(text) if origin == "model" else text)
     actor = "model" if origin == "model" else "person"
@@ -74,7 +74,7 @@ def propose(
 
 
 def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") -> Skill:
-    """The person's yes; gives the skill as it is now. Raises UsageError when it was decided meanwhile."""
+    """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
     batch = batch or ids.new(time())
     with db.write():
         waiting = _require_pending(db, skill)
@@ -103,7 +103,7 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
 
 
 def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") -> Skill:
-    """The person's no: the same proposal does not return. Raises UsageError like `accept`."""
+    """The person rejects a proposal, for good. Raises UsageError like `accept`."""
     with db.write():
         return skills.change(
             db, _require_pending(db, skill), "rejected", time, batch=batch, state=REJECTED, decided_at=clock.utc(time())
@@ -111,7 +111,7 @@ def reject(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
 
 
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
-    """Other words, as typed by the person. Raises UsageError like `add`, and when it was changed since it was read."""
+    """Change the text to what the person typed. Raises UsageError like `add`, and when it was changed meanwhile."""
     file = skill_file.parse(text)
     with db.write():
         now = skills.get(db, skill.id, skill.owner)
@@ -131,13 +131,13 @@ def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str
 
 
 def hide(db: Database, skill: Skill, time: clock.Clock) -> Skill:
-    """Put it out of lists, search and what is offered, until `restore`."""
+    """Leave a skill out of lists, search and suggestions, until `restore`."""
     with db.write():
         return skills.change(db, skill, "hidden", time, hidden_at=clock.utc(time()))
 
 
 def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None = None) -> Skill:
-    """Bring a hidden skill back, or make an older version the present one. Raises UsageError when there is none."""
+    """Show a hidden skill again, or restore an older version. Raises UsageError when there is no such version."""
     with db.write():
         now = skills.get(db, skill.id, skill.owner)
         if version is None or version == now.version:
@@ -162,7 +162,7 @@ def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None =
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Let go of proposals that nobody looked at for 30 days; returns how many."""
+    """Expire proposals that have waited for 30 days; returns how many."""
     oldest = ids.lowest(time() - MAX_WAIT)
     rows = db.rows("select id from skill where owner = ? and state = 'pending' and uid < ?", (owner, oldest))
     if rows:
@@ -174,21 +174,21 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
 
 
 def withdraw(db: Database, proposals: Sequence[Skill], time: clock.Clock) -> None:
-    """Let go of proposals that nobody decided on."""
+    """Expire these proposals."""
     for each in proposals:
         skills.change(db, each, EXPIRED, time, actor="program", state=EXPIRED, decided_at=clock.utc(time()))
 
 
 def _target(db: Database, proposal: Skill) -> Skill | None:
-    """The skill that a proposal changes under another name, while there is one."""
+    """The current skill that a proposal changes, whatever its name."""
     found = skills.many(db, [proposal.target_id] if proposal.target_id else [], proposal.owner)
     return found[0] if found and found[0].current else None
 
 
 def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
-    """Whether a skill or proposal in any state but an expired one says just this.
+    """Whether a skill or proposal has exactly this text; expired ones do not count.
 
-    A former version may be brought back by the person, and by no model.
+    A former version may be proposed again by the person, but not by a model.
     """
     return bool(
         db.value(

@@ -1,6 +1,6 @@
-"""The open format of a skill: SKILL.md, with front matter that names and describes it, and how it is done below.
+"""The open format of a skill: SKILL.md, with a name and a description as front matter, and the steps below.
 
-A file is kept character by character, so that what was taken in is given out the same.
+A file is stored character by character, so that an export equals the import.
 """
 
 import re
@@ -11,10 +11,10 @@ from agent_cli.text import Pattern, one_line, visible
 from agent_cli.values import frozen
 
 FILE_NAME = "SKILL.md"
-LONGEST = 20_000  # characters of a skill: more than a small model can follow
-_NAME, _DESCRIPTION = 64, 1024  # characters, as the format has it
+LONGEST = 20_000  # characters of a skill; a small model cannot follow more
+_NAME, _DESCRIPTION = 64, 1024  # characters, the limits of the format
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_HANDLE = Pattern(r"k?\d+")  # what `agent skills rm k3` means must not hang on what a skill is called
+_HANDLE = Pattern(r"k?\d+")  # no name may look like a handle: `agent skills rm k3` must be unambiguous
 _SHAPE = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -27,13 +27,13 @@ class SkillFile:
 
     @property
     def invisible_count(self) -> int:
-        """How many characters of it no screen shows. A model is never given them: what counts is what was approved."""
-        told = self.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        return len(told) - len(visible(told))
+        """How many characters no screen shows. They are never given to a model: nobody could approve them."""
+        words = self.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        return len(words) - len(visible(words))
 
 
 def parse(text: str) -> SkillFile:
-    """Raises UsageError that says what is wrong with it."""
+    """The parts of a file. Raises UsageError with what is wrong."""
     if len(text) > LONGEST:
         raise UsageError(f"a skill has at most {LONGEST} characters, and this has {len(text)}")
     if "\0" in text:
@@ -41,8 +41,8 @@ def parse(text: str) -> SkillFile:
     front = _FRONT.match(text)
     if front is None:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
-    told = _front_matter(front[1])
-    name, description = (told.get(key) for key in ("name", "description"))
+    values = _front_matter(front[1])
+    name, description = (values.get(key) for key in ("name", "description"))
     if not isinstance(name, str) or not isinstance(description, str) or not (name and _clean_description(description)):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     if not body(text):
@@ -51,26 +51,26 @@ def parse(text: str) -> SkillFile:
 
 
 def body(text: str) -> str:
-    """The steps of what was read before, without taking its front matter apart."""
+    """The steps of a valid file, without parsing its front matter."""
     return _FRONT.sub("", text, 1).strip()
 
 
 def compose(name: str, description: str, body: str) -> str:
-    """A new file. Raises UsageError like `read`."""
+    """The text of a new file. Raises UsageError like `parse`."""
     import yaml  # 27 ms, and few starts of the program read or write a skill
 
-    told = yaml.safe_dump(
+    front = yaml.safe_dump(
         {"name": check_name(name), "description": _clean_description(description)},
         allow_unicode=True,
         sort_keys=False,
         width=1000,
     )
-    text = f"---\n{told}---\n\n{body.strip()}\n"
+    text = f"---\n{front}---\n\n{body.strip()}\n"
     return parse(text).text
 
 
 def check_name(name: str) -> str:
-    """The name, when the format allows it. Raises UsageError."""
+    """The name, stripped. Raises UsageError when the format does not allow it."""
     name = name.strip()
     if len(name) > _NAME or not _SHAPE.fullmatch(name):
         raise UsageError(
@@ -83,21 +83,21 @@ def check_name(name: str) -> str:
 
 
 def _clean_description(description: str) -> str:
-    told = " ".join(visible(description).split())
-    if len(told) > _DESCRIPTION:
-        raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(told)}")
-    return told
+    line = " ".join(visible(description).split())
+    if len(line) > _DESCRIPTION:
+        raise UsageError(f"the description of a skill has at most {_DESCRIPTION} characters, and this has {len(line)}")
+    return line
 
 
 def _front_matter(words: str) -> dict[str, Any]:
     import yaml
 
     try:
-        told = yaml.load(words, Loader=yaml.BaseLoader)  # every value a text as it stands: no dates, tags or merges
+        values = yaml.load(words, Loader=yaml.BaseLoader)  # every value stays text: no dates, tags or merges
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
         raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error
-    if not isinstance(told, dict):
+    if not isinstance(values, dict):
         raise UsageError("the front matter of a skill must have lines name: and description:")
-    return told
+    return values

@@ -1,6 +1,6 @@
-"""Skills: how something is done. Here they are read, and changed one by one with their history.
+"""Reading skills, and changing single skills with their history.
 
-Who may bring one in and what a proposal changes is decided in skill_adoption.py. Every version stays.
+skill_adoption.py decides who may add a skill and what a proposal changes. Every version is stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Skill:
     description: str
     text: str
     version: int
-    state: str  # merged: it was the proposal of a change, and the change was made
+    state: str  # merged: a proposal to change a skill that was accepted
     target_id: int | None
     base: int | None
     origin: str
@@ -81,20 +81,20 @@ def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False
         raise UsageError(f"there is no skill {name_or_handle!r}; `agent skills list` shows them all") from error
 
 
-def many(db: Database, found: Sequence[int], owner: str) -> list[Skill]:
-    """Those of these numbers that this owner has, in their order."""
+def many(db: Database, skill_ids: Sequence[int], owner: str) -> list[Skill]:
+    """The skills with these ids that this owner has, in the order of the ids."""
     rows = db.rows(
         f"select {_COLUMNS} from skill where +owner = ? and id in (select value from json_each(?))",
-        (owner, found),
+        (owner, skill_ids),
     )
     skills = {row[0]: Skill(*row) for row in rows}
-    return [skills[id] for id in found if id in skills]
+    return [skills[id] for id in skill_ids if id in skills]
 
 
 def listing(
     db: Database, owner: str, limit: int = -1, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False
 ) -> list[Skill]:
-    """By name."""
+    """Skills, ordered by name."""
     rows = db.rows(
         f"""select {_COLUMNS} from skill where owner = ? and state in (select value from json_each(?))
               and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?""",
@@ -104,7 +104,7 @@ def listing(
 
 
 def pending(db: Database, owner: str, session: int | None = None) -> list[Skill]:
-    """What waits for a yes, the oldest first; with a session, what was learned in it."""
+    """Proposals, the oldest first; with a session, those learned in it."""
     rows = db.rows(
         f"""select {_COLUMNS} from skill where owner = ?1 and state = 'pending' and hidden_at is null
               and (?2 is null or session_id = ?2) order by id""",
@@ -114,16 +114,16 @@ def pending(db: Database, owner: str, session: int | None = None) -> list[Skill]
 
 
 def former(db: Database, skill: Skill) -> list[Version]:
-    """The wordings it had while it was accepted, the oldest first, without the present one."""
+    """The former versions of an accepted skill, the oldest first."""
     accepted = [each for each in versions.history(db, "skill", skill.id) if each.was.get("state") == ACCEPTED]
     found = {each.was["version"]: each for each in accepted}
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
 def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Skill]:
-    """Undo a batch, the last change first: a skill that it brought in counts as rejected.
+    """Undo a batch, the last change first: a skill that the batch added becomes rejected.
 
-    Raises UsageError when one of its skills was changed again since.
+    Raises UsageError when one of its skills was changed since.
     """
     undoing = ids.new(time())
     with db.write():
@@ -139,29 +139,26 @@ def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[
     return list({each.id: each for each in undone}.values())
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete skills with all their versions, out of the index first. Runs in the caller's transaction."""
-    index.erase_many(db, "k", found)
-    versions.erase(db, "skill", found)
-    versions.clear(db, "skill", "target_id", found, target_id=None)
-    db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (found,))
-    db.execute("delete from skill where id in (select value from json_each(?))", (found,))
+def erase(db: Database, skill_ids: Sequence[int]) -> None:
+    """Delete skills with their versions and index entries. Runs in the caller's transaction."""
+    index.erase_many(db, "k", skill_ids)
+    versions.erase(db, "skill", skill_ids)
+    versions.clear(db, "skill", "target_id", skill_ids, target_id=None)
+    db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (skill_ids,))
+    db.execute("delete from skill where id in (select value from json_each(?))", (skill_ids,))
 
 
 def drop_versions(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
-    """Delete these rows of versions, and where it says that it was learned in these sessions.
-
-    Runs in the caller's transaction.
-    """
+    """Delete these rows of skill_version, and every reference to these sessions. Runs in the caller's transaction."""
     versions.drop(db, "skill", rows)
     versions.clear(db, "skill", "session_id", sessions, session_id=None)
     db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", (sessions,))
 
 
 def write(db: Database, id: int, **columns: Any) -> None:
-    """Write columns and keep nothing of what they were. Runs in the caller's transaction."""
+    """Write columns without recording their former values. Runs in the caller's transaction."""
     if "text" in columns:
-        index.erase(db, "k", id)  # before its words change
+        index.erase(db, "k", id)  # needs the former words
     db.execute(
         f"update skill set {', '.join(f'{key} = :{key}' for key in columns)} where id = :id", {**columns, "id": id}
     )
@@ -192,7 +189,7 @@ def insert(
     base: int | None = None,
     batch: str = "",
 ) -> Skill:
-    """Write down the skill of a file in this state. Runs in the caller's transaction."""
+    """Store the skill of a file in this state. Runs in the caller's transaction."""
     now = time()
     moment = clock.utc(now)
     id = db.insert(
@@ -232,9 +229,9 @@ def change(
     undone: bool = False,
     **values: Any,
 ) -> Skill:
-    """Change some columns and keep how they were. Runs in the caller's transaction.
+    """Change some columns of a skill and record their former values. Runs in the caller's transaction.
 
-    Raises UsageError when another skill would have its name too.
+    Raises UsageError when another skill would have the same name.
     """
     before = get(db, skill.id, skill.owner)
     after = replace(before, **values)

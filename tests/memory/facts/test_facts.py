@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, SIMILARITY, EXPIRED, PENDING, REJECTED, SUPERSEDED
+from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, empty, noon
