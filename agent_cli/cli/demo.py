@@ -50,7 +50,7 @@ def _first(app_: App) -> None:
 
 def _second(app_: App) -> None:
     output.say("── Session two, another day. No model server answers now; memory does.\n")
-    models.use(app_, "offline")
+    models.switch(app_, "offline")
     talk = Conversation(app_)
     _say(talk, "When is the dentist?")
     output.say("── What the model was told at the start of this session (/context --full):\n")

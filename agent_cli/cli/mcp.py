@@ -126,6 +126,6 @@ def _described(app_: App, tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,
-        "rule": policy.rule(tool, rules, {}, {}).ruling,
+        "rule": policy.decide(tool, rules, {}, {}).ruling,
         "arguments": arguments,
     }

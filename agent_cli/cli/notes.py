@@ -64,7 +64,7 @@ def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) ->
     """Show a note whole."""
     note = _note(context, handle)
     if as_json:
-        output.put_json(note.described())
+        output.put_json(note.describe())
     else:
         output.say(f"{note.title}\n\n{note.text}" if note.title else note.text)
 
@@ -114,9 +114,9 @@ def _note(context: typer.Context, handle: str) -> Note:
 
 def _list(found: list[Note], as_json: bool) -> None:
     rows = [
-        {**note.described(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
+        {**note.describe(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
     ]
     if as_json:
-        output.put_json([note.described() for note in found])
+        output.put_json([note.describe() for note in found])
     else:
         output.listing(rows, ("id", "day", "name"), as_json=False)
