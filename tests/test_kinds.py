@@ -67,7 +67,7 @@ def test_an_owner_says_how_its_kind_is_forgotten(kind):
     assert table.letter == kind.letter
     assert table.line
     assert table.counts
-    assert table.own or table.other or table.filed
+    assert table.personal_texts or table.other_texts or table.file_texts
 
 
 @pytest.mark.parametrize("path", FILES, ids=module)

@@ -14,7 +14,15 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import retention
 from agent_cli.memory.lifecycle.retention import Policy
-from agent_cli.memory.lifecycle.retention_candidates import HELD, OPEN, PINNED, SESSION, WAITS, WORKING, Item
+from agent_cli.memory.lifecycle.retention_candidates import (
+    HAS_SOURCES,
+    NOT_SUMMARISED,
+    OPEN,
+    PINNED,
+    SESSION,
+    WORKING,
+    RetentionCandidate,
+)
 from agent_cli.memory.summaries import summaries
 from agent_cli.store import events, ids
 
@@ -67,7 +75,7 @@ def overview(
         output.say(_OFF)
     else:
         output.listing(_table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
-        if any(each.kept == WAITS for each in items):
+        if any(each.kept_because == NOT_SUMMARISED for each in items):
             context.obj.note("not taken in: a summary or a job has yet to read it; see `agent jobs list`")
         if dry_run:
             _list(items)
@@ -84,7 +92,7 @@ def apply(
     limits = retention.policy(app_.config.retention)
     if not limits:
         raise UsageError("retention is off; `agent retention` says how to switch it on")
-    going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept]
+    going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept_because]
     if not going:
         output.say("nothing is old enough to go")
         return
@@ -134,7 +142,7 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
     raise UsageError(f"{handle!r} is no handle of a session or a summary: write it like s4 or y7")
 
 
-def _confirm(going: Sequence[Item]) -> None:
+def _confirm(going: Sequence[RetentionCandidate]) -> None:
     """Show what will be removed, and ask for a yes. Raises AgentError without one."""
     if not confirm.is_possible():
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
@@ -143,10 +151,10 @@ def _confirm(going: Sequence[Item]) -> None:
         raise AgentError("nothing was removed")
 
 
-def _counts(items: Sequence[Item]) -> Counter[str]:
+def _counts(items: Sequence[RetentionCandidate]) -> Counter[str]:
     counted: Counter[str] = Counter()
     for each in items:
-        counted[each.grain] += each.count
+        counted[each.level] += each.count
     return counted
 
 
@@ -159,7 +167,7 @@ def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _table_rows(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> list[dict[str, Any]]:
     rows = []
     for each in _levels(app_, limits, items):
         kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
@@ -175,17 +183,18 @@ def _table_rows(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[s
     return rows
 
 
-def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _levels(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> list[dict[str, Any]]:
     """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
-    totals = retention.held(app_.db)
+    totals = retention.stored_counts(app_.db)
     rows = []
     for level in _PLURALS:
-        of_level = [each for each in items if each.grain == level]
+        of_level = [each for each in items if each.level == level]
         limit = retention.limit_of(limits, level)
         kept = {
-            why: _counts([each for each in of_level if each.kept == why])[level] for why in (WAITS, PINNED, OPEN, HELD)
+            why: _counts([each for each in of_level if each.kept_because == why])[level]
+            for why in (NOT_SUMMARISED, PINNED, OPEN, HAS_SOURCES)
         }
-        goes = _counts([each for each in of_level if not each.kept])[level]
+        goes = _counts([each for each in of_level if not each.kept_because])[level]
         rows.append(
             {
                 "grain": level,
@@ -198,24 +207,24 @@ def _levels(app_: App, limits: Policy, items: Sequence[Item]) -> list[dict[str, 
     return rows
 
 
-def _described(app_: App, limits: Policy, items: Sequence[Item]) -> dict[str, Any]:
-    going = [each for each in items if not each.kept]
+def _described(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> dict[str, Any]:
+    going = [each for each in items if not each.kept_because]
     shown = going[:_LISTED_JSON]
     return {
         "on": bool(limits),
         "grains": _levels(app_, limits, items),
         "goes": [
-            {"id": each.handle, "grain": each.grain, "period": each.period, "count": each.count} for each in shown
+            {"id": each.handle, "grain": each.level, "period": each.period, "count": each.count} for each in shown
         ],
         "more": len(going) - len(shown),
     }
 
 
-def _list(items: Sequence[Item]) -> None:
-    going = [each for each in items if not each.kept]
+def _list(items: Sequence[RetentionCandidate]) -> None:
+    going = [each for each in items if not each.kept_because]
     output.say()
     for level in _PLURALS:
-        of_level = [each for each in going if each.grain == level]
+        of_level = [each for each in going if each.level == level]
         for each in of_level[:_LISTED]:
             output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
         if len(of_level) > _LISTED:

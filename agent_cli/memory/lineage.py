@@ -1,7 +1,7 @@
-"""What forgetting asks of each folder that owns tables: which of its rows came from rows that go, and how they go too.
+"""The interface between forgetting and the folders that own tables.
 
-Such a folder has a module `lineage.py` that answers as an `Owner`. The walk through all owners is in
-forgetting/provenance.py; it knows no table by itself.
+Each such folder has a module `lineage.py` that implements `Owner`: which of its rows derive from erased rows, and how
+to erase them. forgetting/provenance.py walks through all owners and names no table itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,74 +16,74 @@ from agent_cli.values import frozen
 
 Ids = tuple[int, ...]
 ErasedLine = tuple[str, str, str]
-"""Handle, day and words of a row that goes."""
+"""(handle, day, words) of an erased row."""
 
 
 @frozen
 class Table:
-    """What a table holds. In a query, {ids} stands for the condition that a column is among the given ids."""
+    """A table as forgetting needs it. In queries, {ids} stands for the condition that a column is among given ids."""
 
     name: str
-    text_columns: str = ""  # its columns of text in which something can be said
-    other_columns: str = ""  # its other columns of text: ids, times, states, names of programs and models
-    derived: bool = False  # made from other tables, and made anew when it is dropped
-    owner: str = "owner"  # whose a row is; empty: nobody's
+    text_columns: str = ""  # names of its columns with text of the person, models or tools
+    other_columns: str = ""  # names of its other text columns: ids, times, states, programs, models
+    derived: bool = False  # from other tables, and can be rebuilt
+    owner: str = "owner"  # expression for the owner of a row; empty: rows have none
     time: str = "at"
-    # How it is shown and counted.
+    # How rows are shown and counted.
     letter: str = ""  # of the handle
     handle: str = "id"  # the column with the number of the handle
-    counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what several and one are called: which rows
-    partial_names: tuple[str, str] | None = None  # what several and one are called that stay and lose something
-    day: str = ""  # the column with the day it is shown with, where that is not `time`
-    line: str = ""  # the words by which a row is shown
-    line_condition: str = "true"  # which rows are shown
-    format_line: Callable[..., str] = str  # makes one text of the columns of `line`
-    label: str = ""  # where there is no handle
-    # What it says.
-    mentions: str = ""  # the condition that a row says :topic
-    dated: bool = True  # whether a time alone, without a topic, means its rows
-    stated_text: str = ""  # the words of a row that says them in its own right, wherever else they stand
-    personal_texts: Sequence[str] = ()  # queries for the words of the person
-    other_texts: Sequence[str] = ()  # for the words of models, tools and files' names
-    file_texts: Sequence[str] = ()  # for the words of files
-    statements: Sequence[str] = ()  # for what is no chance when it is said elsewhere too, however short it is
-    summary_texts: Sequence[str] = ()  # for texts whose sentences may stand in results of tools
+    counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # plural and singular: condition
+    partial_names: tuple[str, str] | None = None  # plural and singular of shortened rows
+    day: str = ""  # column of the day shown, if not `time`
+    line: str = ""  # columns shown
+    line_condition: str = "true"  # condition of the rows shown
+    format_line: Callable[..., str] = str  # formats the columns of `line`
+    label: str = ""  # shown instead of a handle
+    # The text of its rows.
+    mentions: str = ""  # condition that a row is about :topic
+    dated: bool = True  # whether a time span without a topic selects its rows
+    stated_text: str = ""  # expression for text that stays when copies are erased
+    personal_texts: Sequence[str] = ()  # queries for text of the person
+    other_texts: Sequence[str] = ()  # for text of models and tools, and names of files
+    file_texts: Sequence[str] = ()  # for text of files
+    statements: Sequence[str] = ()  # for texts that are copies wherever else they stand
+    summary_texts: Sequence[str] = ()  # for texts whose sentences tools may have returned
 
 
 @frozen
 class Copy:
-    """A text that only repeats what other rows say, and goes when these go."""
+    """A column that only repeats the text of other rows, and is erased with them."""
 
-    name: str  # what several are called where they are counted
+    name: str  # plural, under which rows are counted
     singular: str
     table: str
     text: str
     erase: Callable[[Database, Ids], None]
     looks_for: Literal["all", "lines", "sentences"] = "all"
-    short: bool = False  # also when it is just a short text that goes
+    short: bool = False  # also rows that consist of a short erased text
 
 
 @frozen
 class ErasureRequest:
-    """What the person wants erased: the ids of rows by table."""
+    """What the person wants erased: ids by table."""
 
     rows: Mapping[str, Ids]
-    mentioned: Mapping[str, Ids] = field(default_factory=dict)  # rows that say the topic and may lose just that
+    mentioned: Mapping[str, Ids] = field(default_factory=dict)  # rows that may lose only their parts about the topic
     owner: str = PERSON
     topic: str = ""
 
 
 @frozen
 class Walk:
-    """All that goes with it. The owners fill it in, one after the other."""
+    """All rows to be erased or shortened. The owners fill it in, one after the other."""
 
     request: ErasureRequest
-    rows: dict[str, Ids]  # that go, by table
+    rows: dict[str, Ids]  # to be erased, by table
     partial: dict[str, dict[int, Any]] = field(
         default_factory=dict
-    )  # that stay and lose something; None: none of its words
-    removed_texts: dict[str, list[str]] = field(default_factory=dict)  # the words that rows lose that stay
-    rebuilt_periods: list[str] = field(default_factory=list)  # of which the summary is made again
+    )  # shortened rows by table; None: the text of the row stays
+    removed_texts: dict[str, list[str]] = field(default_factory=dict)  # the texts that shortened rows lose
+    rebuilt_periods: list[str] = field(default_factory=list)  # periods whose summary is made again
 
     def __getitem__(self, table: str) -> Ids:
         return self.rows.get(table, ())
@@ -92,22 +92,22 @@ class Walk:
         self.rows[table] = tuple(sorted({*self[table], *found}))
 
     def staying(self, table: str) -> Ids:
-        """The rows that stay and lose something."""
+        """The shortened rows."""
         return tuple(self.partial.get(table, ()))
 
     def losing_words(self, table: str) -> Ids:
-        """The rows whose present words go: those that go, and those that stay with other words."""
+        """The rows whose present text is erased: erased rows, and shortened rows with another text."""
         return (*self[table], *(id for id, left in self.partial.get(table, {}).items() if left is not None))
 
     @property
     def handles(self) -> list[str]:
-        """Of the rows that go, and of summaries that go in part; what a job or an event is about."""
+        """The handles of erased rows and of shortened summaries, as jobs and events refer to them."""
         erased = {**self.rows, "summary": sorted(self.losing_words("summary"))}
         return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in erased.get(kind.table, ())]
 
 
 class Owner(Protocol):
-    """A module that answers for the tables of its folder."""
+    """A module that erases rows of the tables of its folder."""
 
     @property
     def TABLES(self) -> Sequence[Table]: ...
@@ -116,33 +116,33 @@ class Owner(Protocol):
     def COPIES(self) -> Sequence[Copy]: ...
 
     def derive(self, db: Database, walk: Walk) -> None:
-        """Add the rows that came from what the walk holds."""
+        """Add the rows derived from rows of the walk."""
 
     def erase(self, db: Database, walk: Walk, time: clock.Clock) -> None:
-        """Delete its rows of the walk, cut those that stay, and have nothing refer to rows that go."""
+        """Delete and shorten its rows of the walk, and remove references to erased rows."""
 
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:
-    """What a query with {ids} finds."""
+    """The rows of a query with {ids}."""
     return db.rows(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
 def column(db: Database, query: str, found: Iterable[int]) -> list[int]:
-    """The first column of what a query with {ids} finds."""
+    """The first column of a query with {ids}."""
     return [row[0] for row in rows(db, query, found)]
 
 
 def texts(db: Database, queries: Iterable[str], found: Iterable[int]) -> list[str]:
-    """All words that queries with {ids} find."""
+    """All non-empty values of queries with {ids}, as text."""
     id_list = list(found)
     return [str(words) for query in queries for row in rows(db, query, id_list) for words in row if words]
 
 
 def mentions_topic(*columns: str) -> str:
-    """The condition that one of these columns says :topic, which is case folded."""
+    """The SQL condition that one of these columns contains :topic, which is case folded."""
     return f"instr(fold({joined(*columns)}), :topic)"
 
 
 def joined(*columns: str) -> str:
-    """An expression for the words of several columns."""
+    """The SQL expression that joins several columns, one a line."""
     return " || char(10) || ".join(columns)

@@ -1,4 +1,4 @@
-"""Whose a row is and where it was said. No owner ever sees another's rows."""
+"""Who owns a row, and the place it belongs to. No owner sees rows of another."""
 
 import re
 from pathlib import Path
@@ -16,10 +16,10 @@ class Scope:
 
 
 def place_of(folder: Path) -> str:
-    """The project a folder belongs to: the address of its git remote, else the folder of the repository, else itself.
+    """The project of a folder: the address of its git remote, else the repository, else the folder itself.
 
-    `git@host:me/thing.git` and `https://host/me/thing` are one place. Git itself is not run: it would cost more than
-    the rest of the start.
+    `git@host:me/thing.git` and `https://host/me/thing` are one place. Running git would take longer than the rest
+    of the start.
     """
     for parent in (folder, *folder.parents):
         config = _git_config(parent / ".git")
@@ -29,17 +29,17 @@ def place_of(folder: Path) -> str:
 
 
 def _git_config(git: Path) -> Path | None:
-    """The configuration of a repository; of a worktree or submodule that of what its `.git` file points to."""
+    """The configuration file of a repository; for a worktree or submodule, that of its repository."""
     try:
         if git.is_file():
-            told = git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-            git = (git.parent / told).resolve()
+            target = git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            git = (git.parent / target).resolve()
             common = git / "commondir"
             if common.exists():
                 git = (git / common.read_text(encoding="utf-8").strip()).resolve()
         config = git / "config"
         return config if config.is_file() else None
-    except (OSError, ValueError):  # not UTF-8, or no path at all
+    except (OSError, ValueError):  # not UTF-8, or not a valid path
         return None
 
 
@@ -53,17 +53,17 @@ def _remote(config: Path) -> str:
         return ""
     url = parser.get('remote "origin"', "url", fallback="") or ""
     url = re.sub(r"^\w+://", "", url.strip())
-    url = re.sub(r"^[^/@]*@", "", url)  # a name or a token before the host is nobody's business
+    url = re.sub(r"^[^/@]*@", "", url)  # drop a user name or token before the host
     return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")
 
 
-def short(path: str) -> str:
-    """A path for a person: the home folder as ~."""
+def short_path(path: str) -> str:
+    """A path to show, with ~ for the home folder."""
     home = str(Path.home())
     shown = f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
     return clean(shown).replace("\n", " ").replace("\t", " ")
 
 
-def where(path: str, line: int, page: int | None) -> str:
-    """A place in a file, as in ~/notes/router.md:14."""
-    return f"{short(path)}, page {page}" if page else f"{short(path)}:{line}"
+def file_location(path: str, line: int, page: int | None) -> str:
+    """A line or page of a file, as in ~/notes/router.md:14."""
+    return f"{short_path(path)}, page {page}" if page else f"{short_path(path)}:{line}"

@@ -1,4 +1,4 @@
-"""What the person had erased must not come back by an import or from a model: keyed hashes of it, never its words."""
+"""Keyed hashes of erased texts, so that neither an import nor a model restores them. Owns the table forgotten."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,62 +8,62 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
 
-SHORT = 12  # characters under which a text is nobody's own
+SHORT = 12  # characters; shorter texts are too common to be recognised
 _ROUNDS = "forgotten rounds"
 
-JOB = "forget"  # empties the journal of what was erased
-JOURNAL, PAGES = "all", "pages"  # subjects: the journal, and the words by which an index finds its pages
+JOB = "forget"  # empties the journal of erased rows
+JOURNAL, PAGES = "all", "pages"  # subjects: the journal, and the first words of index pages
 
 
-def remember(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
-    """Runs in the caller's transaction."""
-    hashes = set(keyed_hash.digests(db, (_of(owner, text) for text in texts if text.strip())))
+def add(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
+    """Store the hashes of erased texts. Runs in the caller's transaction."""
+    hashes = set(keyed_hash.digests(db, (_owned_form(owner, text) for text in texts if text.strip())))
     db.execute_many(
         "insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes]
     )
 
 
-def anything(db: Database) -> bool:
+def any_exist(db: Database) -> bool:
     """Whether anything was ever erased."""
     return bool(db.value("select 1 from forgotten limit 1"))
 
 
-def knows(db: Database, text: str, owner: str = PERSON) -> bool:
-    """Whether just this was erased by its owner. Nobody finds out by asking what another had erased."""
-    hash = keyed_hash.digest(db, _of(owner, text)) if anything(db) else ""
+def contains(db: Database, text: str, owner: str = PERSON) -> bool:
+    """Whether this owner erased this text. What other owners erased is not revealed."""
+    hash = keyed_hash.digest(db, _owned_form(owner, text)) if any_exist(db) else ""
     return bool(hash) and bool(db.value("select 1 from forgotten where hash = ?", (hash,)))
 
 
-def known(db: Database, texts: Iterable[str]) -> set[str]:
-    """Which of these were erased."""
-    if not anything(db):
+def erased_among(db: Database, texts: Iterable[str]) -> set[str]:
+    """Those of these texts that were erased."""
+    if not any_exist(db):
         return set()
     asked = list(texts)
-    hashes = keyed_hash.digests(db, map(_plain, asked))
+    hashes = keyed_hash.digests(db, map(_normalized, asked))
     sql = "select hash from forgotten where hash in (select value from json_each(?))"
     found = {hash for (hash,) in db.rows(sql, (hashes,))}
     return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
 
 
-def said(at: str, text: str) -> str:
-    """What is kept of a message: a short one only as said at this moment (UTC), or no "yes" could be imported again."""
-    return text if len(_plain(text)) >= SHORT else f"{at} {text}"
+def message_form(at: str, text: str) -> str:
+    """The form of a message to hash: a short one with its UTC time, or no "yes" could be imported again."""
+    return text if len(_normalized(text)) >= SHORT else f"{at} {text}"
 
 
-def rounds(db: Database) -> int:
-    """How often something was erased in this file: who holds words notices by it that they must go."""
+def erasure_count(db: Database) -> int:
+    """How often something was erased in this file: a process compares it to notice that its copies are outdated."""
     return meta.number(db, _ROUNDS)
 
 
-def count_round(db: Database) -> None:
-    """Runs in the caller's transaction."""
+def count_erasure(db: Database) -> None:
+    """Count one more erasure. Runs in the caller's transaction."""
     meta.increase(db, _ROUNDS)
 
 
-def _of(owner: str, text: str) -> str:
-    return _plain(text) if owner == PERSON else f"{owner}\n{_plain(text)}"  # a plain text has no line breaks
+def _owned_form(owner: str, text: str) -> str:
+    return _normalized(text) if owner == PERSON else f"{owner}\n{_normalized(text)}"  # it has no line breaks
 
 
-def _plain(text: str) -> str:
-    """Case, spaces and the last mark make no other text of it."""
+def _normalized(text: str) -> str:
+    """A text without differences of case, spaces and final punctuation."""
     return " ".join(text.casefold().split()).rstrip(".!…")

@@ -36,7 +36,7 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
 @tool(risk="read", reads_memory=True)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
-    summary = today.told(context.remembered, context.scope.owner, context.time())
+    summary = today.format_day(context.remembered, context.scope.owner, context.time())
     return summary or "nothing has happened today yet"
 
 

@@ -60,13 +60,13 @@ def test_what_another_had_erased_cannot_be_found_out_by_proposing_it(house):
     mine.chat(words)
     bot.chat(words)
     for owner, fact in (("person", "f1"), ("caller:bot", "f2")):
-        names = provenance.named(house.db, owner, [fact])
+        names = provenance.select_by_handle(house.db, owner, [fact])
         forget.erase(house.db, forget.planned(house.db, names), house.app.time)
 
     told = [" ".join(each.chat(words).json()["notices"]) for each in (mine, bot, other)]
 
     assert ["waits for your yes" in each for each in told] == [False, False, True]
-    assert tombstones.anything(house.db)
+    assert tombstones.any_exist(house.db)
 
 
 def test_locked_file_keeps_no_caller_from_reading(house):

@@ -1,1 +1,4 @@
-"""Erasing what was named together with everything made of it, and the receipt that proves it. Owns no table."""
+"""Erases selected rows with everything derived from them, and checks the files for traces.
+
+Owns no table. Each folder that owns tables says in its `lineage.py` which of its rows depend on erased ones.
+"""

@@ -1,6 +1,6 @@
-"""The receipt of forgetting: the files of the database are read byte for byte for what was erased.
+"""The erasure receipt: the database files and known backups are searched byte by byte for erased text.
 
-What it cannot see: blocks that the disk has freed, swap, and copies made elsewhere.
+Out of reach are freed blocks of the disk, swap and unknown copies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,25 +18,25 @@ from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_WORK = 40_000_000_000  # bytes times pieces: some twenty seconds
-_LEAST = 64  # pieces that are looked for in a file of any size
+_WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
+_LEAST = 64  # search terms, in a file of any size
 OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
 
 
 @frozen
 class Receipt:
-    """What the files hold. `held_up`: another process reads what the journal held before.
+    """What was found. `blocked`: the journal cannot be emptied because another process reads the database.
 
-    `replica`: a folder of Litestream, which copies every change and lets nobody empty the journal while it runs.
+    `replica`: the folder of Litestream, which copies every change and also blocks emptying the journal.
     """
 
     traces: int
-    searched: int  # looked for
-    bytes_read: int  # bytes
+    searched: int  # search terms
+    bytes_read: int
     blocked: bool = False
-    dirty_pages: int = 0  # free pages that hold something
-    backups: Mapping[str, int] = field(default_factory=dict)  # file: traces
-    quoting_rows: Sequence[str] = ()  # handles of rows that say a line of it in their own right
+    dirty_pages: int = 0  # free pages that are not empty
+    backups: Mapping[str, int] = field(default_factory=dict)  # traces by file
+    quoting_rows: Sequence[str] = ()  # handles of other rows that contain an erased line
     replica: str = ""
 
     @property
@@ -59,7 +59,7 @@ class Receipt:
         }
 
     def sentence(self) -> str:
-        """What was found, and how to finish."""
+        """The result for the person, and how to remove what is left."""
         read_text = f"read {_format_size(self.bytes_read)} byte for byte"
         searched_text = f" for {self.searched} of its words and lines" if self.searched else ""
         if self.clean:
@@ -91,7 +91,7 @@ class Receipt:
 
 
 def write(db: Database, wanted: SearchTerms, quoting: Mapping[str, list[str]], blocked: bool) -> Receipt:
-    """Read the files. `also`: lines that rows hold in their own right, and which rows."""
+    """Search the files. `quoting`: erased lines that other rows contain, and the handles of these rows."""
     rows = list(dict.fromkeys(handle for handles in quoting.values() for handle in handles))
     if db.path == ":memory:":
         return Receipt(0, 0, 0, quoting_rows=rows)
@@ -117,15 +117,15 @@ def write(db: Database, wanted: SearchTerms, quoting: Mapping[str, list[str]], b
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> Receipt:
-    """Delete what was planned, empty the journal, and say what is left. Raises AgentError."""
+    """Delete what was planned, empty the journal and search the files. Raises AgentError."""
     forget.erase(db, plan, time)
     return _empty_and_check(db, time, plan.wanted, plan.verbatim_copies.quoting)
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
-    """Finish what was erased before; None when nothing waits. `words`: what to look for, for they are kept nowhere.
+    """Finish an earlier erasure; None when none is pending. `words`: what to search for, because it is not stored.
 
-    `finished`: it was, a moment ago.
+    `finished`: the pending erasure was finished a moment ago.
     """
     if not (finished or forget.is_pending(db)):
         return None
@@ -138,7 +138,7 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
 
 
 def _empty_and_check(db: Database, time: clock.Clock, wanted: SearchTerms, quoting: Mapping[str, list[str]]) -> Receipt:
-    """Empty the journal and look; what an index still holds goes when it is written anew."""
+    """Empty the journal and search the files; where an index still has traces, rewrite it and search again."""
     receipt = write(db, wanted, quoting, not forget.empty_journal(db, time))
     for how in ("optimize", "rebuild"):
         if receipt.traces and not receipt.blocked:
@@ -148,9 +148,9 @@ def _empty_and_check(db: Database, time: clock.Clock, wanted: SearchTerms, quoti
 
 
 def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
-    """What is looked for: words that stand in no other row and hardly come up by chance, and lines without one.
+    """The texts to search for: words too long to occur by chance, and lines without such a word.
 
-    A line with such a word is found by the word. The longest are looked for first, as many as a few seconds allow.
+    A line with such a word is found by the word. The longest come first, as many as a few seconds allow.
     """
     least = traces.distinctive_length(size)
     words = [word for word in wanted.words if len(word) >= least]

@@ -1,4 +1,4 @@
-"""Who answers for which tables: each folder that owns some has a row here, and forgetting asks nobody else."""
+"""The registry of owners: which module erases which tables, and the order in which they are asked."""
 
 from importlib import import_module
 from typing import cast
@@ -15,24 +15,29 @@ from agent_cli.memory.skills import lineage as skills
 from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import jobs
 
-# In this order one row comes from another, so that one walk reaches all; erased is in the opposite order, whoever
-# refers to a row before it.
+# Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
+# referring rows first.
 _FOLDERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
-_ANSWERED = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
-# A kind whose folder is not among these is answered for by the module that writes its table.
-_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _ANSWERED)
+_OWNED_TABLES = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
+# The owner of any other kind is the module that writes its table.
+_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _OWNED_TABLES)
 OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(cast(Owner, import_module(name)) for name in _MODULES), search)
 
-_OF_THE_FILE = (  # tables that belong to no folder of memory
-    Table("job", words="error", wordless="uid kind subject state due_at lease_until holder at finished_at", owner=""),
-    Table("event", wordless="uid kind actor subject hash at"),
-    Table("meta", wordless="key value"),
-    Table("migration", wordless="name at"),
-    Table("forgotten", wordless="hash at"),
+_STORE_TABLES = (  # tables of the store, which no folder of memory owns
+    Table(
+        "job",
+        text_columns="error",
+        other_columns="uid kind subject state due_at lease_until holder at finished_at",
+        owner="",
+    ),
+    Table("event", other_columns="uid kind actor subject hash at"),
+    Table("meta", other_columns="key value"),
+    Table("migration", other_columns="name at"),
+    Table("forgotten", other_columns="hash at"),
 )
 
 TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.TABLES} | {
-    table.name: table for table in _OF_THE_FILE
+    table.name: table for table in _STORE_TABLES
 }
 
 _COPIES = {copy.name: copy for owner in OWNERS for copy in owner.COPIES} | {
@@ -44,12 +49,16 @@ _COUNTED = (  # in this order
 )
 COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))
 
-ONE: dict[str, str] = {  # what one is called of what is counted by this name
-    **dict(names for table in TABLES.values() for names in (*table.counts, *([table.part] if table.part else []))),
-    **{copy.name: copy.one for copy in COPIES},
+SINGULAR: dict[str, str] = {  # singular of each name under which rows are counted
+    **dict(
+        names
+        for table in TABLES.values()
+        for names in (*table.counts, *([table.partial_names] if table.partial_names else []))
+    ),
+    **{copy.name: copy.singular for copy in COPIES},
 }
 
 
-def ordered(first: str) -> list[Table]:
-    """All tables, those that are named here first."""
+def in_order(first: str) -> list[Table]:
+    """All tables, those in `first` (names with spaces) before the others."""
     return [TABLES[name] for name in dict.fromkeys([*first.split(), *TABLES])]

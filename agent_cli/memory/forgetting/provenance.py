@@ -1,8 +1,7 @@
-"""From what is named to all that came of it: a message leads to its exchange, that to the facts and skills learned from
-it, to the summary of its session and on to those of its day up to its year, to what was recalled of it and to the jobs
-about it. Each owner of tables says what came from the rows found so far (owners.py).
+"""Finds everything derived from selected rows, without changing anything.
 
-Nothing is changed here: `walk` gives the ids of rows, so that they can be shown before they go.
+A message leads to its exchange, to the facts and skills learned from it, to the summaries of its session and periods,
+to recall records and to jobs. Each owner of tables (owners.py) adds the rows derived from those found so far.
 """
 
 import re
@@ -13,30 +12,30 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import owners
 from agent_cli.memory.forgetting.owners import TABLES
-from agent_cli.memory.lineage import Line, Named, Table, Walk
+from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Table, Walk
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _ORDER = "session message note fact skill summary jotting recollection task schedule section document collection"
-_FIRST = "note fact message"  # of what is shown: what the person said and wrote
+_FIRST = "note fact message"  # shown first: what the person wrote
 
 
 @frozen
 class Texts:
-    """The words that go. `statements`: told elsewhere it is no chance, however short they are."""
+    """The erased texts. `statements`: when one stands elsewhere it is a copy, however short."""
 
-    own: Sequence[str]  # of the person, of notes, facts and tasks
-    other: Sequence[str]  # of replies, tools and summaries
-    filed: Sequence[str]  # of sections of files
+    personal: Sequence[str]  # messages of the person, notes, facts and tasks
+    other: Sequence[str]  # replies, results of tools and summaries
+    files: Sequence[str]  # sections of files
     statements: Sequence[str]
-    retold: Sequence[str]  # sentences of summaries: what a tool found of them was made from the same
+    summary_sentences: Sequence[str]  # tools may have returned them
 
 
-def named(db: Database, owner: str, told: Iterable[str]) -> Named:
-    """The rows that handles name, as in m9 or n4. Raises UsageError for what is none."""
+def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> ErasureRequest:
+    """The rows with these handles, as in m9 or n4. Raises UsageError for an invalid handle or a missing row."""
     found: dict[str, tuple[int, ...]] = {}
-    for handle in told:
+    for handle in handles:
         match = re.fullmatch(rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})", handle.strip().lower())
         if match is None:
             raise UsageError(
@@ -47,13 +46,13 @@ def named(db: Database, owner: str, told: Iterable[str]) -> Named:
         if not db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (id, owner)):
             raise UsageError(f"there is no {kind.name} {handle.lower()}; `agent search` finds what there is")
         found[kind.table] = (*found.get(kind.table, ()), id)
-    return Named(found, owner=owner)
+    return ErasureRequest(found, owner=owner)
 
 
-def walk(db: Database, names: Named) -> Walk:
-    """All that goes with what is named."""
-    found = Walk(names, {})
-    for table, rows in names.rows.items():
+def walk(db: Database, request: ErasureRequest) -> Walk:
+    """All rows that a request erases or shortens."""
+    found = Walk(request, {})
+    for table, rows in request.rows.items():
         found.add(table, rows)
     for owner in owners.OWNERS:
         owner.derive(db, found)
@@ -62,45 +61,45 @@ def walk(db: Database, names: Named) -> Walk:
     return found
 
 
-def lines(db: Database, found: Walk, limit: int) -> list[Line]:
-    """(handle, day, words) of what goes, what the person said and wrote first; at most so many, below zero all."""
-    told: list[Line] = []
-    for table in (table for table in owners.ordered(f"{_FIRST} {_ORDER}") if table.line):
-        room = limit if limit < 0 else max(0, limit - len(told))
+def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
+    """(handle, day, words) of erased rows, those the person wrote first; at most `limit`, or all if it is negative."""
+    listed: list[ErasedLine] = []
+    for table in (table for table in owners.in_order(f"{_FIRST} {_ORDER}") if table.line):
+        room = limit if limit < 0 else max(0, limit - len(listed))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
-                    from {table.name} where {table.lines_of} and id {{ids}} order by id limit {room}"""
-        told += [
-            (f"{table.letter}{id}" if table.letter else table.label, str(day)[:10], table.shown(*words))
+                    from {table.name} where {table.line_condition} and id {{ids}} order by id limit {room}"""
+        listed += [
+            (f"{table.letter}{id}" if table.letter else table.label, str(day)[:10], table.format_line(*words))
             for id, day, *words in lineage.rows(db, query, found[table.name])
         ]
-    return told
+    return listed
 
 
 def counts(db: Database, found: Walk) -> dict[str, int]:
-    """How many rows of each kind go."""
-    told: dict[str, int] = {}
-    for table in owners.ordered(_ORDER):
+    """The number of erased rows of each kind."""
+    counted: dict[str, int] = {}
+    for table in owners.in_order(_ORDER):
         for (name, _), condition in table.counts.items():
             query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
-            told[name] = lineage.column(db, query, found[table.name])[0]
-        if table.part:
-            told[table.part[0]] = len(found.staying(table.name))
-    return {name: many for name, many in told.items() if many}
+            counted[name] = lineage.column(db, query, found[table.name])[0]
+        if table.partial_names:
+            counted[table.partial_names[0]] = len(found.staying(table.name))
+    return {name: many for name, many in counted.items() if many}
 
 
 def texts(db: Database, found: Walk) -> Texts:
-    """The words that go."""
+    """The erased texts of a walk."""
 
     def of(queries: Callable[[Table], Sequence[str]]) -> list[str]:
         return [words for table in TABLES.values() for words in lineage.texts(db, queries(table), found[table.name])]
 
-    lost = [words for told in found.lost.values() for words in told]
-    retold = [sentence for words in of(lambda table: table.retold) for sentence in text.sentences(words)]
-    retold += [words for name, told in found.lost.items() if TABLES[name].retold for words in told]
+    removed = [words for sentences in found.removed_texts.values() for words in sentences]
+    repeated = [sentence for words in of(lambda table: table.summary_texts) for sentence in text.sentences(words)]
+    repeated += [words for name, texts in found.removed_texts.items() if TABLES[name].summary_texts for words in texts]
     return Texts(
         of(lambda table: table.personal_texts),
-        of(lambda table: table.other_texts) + lost,
-        of(lambda table: table.filed),
+        of(lambda table: table.other_texts) + removed,
+        of(lambda table: table.file_texts),
         of(lambda table: table.statements),
-        retold,
+        repeated,
     )

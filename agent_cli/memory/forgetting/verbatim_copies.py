@@ -1,7 +1,7 @@
-"""Where else erased words stand: in rows that only repeat them, which lose them too, and in rows of their own right.
+"""Finds where erased text stands in other rows.
 
-A prompt, what was recalled, an error of a job, the result of a tool repeat what was said; another message, note or fact
-that says the same is for the person to decide about, and the receipt names it.
+Prompts, recall records, errors of jobs and results of tools only repeat it, and are erased too. Other messages, notes
+and facts with the same text stay; the receipt names them, and the person decides.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,115 +21,122 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _PAGE = 2000
-_NAMED = 5  # rows that are named for each line
+_NAMED = 5  # rows named for each line
 _FILES = "section"
 _ORDER = "message tool_call note fact fact_version summary task schedule document collection"  # in which rows are named
 
 
 @frozen
 class Copies:
-    """The rows that repeat erased words, by what they are counted as.
+    """The ids of rows that only repeat erased text, by the name of the Copy.
 
-    `named`: lines that stand in rows in their own right, and the handles of these.
+    `quoting`: erased lines that other rows contain, and the handles of these rows.
     """
 
     rows: Mapping[str, Ids] = field(default_factory=dict)
-    named: Mapping[str, list[str]] = field(default_factory=dict)
+    quoting: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON) -> tuple[Copies, SearchTerms]:
-    """The rows that repeat what these texts say, or the topic, and what of the texts stands in no row that stays.
+    """The rows that repeat these texts or the topic, and the words and lines that no remaining row contains.
 
-    Rows of another owner stay and are not named, whatever they say. A line that stands in other sections of files too,
-    as the license does, was not found here alone: results of tools keep it.
+    Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
+    kept in results of tools.
     """
-    own, other = [*texts.own, *texts.filed], texts.other
-    said = {distinctive.fold(text).strip(" .!?…\n") for text in texts.statements}
+    personal, other = [*texts.personal, *texts.files], texts.other
+    statements = {distinctive.fold(text).strip(" .!?…\n") for text in texts.statements}
     lines = {
-        *distinctive.line_ends(own),
-        *(text for text in said if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL),
+        *distinctive.line_ends(personal),
+        *(text for text in statements if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL),
     }
-    theirs = {line for line in lines if len(line) >= distinctive.MIN_PERSONAL or line in said}
-    made = {line for line in distinctive.line_ends(texts.retold) if len(line) >= distinctive.MIN_PERSONAL}
+    personal_lines = {line for line in lines if len(line) >= distinctive.MIN_PERSONAL or line in statements}
+    summary_lines = {
+        line for line in distinctive.line_ends(texts.summary_sentences) if len(line) >= distinctive.MIN_PERSONAL
+    }
     wanted = SearchTerms(
-        frozenset({*lines, *distinctive.line_ends(other)}), frozenset(distinctive.distinctive_words([*own, *other]))
+        frozenset({*lines, *distinctive.line_ends(other)}),
+        frozenset(distinctive.distinctive_words([*personal, *other])),
     )
-    held = _remaining(db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _held(walk, wanted))
-    typed = {*distinctive.line_ends(texts.own), *said}
-    alike = frozenset(line for line in theirs if line in typed or line not in held)
-    exact = {"lines": SearchTerms(alike), "sentences": SearchTerms(alike | made)}
+    present = _still_present(
+        db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _in_partial_summaries(walk, wanted)
+    )
+    typed = {*distinctive.line_ends(texts.personal), *statements}
+    verbatim = frozenset(line for line in personal_lines if line in typed or line not in present)
+    exact = {"lines": SearchTerms(verbatim), "sentences": SearchTerms(verbatim | summary_lines)}
     found = {
-        each.name: _holding(db, each, exact[each.looks_for], walk, owner) for each in COPIES if each.looks_for in exact
+        each.name: _rows_with(db, each, exact[each.looks_for], walk, owner)
+        for each in COPIES
+        if each.looks_for in exact
     }
-    tables = [table for table in owners.ordered(_ORDER) if table.says and table.name != _FILES]
-    going = {table.name: {*walk.unsaid(table.name)} for table in tables}
+    tables = [table for table in owners.in_order(_ORDER) if table.stated_text and table.name != _FILES]
+    going = {table.name: {*walk.losing_words(table.name)} for table in tables}
     for each in COPIES:
         going.get(each.table, set()).update(found.get(each.name, ()))
-    named = _remaining(db, wanted, tables, going, owner, held)
-    alone = wanted.without(named)
-    repeated = SearchTerms(alone.lines | alike | ({distinctive.fold(topic)} - {""}), alone.words)
-    short = {distinctive.fold(text) for text in texts.own if len(text.strip()) < distinctive.MIN_LINE} - {""}
+    present_in = _still_present(db, wanted, tables, going, owner, present)
+    absent = wanted.without(present_in)
+    repeated = SearchTerms(absent.lines | verbatim | ({distinctive.fold(topic)} - {""}), absent.words)
+    short = {distinctive.fold(text) for text in texts.personal if len(text.strip()) < distinctive.MIN_LINE} - {""}
     for each in COPIES:
         if each.looks_for not in exact:
-            found[each.name] = _holding(db, each, repeated, walk, owner, short if each.short else set())
-    return Copies(found, {line: handles for line, handles in named.items() if line in theirs}), alone
+            found[each.name] = _rows_with(db, each, repeated, walk, owner, short if each.short else set())
+    return Copies(found, {line: handles for line, handles in present_in.items() if line in personal_lines}), absent
 
 
-def stand(db: Database, wanted: Iterable[str]) -> set[str]:
-    """Which of these folded texts stand in any canonical row or in the schema, within words too."""
+def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
+    """Those of these folded texts that any canonical row or the schema contains, also within words."""
     left, found = set(wanted), set[str]()
     for table in TABLES.values():
-        if table.rebuilt or not left:
+        if table.derived or not left:
             continue
-        columns = f"{table.words} {table.wordless}".split()
-        for each in _whole(db, table.name, lineage.joined(*(f"coalesce({name}, '')" for name in columns))):
+        columns = f"{table.text_columns} {table.other_columns}".split()
+        for each in _folded_text(db, table.name, lineage.joined(*(f"coalesce({name}, '')" for name in columns))):
             found |= {piece for piece in left if piece in each}
             left -= found
             if not left:
                 break
     rows = db.rows("select type || name || tbl_name || char(10) || coalesce(sql, '') from sqlite_schema")
-    schema = "\n".join(str(row) for (row,) in rows).casefold()  # names stand side by side in the file
+    schema = "\n".join(str(row) for (row,) in rows).casefold()  # names are adjacent in the file
     return found | {piece for piece in left if piece in schema}
 
 
-def _held(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
-    """What stands in the sentences of summaries that stay in part."""
-    stays = distinctive.fold("\n".join(words for told in walk.cut["summary"].values() for words, _ in told))
-    return {each: [] for each in wanted.found_in(stays)} if stays else {}
+def _in_partial_summaries(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
+    """The words and lines in the remaining sentences of shortened summaries, without handles."""
+    text = distinctive.fold("\n".join(words for left in walk.partial["summary"].values() for words, _ in left))
+    return {each: [] for each in wanted.found_in(text)} if text else {}
 
 
-def _remaining(
+def _still_present(
     db: Database,
     wanted: SearchTerms,
     tables: Iterable[Table],
     going: Mapping[str, set[int]],
     owner: str,
-    held: dict[str, list[str]],
+    present: dict[str, list[str]],
 ) -> dict[str, list[str]]:
-    """What stands in rows that stay, and in which, beside what is held; of words that are everywhere one is enough."""
-    wanted = wanted.without([each for each, handles in held.items() if not handles])
+    """`present` with the words and lines that remaining rows contain; for lines, the handles of some of these rows."""
+    wanted = wanted.without([each for each, handles in present.items() if not handles])
     for table in tables:
-        for page in _pages(db, table.name, table.says, table.handle):
+        for page in _pages(db, table.name, table.stated_text, table.handle):
             if not wanted:
-                return held
-            left = [(about, text) for id, about, text in page if id not in going[table.name]]
-            here = wanted.found_in(distinctive.fold("\n".join(text for _, text in left)))
-            held |= {word: [] for word in here & wanted.words}
-            lines = SearchTerms(frozenset(here & wanted.lines))
-            for about, text in left if lines else ():
+                return present
+            staying = [(about, text) for id, about, text in page if id not in going[table.name]]
+            found = wanted.found_in(distinctive.fold("\n".join(text for _, text in staying)))
+            present |= {word: [] for word in found & wanted.words}
+            lines = SearchTerms(frozenset(found & wanted.lines))
+            for about, text in staying if lines else ():
                 for line in lines.found_in(distinctive.fold(text)):
-                    handles = held.setdefault(line, [])
+                    handles = present.setdefault(line, [])
                     handle = f"{table.letter}{about}"
                     where = kinds.BY_LETTER[table.letter].table if table.letter else ""
-                    if where and handle not in handles and _mine(db, where, (about,), owner):
+                    if where and handle not in handles and _of_owner(db, where, (about,), owner):
                         handles.append(handle)
-            enough = [line for line, handles in held.items() if len(handles) >= _NAMED]
-            wanted = wanted.without([*(here & wanted.words), *enough])
-    return held
+            enough = [line for line, handles in present.items() if len(handles) >= _NAMED]
+            wanted = wanted.without([*(found & wanted.words), *enough])
+    return present
 
 
-def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
-    """Those of these rows that are this owner's; where rows are nobody's, all."""
+def _of_owner(db: Database, table: str, rows: Ids, owner: str) -> Ids:
+    """Those of these rows that belong to this owner; all, in tables without owners."""
     of = TABLES[table].owner
     if not (rows and of):
         return rows
@@ -137,10 +144,10 @@ def _mine(db: Database, table: str, rows: Ids, owner: str) -> Ids:
     return tuple(id for (id,) in db.rows(sql, (rows, owner)))
 
 
-def _holding(
+def _rows_with(
     db: Database, copy: Copy, wanted: SearchTerms, walk: Walk, owner: str, short: AbstractSet[str] = frozenset()
 ) -> Ids:
-    """The rows that stay and in which something of it stands, or that are just such a short text."""
+    """The remaining rows that contain any of the terms, or that consist of one of the short texts."""
     if not (wanted or short):
         return ()
     going = {*walk[copy.table], *walk[copy.name]}
@@ -151,12 +158,12 @@ def _holding(
         for id, _, text in page
         if id not in going and (wanted.found_in(folded := distinctive.fold(text)) or folded in short)
     )
-    return _mine(db, copy.table, found, owner)
+    return _of_owner(db, copy.table, found, owner)
 
 
-def _whole(db: Database, table: str, words: str) -> Iterator[str]:
-    """All the words of a table, folded, in pages."""
-    if db.value("select wr from pragma_table_list where name = ?", (table,)):  # no row ids: small ones
+def _folded_text(db: Database, table: str, words: str) -> Iterator[str]:
+    """The text of a table, case folded, in pages."""
+    if db.value("select wr from pragma_table_list where name = ?", (table,)):  # tables without row ids are small
         yield "\n".join(text for (text,) in db.rows(f"select {words} from {table}")).casefold()
         return
     for page in _pages(db, table, words, "rowid", "rowid"):
@@ -166,7 +173,7 @@ def _whole(db: Database, table: str, words: str) -> Iterator[str]:
 def _pages(
     db: Database, table: str, words: str, number: str = "id", id: str = "id"
 ) -> Iterator[list[tuple[int, int, str]]]:
-    """(id, number, words) of all rows, in pages, so that no table must fit into memory."""
+    """(id, number, words) of all rows, in pages, so that a table need not fit into memory."""
     last = 0
     while rows := db.rows(
         f"select {id}, {number}, {words} from {table} where {id} > ? order by {id} limit {_PAGE}", (last,)

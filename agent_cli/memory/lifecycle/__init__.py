@@ -1,1 +1,1 @@
-"""How things end: turns taken back, sessions closed, old rows let go once summarised. Owns no table."""
+"""How records end: turns are undone, sessions are closed, old rows are deleted once summarised. Owns no table."""

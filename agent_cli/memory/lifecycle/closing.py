@@ -1,4 +1,4 @@
-"""How a session ends: its jottings are erased and a summary is written, extracted until a job has run."""
+"""Closes sessions: erases their notes and writes a summary, an extract until a job has made the final one."""
 
 from datetime import timedelta
 
@@ -14,24 +14,24 @@ from agent_cli.store.db import Database
 
 
 def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person") -> None:
-    """Close it now and leave the summary to a job; until then an extract stands for it: the next session may begin now.
+    """Close a session and queue its summary; until the job has run, an extract takes its place.
 
-    One in which nothing was said gets none.
+    A session without messages gets no summary.
     """
-    rounds, extract = tombstones.rounds(db), _extract(db, session)
+    rounds, extract = tombstones.erasure_count(db), _extract(db, session)
     with db.write():
-        _end(db, session, time, actor, extract if tombstones.rounds(db) == rounds else None)
+        _close_with_extract(db, session, time, actor, extract if tombstones.erasure_count(db) == rounds else None)
 
 
 def close_with(
     db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None
 ) -> None:
-    """Close it with the summary that has just been made.
+    """Close a session with the summary just made.
 
-    `rounds`: forgotten.rounds before that. When something was erased meanwhile, the summary is left to a job.
+    `rounds`: tombstones.erasure_count before it was made. If something was erased since, a job makes the summary anew.
     """
     with db.write():
-        if rounds is not None and tombstones.rounds(db) != rounds:
+        if rounds is not None and tombstones.erasure_count(db) != rounds:
             close(db, session, time)
             return
         _close(db, session, time, "person")
@@ -41,22 +41,25 @@ def close_with(
 
 
 def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
-    """Close the conversations in which nothing was said for so long, whoever has them open. No silence: none."""
+    """Close the sessions without messages for this long, whichever process has them open; none if it is zero."""
     if not silence:
         return
     since = time() - silence
     for session in sessions.idle(db, since):
-        rounds, extract = tombstones.rounds(db), _extract(db, session)  # of thousands of messages it takes a second
+        rounds = tombstones.erasure_count(db)
+        extract = _extract(db, session)  # outside of the transaction: for thousands of messages it takes a second
         with db.write():
-            if session in sessions.idle(db, since):  # another process may have noticed first
-                _end(db, session, time, "program", extract if tombstones.rounds(db) == rounds else None)
+            if session in sessions.idle(db, since):  # another process may have closed it
+                _close_with_extract(
+                    db, session, time, "program", extract if tombstones.erasure_count(db) == rounds else None
+                )
 
 
-def sweep(db: Database, time: clock.Clock) -> None:
-    """Close what processes that were killed left open, as they would have done."""
+def close_abandoned(db: Database, time: clock.Clock) -> None:
+    """Close the sessions that killed processes left open, as these would have done."""
     for session, kind, scope in sessions.abandoned(db):
         index_check.request_check(db)
-        rewind.heal(db, session, scope, time)
+        rewind.recover(db, session, scope, time)
         if kind == "trial":
             rewind.take_back_all(db, session, scope.owner, time)
         if kind in sessions.ONE_SHOTS:
@@ -66,13 +69,13 @@ def sweep(db: Database, time: clock.Clock) -> None:
 
 
 def _extract(db: Database, session: int) -> NewSummary | None:
-    """What stands for its first summary."""
+    """The extract that stands for its summary; None when it has one."""
     return (
         None if summaries.of_session(db, session) else session_summary.compose(db, session, "", summaries.EXTRACT, "")
     )
 
 
-def _end(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:
+def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:
     _close(db, session, time, actor)
     if not log.count(db, session) or summaries.is_current(db, session):
         return
@@ -88,7 +91,7 @@ def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
 
 
 def end_one_shot(db: Database, session: int, time: clock.Clock) -> None:
-    """A one-shot is over when it is answered; it gets no summary of its own."""
+    """Close a one-shot session after its answer; it gets no summary of its own."""
     with db.write():
         _close(db, session, time, "program")
         period_summaries.queue_session(db, session, time())

@@ -1,8 +1,8 @@
-"""Retention: what is old goes, the finest first, once the grain above has taken it in. Off until the person says so.
+"""Retention: deletes old messages and summaries, the finest level first, once the next level contains them.
 
-Whether a thing has been taken in is told in taken_in.py. What is left keeps its text, its details and the numbers of
-what it was made from, which are there no more: so a summary that is made anew keeps the sentences that came of them.
-Facts keep their quotes, and the input history stays. Nothing is remembered as forgotten: an import may bring it back.
+Off by default. retention_candidates.py decides what may be deleted. A coarser summary keeps its text, its details and
+the ids of deleted sources, so that it can keep their sentences when it is made anew. Facts keep their quotes, and the
+input history stays. No tombstones are kept: an import may restore what was deleted.
 """
 
 import re
@@ -25,7 +25,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 JOB = "retain"
-LIMITS = (WORKING, *periods.UNITS)  # what has a limit of its own: a session's summary has that of a day
+LIMITS = (WORKING, *periods.UNITS)  # levels with a limit; session summaries share that of days
 LEVELS = (WORKING, SESSION, *periods.UNITS)
 PRESETS = {
     "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
@@ -34,15 +34,15 @@ PRESETS = {
 }
 _MONTHS = {"mo": 1, "q": 3, "y": 12}
 _NAMES = {"h": "hour", "d": "day", "w": "week", "mo": "month", "q": "quarter", "y": "year"}
-_BATCH = 400  # rows of a transaction: a tenth of a second, in which nobody else can write
-_FEW, _CAREFUL = 200, 20  # up to so many rows each leaves the pages of the index at once, so many in a transaction
+_BATCH = 400  # rows of a transaction: blocks other writers for a tenth of a second
+_FEW, _CAREFUL = 200, 20  # up to this many rows the index pages are rewritten at once, this many rows in a transaction
 _KEY = "retained"  # in meta: when this was last queued
 _PAUSE = timedelta(days=1)
 
 
 @frozen
 class Limit:
-    """How long something is kept."""
+    """An age limit."""
 
     count: int
     unit: str  # h, d, w, mo, q, y
@@ -51,8 +51,8 @@ class Limit:
         return f"{self.count} {_NAMES[self.unit]}{'s' if self.count > 1 else ''}"
 
     def before(self, now: datetime) -> datetime:
-        """What was over by then is old. Of months the same day and hour, or the last day of a shorter month."""
-        never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # nothing is so old
+        """The moment before which everything is old; by months, the same day and hour, or the last day of the month."""
+        never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # older than anything
         if self.unit not in _MONTHS:
             hours = self.count * {"h": 1, "d": 24, "w": 168}[self.unit]
             return now - timedelta(hours=hours) if hours < (now - never) / timedelta(hours=1) else never
@@ -65,14 +65,14 @@ class Limit:
 
 
 Policy = Mapping[str, Limit]
-"""The limit of each grain that has one; what has none is kept."""
+"""The limit of each level that has one; the others are kept."""
 
 
 def policy(table: Mapping[str, str]) -> Policy:
-    """What the setting means. Raises ConfigError."""
+    """The limits of the setting `retention`. Raises ConfigError."""
     ages = dict(zip(LIMITS, PRESETS[table["preset"]], strict=True)) if "preset" in table else {}
     ages |= {level: value for level, value in table.items() if level != "preset"}
-    return {grain: _limit(grain, ages[grain]) for grain in LIMITS if ages.get(grain, "keep") != "keep"}
+    return {level: _limit(level, ages[level]) for level in LIMITS if ages.get(level, "keep") != "keep"}
 
 
 def _limit(level: str, age: str) -> Limit:
@@ -83,7 +83,7 @@ def _limit(level: str, age: str) -> Limit:
 
 
 def queue(db: Database, now: datetime) -> None:
-    """Have it done, at most once a day."""
+    """Queue the job, at most once a day."""
     if meta.is_due(db, _KEY, now, _PAUSE):
         with db.write():
             meta.stamp(db, _KEY, now)
@@ -91,7 +91,7 @@ def queue(db: Database, now: datetime) -> None:
 
 
 def plan(db: Database, limits: Policy, now: datetime) -> list[RetentionCandidate]:
-    """All that is old, the finest first, and of each why it stays, or nothing: then it would go now."""
+    """Everything older than its limit, the finest level first, each with the reason why it is kept, if any."""
     found: list[RetentionCandidate] = []
     for level in LEVELS:
         removed = frozenset((each.level, each.row) for each in found if not each.kept_because)
@@ -100,16 +100,16 @@ def plan(db: Database, limits: Policy, now: datetime) -> list[RetentionCandidate
 
 
 def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, int]]:
-    """Remove what may go, the finest first, a transaction for each batch; gives (grain, rows) after each.
+    """Delete what may be deleted, the finest level first; yields (level, rows) after each batch, a transaction.
 
-    Whoever runs it may stop after any batch: what is left goes the next time.
+    The caller may stop after any batch; the next run continues.
     """
     now = time()
     removed = merge = False
     for level in LEVELS:
-        going = [each for each in _old(db, limits, level, now) if not each.kept_because]
-        lazily = sum(each.count for each in going) > _FEW
-        for batch in _batches(db, level, [each.row for each in going], _BATCH if lazily else _CAREFUL):
+        erasable = [each for each in _old(db, limits, level, now) if not each.kept_because]
+        lazily = sum(each.count for each in erasable) > _FEW
+        for batch in _batches(db, level, [each.row for each in erasable], _BATCH if lazily else _CAREFUL):
             count = _remove(db, limits, level, batch, now, time, lazily)
             removed, merge = removed or bool(count), merge or lazily
             yield level, count
@@ -119,11 +119,11 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
     if removed:
         with db.write():
             index.drop_unused(db)
-        db.truncate_journal(0.1)  # best effort: nobody asked that this be beyond recovery
+        db.truncate_journal(0.1)  # best effort, because retention does not promise erasure
 
 
 def stored_counts(db: Database) -> dict[str, int]:
-    """How many messages there are, and summaries of each grain."""
+    """The number of messages, and of summaries of each level."""
     counted: dict[str, int] = dict(db.rows("select grain, count(*) from summary group by grain"))
     return {WORKING: db.value("select count(*) from message"), **{level: counted.get(level, 0) for level in LEVELS[1:]}}
 
@@ -152,13 +152,13 @@ def _old(
     return retention_candidates.of_periods(db, level, before, now, only, limited=limited, removed=removed)
 
 
-def _batches(db: Database, level: str, going: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
-    """(session, message) of what goes, or the numbers of summaries twice, so many at a time."""
-    rows = iter([(row, row) for row in going])
+def _batches(db: Database, level: str, erasable: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
+    """Batches of (session, message), or of (summary, summary)."""
+    rows = iter([(row, row) for row in erasable])
     if level == WORKING:
         rows = (
             (session, message)
-            for session in going
+            for session in erasable
             for (message,) in db.rows("select id from message where session_id = ? order by id", (session,))
         )
     while batch := list(islice(rows, size)):
@@ -174,28 +174,28 @@ def _remove(
     time: clock.Clock,
     lazily: bool,
 ) -> int:
-    """Erase a batch, but for what has come to be kept meanwhile."""
+    """Erase a batch, except what has become protected meanwhile; returns the number of rows."""
     with db.write():
         rows = list(dict.fromkeys(row for row, _ in batch))
         removable = {each.row for each in _old(db, limits, level, now, only=rows) if not each.kept_because}
-        going = [part for row, part in batch if row in removable]
-        if not going:
+        erasable = [part for row, part in batch if row in removable]
+        if not erasable:
             return 0
-        (index.erase_lazily if lazily else index.erase_many)(db, "m" if level == WORKING else "y", going)
+        (index.erase_lazily if lazily else index.erase_many)(db, "m" if level == WORKING else "y", erasable)
         if level == WORKING:
-            _erase_messages(db, sorted(removable), going)
+            _erase_messages(db, sorted(removable), erasable)
         else:
-            summaries.erase(db, going)
-        events.append(db, time, "retention", f"{level} {len(going)}", actor="program")
-    return len(going)
+            summaries.erase(db, erasable)
+        events.append(db, time, "retention", f"{level} {len(erasable)}", actor="program")
+    return len(erasable)
 
 
-def _erase_messages(db: Database, sessions_: Sequence[int], going: Sequence[int]) -> None:
-    """Whoever refers to a message goes before it; the index has been told already, by its very words."""
-    recall_log.erase_for_messages(db, going)
-    tasks.detach(db, (), going)
-    callers.erase_answered(db, going)
-    facts.drop_source(db, going)
+def _erase_messages(db: Database, sessions_: Sequence[int], erasable: Sequence[int]) -> None:
+    """Erase messages after all references to them; the index has removed them already, while it could read them."""
+    recall_log.erase_for_messages(db, erasable)
+    tasks.detach(db, (), erasable)
+    callers.erase_answered(db, erasable)
+    facts.drop_source(db, erasable)
     rolling_summary.erase(db, sessions_)
     sessions.drop_openings(db, sessions_)
-    log.erase(db, going)
+    log.erase(db, erasable)

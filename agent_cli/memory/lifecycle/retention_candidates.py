@@ -1,9 +1,8 @@
-"""What is old, and whether it may go: of each message, session summary and summary of a period, read for retention.
+"""Finds the old messages and summaries for retention, and why each has to be kept, if it has.
 
-A thing may go when the next grain has taken it in: a coarser summary stands, was made after it, and names it among all
-that it was made from. What a grain took in that is itself no more cannot be proved, and stays. So the order is strict:
-a summary also stays as long as something it was made of is still to go, and a session goes whole: while it goes on,
-none of its messages is old. One session that is continued for ever keeps all its days.
+A row may be deleted when the next coarser summary exists, was made after it, and names it among its sources. A summary
+is also kept as long as one of its own sources is still to be deleted. The messages of a session are deleted together,
+so none of them is old while the session continues.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,14 +18,15 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-WORKING, SESSION = "working", "session"  # the grains below those of periods: messages, and summaries of sessions
-OPEN, PINNED, WAITS, HELD = "open", "pinned", "not taken in", "made of what stays"  # why something old is kept
+WORKING, SESSION = "working", "session"  # the levels below periods: messages and session summaries
+# Why something old is kept.
+OPEN, PINNED, NOT_SUMMARISED, HAS_SOURCES = "open", "pinned", "not taken in", "made of what stays"
 
-_READERS = [session_summary.JOB, "learn", "reflect"]  # jobs that have yet to read a session
+_READERS = [session_summary.JOB, "learn", "reflect"]  # jobs that read a session
 
-# Of a session s with its summary t: whether some day on which something was said in it has not taken it in. A day is
-# made from the summary of a conversation that lies whole in it, else from what was said.
-_UNTOLD = """exists (
+# For a session s with its summary t: whether the summary of one of its days is missing or does not contain it. A day is
+# made from the summaries of sessions that lie entirely within it, and from the messages of others.
+_NOT_IN_DAY_SUMMARY = """exists (
     select 1 from (
         select date(m.at, m.utc_offset || ' minutes') as key, max(m.at) as last, count(*) over () as days
         from said m where m.session_id = s.id and m.role in ('user', 'assistant') and m.text <> ''
@@ -37,50 +37,52 @@ _UNTOLD = """exists (
                       and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))
        or exists (select 1 from job where kind = 'grain' and state <> 'done'
                   and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner)))"""
-# The same once its messages are gone: whether the days that name it are none, or were made before it was.
-_UNNAMED = """(
+# The same when its messages are deleted: whether no day names it, or one that does is older or pending.
+_NOT_NAMED_BY_DAY = """(
     select count(*) = 0 or max(y.at) < s.last_at or (count(*) = 1 and max(y.at) < t.at) or max(exists (
                select 1 from job where kind = 'grain' and state <> 'done'
                and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner)))
     from summary_source o join summary y on y.id = o.summary_id and y.grain = 'day'
     where o.sentence = 0 and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))"""
-_TO_BE_READ = """exists (select 1 from job where state <> 'done' and subject = 's' || s.id
+_JOB_PENDING = """exists (select 1 from job where state <> 'done' and subject = 's' || s.id
                          and kind in (select value from json_each(:readers)))"""
 
 
 @frozen
-class Item:
+class RetentionCandidate:
     """Something old: the messages of a session, or a summary."""
 
-    grain: str
-    row: int  # of the session or of the summary
+    level: str
+    row: int  # id of the session or summary
     handle: str
-    period: str  # its key; of a session the day of its last words
+    period: str  # its key; for a session, the day of its last message
     count: int  # messages, or 1
-    kept: str  # why it stays; empty: it may go
+    kept_because: str  # empty: it may be deleted
 
 
-Gone = frozenset[tuple[str, int]]
-"""What is taken for gone already: the grain, and the number of the session or the summary."""
+RemovedRows = frozenset[tuple[str, int]]
+"""(level, id of the session or summary) of what a plan has deleted already."""
 
 
-def messages(db: Database, before: datetime, only: Sequence[int] | None = None) -> list[Item]:
-    """Sessions in which nothing was said since, that have messages; all, or only those of these numbers."""
+def messages(db: Database, before: datetime, only: Sequence[int] | None = None) -> list[RetentionCandidate]:
+    """Sessions with messages, none of them since `before`; all, or only those with these ids."""
     rows = db.rows(
         f"""select s.id, s.last_at, s.utc_offset, (select count(*) from message where session_id = s.id),
                 case when s.pinned then '{PINNED}'
                      when s.closed_at is null
                           or exists (select 1 from message where session_id = s.id and finish is null) then '{OPEN}'
                      when s.kind = 'chat' and coalesce(t.at < s.last_at, true)
-                          and exists (select 1 from said where session_id = s.id) then '{WAITS}'
-                     when {_TO_BE_READ} or {_UNTOLD} then '{WAITS}' else '' end
-            from {_among("session", only)} left join summary t on t.session_id = s.id
+                          and exists (select 1 from said where session_id = s.id) then '{NOT_SUMMARISED}'
+                     when {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} then '{NOT_SUMMARISED}' else '' end
+            from {_from_clause("session", only)} left join summary t on t.session_id = s.id
             where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
         {"before": clock.utc(before), "only": only, "person": PERSON, "readers": _READERS},
     )
     return [
-        Item(WORKING, id, ids.handle("session", id), periods.day_of(last_at, offset).isoformat(), count, kept)
-        for id, last_at, offset, count, kept in rows
+        RetentionCandidate(
+            WORKING, id, ids.handle("session", id), periods.day_of(last_at, offset).isoformat(), count, reason
+        )
+        for id, last_at, offset, count, reason in rows
     ]
 
 
@@ -91,64 +93,76 @@ def of_sessions(
     only: Sequence[int] | None = None,
     *,
     working: bool = False,
-    gone: Gone = frozenset(),
-) -> list[Item]:
-    """Old summaries of sessions. `working`: messages are to go before them."""
+    removed: RemovedRows = frozenset(),
+) -> list[RetentionCandidate]:
+    """Old session summaries. `working`: messages have a limit too, so they are deleted first."""
     rows = db.rows(
         f"""select t.id, s.id, coalesce(t.last_at, t.at), s.utc_offset,
                 exists (select 1 from message where session_id = s.id),
                 case when t.pinned or s.pinned then '{PINNED}' when s.closed_at is null then '{OPEN}'
-                     when t.at < s.last_at or {_TO_BE_READ} or {_UNTOLD} or {_UNNAMED} then '{WAITS}' else '' end
-            from {_among("summary", only)} join session s on s.id = t.session_id
+                     when t.at < s.last_at or {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} or {_NOT_NAMED_BY_DAY}
+                          then '{NOT_SUMMARISED}' else '' end
+            from {_from_clause("summary", only)} join session s on s.id = t.session_id
             where t.grain = 'session' order by t.id""",
         {"only": only, "person": PERSON, "readers": _READERS},
     )
     found = []
-    for id, session, last_at, offset, stands, kept in rows:
+    for id, session, last_at, offset, has_messages, reason in rows:
         day = periods.containing(periods.day_of(last_at, offset), "day")
         if day.ends_at(now) <= before:
-            held = working and stands and (WORKING, session) not in gone
-            found.append(Item(SESSION, id, ids.handle("summary", id), day.key, 1, kept or (HELD if held else "")))
+            waiting = working and has_messages and (WORKING, session) not in removed
+            found.append(
+                RetentionCandidate(
+                    SESSION, id, ids.handle("summary", id), day.key, 1, reason or (HAS_SOURCES if waiting else "")
+                )
+            )
     return found
 
 
 def of_periods(
     db: Database,
-    grain: str,
+    unit: str,
     before: datetime,
     now: datetime,
     only: Sequence[int] | None = None,
     *,
     limited: Collection[str] = (),
-    gone: Gone = frozenset(),
-) -> list[Item]:
-    """Old summaries of a grain. `limited`: the grains of which something is to go before them."""
+    removed: RemovedRows = frozenset(),
+) -> list[RetentionCandidate]:
+    """Old summaries of periods of a unit. `limited`: the levels with a limit, which are deleted first."""
     rows = db.rows(
-        f"""select t.id, t.owner, t.period, t.at, t.pinned from {_among("summary", only)}
+        f"""select t.id, t.owner, t.period, t.at, t.pinned from {_from_clause("summary", only)}
             where t.grain = :grain order by t.period, t.id""",
-        {"only": only, "grain": grain},
+        {"only": only, "grain": unit},
     )
     found = []
     for id, owner, key, at, pinned in rows:
         period = periods.parse(key)
         if period.ends_at(now) <= before:
-            kept = PINNED if pinned else _kept(db, owner, period, id, at, now, limited, gone)
-            found.append(Item(grain, id, ids.handle("summary", id), key, 1, kept))
+            reason = PINNED if pinned else _kept_because(db, owner, period, id, at, now, limited, removed)
+            found.append(RetentionCandidate(unit, id, ids.handle("summary", id), key, 1, reason))
     return found
 
 
-def _kept(
-    db: Database, owner: str, period: Period, id: int, at: str, now: datetime, limited: Collection[str], gone: Gone
+def _kept_because(
+    db: Database,
+    owner: str,
+    period: Period,
+    id: int,
+    at: str,
+    now: datetime,
+    limited: Collection[str],
+    removed: RemovedRows,
 ) -> str:
-    if _waits(db, owner, period) or not all(
-        each.has_ended(now) and _took_in(db, owner, each, id, at) for each in periods.enclosing(period)
+    if _is_pending(db, owner, period) or not all(
+        each.has_ended(now) and _includes(db, owner, each, id, at) for each in periods.enclosing(period)
     ):
-        return WAITS
-    return HELD if any(each not in gone for each in _standing(db, id, limited)) else ""
+        return NOT_SUMMARISED
+    return HAS_SOURCES if any(each not in removed for each in _remaining_sources(db, id, limited)) else ""
 
 
-def _waits(db: Database, owner: str, period: Period) -> bool:
-    """Whether its summary is to be made anew."""
+def _is_pending(db: Database, owner: str, period: Period) -> bool:
+    """Whether a job is to make the summary of this period."""
     subject = period.key if owner == PERSON else f"{period.key} {owner}"
     return bool(
         db.value(
@@ -157,18 +171,18 @@ def _waits(db: Database, owner: str, period: Period) -> bool:
     )
 
 
-def _took_in(db: Database, owner: str, coarser: Period, id: int, at: str) -> bool:
+def _includes(db: Database, owner: str, coarser: Period, id: int, at: str) -> bool:
     found = db.value(
         """select 1 from summary y join summary_source o
              on o.summary_id = y.id and o.sentence = 0 and o.kind = 'summary' and o.row = ?
            where y.owner = ? and y.period = ? and y.period <> '' and y.at >= ?""",
         (id, owner, coarser.key, at),
     )
-    return bool(found) and not _waits(db, owner, coarser)
+    return bool(found) and not _is_pending(db, owner, coarser)
 
 
-def _standing(db: Database, id: int, limited: Collection[str]) -> Sequence[tuple[Any, ...]]:
-    """What a summary was made of that still stands and is to go before it."""
+def _remaining_sources(db: Database, id: int, limited: Collection[str]) -> Sequence[tuple[Any, ...]]:
+    """(level, id) of the sources of a summary that exist and have a limit."""
     return db.rows(
         """select 'working', s.id from summary_source o join session s on s.id = o.row
            where o.summary_id = ?1 and o.sentence = 0 and o.kind = 'session' and not s.pinned
@@ -184,7 +198,7 @@ def _standing(db: Database, id: int, limited: Collection[str]) -> Sequence[tuple
     )
 
 
-def _among(table: str, only: Sequence[int] | None) -> str:
+def _from_clause(table: str, only: Sequence[int] | None) -> str:
     letter = {"session": "s", "summary": "t"}[table]
     if only is None:
         return f"{table} {letter}"

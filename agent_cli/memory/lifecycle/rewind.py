@@ -1,11 +1,11 @@
-"""Taking back what was said: from a message of the person on, it stays in the log and counts no more.
+"""Takes back a message and all later ones of its session: they stay in the log, but are no longer used.
 
-It is shown, sent, found, summarised and learned from by nobody any longer; only what forgets and what counts tokens
-still knows it. What was made from it goes, to be made anew without it. A fact that was accepted stays: the person's yes
-stands for itself. A reminder that a model made is hidden, or what is asked anew would be reminded of twice.
+They are not shown, sent, searched, summarised or learned from; only forgetting and token counts still include them.
+Summaries and proposals made from them are dropped. Accepted facts stay, because the person confirmed them. Reminders
+that the model made are hidden, so that asking again does not set them twice.
 
-What is asked anew takes the place of what was asked before, and only an answer makes that final: where none comes, be
-it that the model fails or the program is killed, `heal` has what was there stand again.
+A message may replace those taken back. Only its answer makes that final: when the model fails or the program is killed,
+`recover` restores them.
 """
 
 from collections.abc import Sequence
@@ -32,58 +32,59 @@ _WITHDRAWN = "withdrawn"
 
 
 def take_back(
-    db: Database, session: int, owner: str, since: int, time: clock.Clock, by: int | None = None, actor: str = "person"
+    db: Database, session: int, owner: str, first: int, time: clock.Clock, by: int | None = None, actor: str = "person"
 ) -> list[int]:
-    """Take back a message of a session and all that came after it; returns their numbers.
+    """Take back a message of a session and all later ones; returns their ids.
 
-    `by`: what was said in their place, which stays. Only for a session that no other process has open.
+    `by`: the message that replaces them. Only for a session that no other process has open.
     """
     with db.write():
-        said = db.value("select at from said where id = ? and session_id = ?", (since, session))
-        if said is None:
+        said_at = db.value("select at from said where id = ? and session_id = ?", (first, session))
+        if said_at is None:
             return []
         now = time()
-        undone = log.undo_from(db, session, since, now, by)
+        undone = log.undo_from(db, session, first, now, by)
         _hide_reminders(db, owner, undone, now)
         index.erase_many(db, "m", undone)
         rolling = rolling_summary.get(db, session)
-        if rolling and rolling.up_to >= since:
+        if rolling and rolling.up_to >= first:
             rolling_summary.erase(db, [session])
-        _rebuild_summaries(db, session, owner, said, time())
+        _rebuild_summaries(db, session, owner, said_at, time())
         sessions.drop_openings(db, sessions.opened_with(db, [session]))
         _withdraw_proposals(db, owner, undone, time)
-        # A skill is learned from a session at large: what was proposed since may be from there.
-        skill_adoption.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said], time)
-        events.append(db, time, "taken back", ids.handle("message", since), actor=actor, session=session)
+        # A skill is learned from a whole session, so what was proposed since may come from these messages.
+        skill_adoption.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said_at], time)
+        events.append(db, time, "taken back", ids.handle("message", first), actor=actor, session=session)
     return undone
 
 
 def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> None:
-    """Take back whatever was said in a session that was to count for nothing."""
+    """Take back all messages of a trial session."""
     if first := db.value("select min(id) from said where session_id = ?", (session,)):
         take_back(db, session, owner, first, time, actor="program")
 
 
-def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], since: int, time: clock.Clock) -> int:
-    """Log what the person says in place of a message and all after it; returns its number."""
-    with db.write():  # no moment in which the old is taken back and the new is not there
+def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], first: int, time: clock.Clock) -> int:
+    """Log a message that replaces another and all later ones; returns its id."""
+    with db.write():  # both or neither
         message = log.add_user_message(db, session, scope, parts, time())
-        take_back(db, session, scope.owner, since, time, message)
+        take_back(db, session, scope.owner, first, time, message)
     return message
 
 
 def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
-    """Make a session fit to go on: what a crash or an error cut is closed, and what was replaced in vain stands again.
+    """Repair a session after a crash or an error, and restore messages whose replacement was never answered.
 
-    Returns the handle of the message from which on it does, mostly none. Only for a session that no other process has
-    open.
+    Returns the handle of the first restored message, or "". Only for a session that no other process has open.
     """
     log.repair(db, session, scope, time())
     unanswered = log.unanswered_replacement(db, session)
     if unanswered is None:
         return ""
     with db.write():
-        to_restore = [each for each in hidden_tasks(db, scope.owner, replaced_messages(db, session)) if each.origin == "model"]
+        to_restore = [
+            each for each in hidden_tasks(db, scope.owner, replaced_messages(db, session)) if each.origin == "model"
+        ]
         restored = log.redo_replaced(db, session, unanswered)
         for each in to_restore:
             tasks.restore(db, each, time, actor="program")
@@ -95,7 +96,7 @@ def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
 
 
 def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fact]:
-    """The accepted facts that were learned from these messages."""
+    """The accepted facts learned from these messages."""
     found = db.rows(
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (messages,)
     )
@@ -103,9 +104,9 @@ def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fa
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
-    """Hide what a model made when these messages asked for it.
+    """Hide the tasks that the model made in these messages.
 
-    At the very moment at which they are taken back: by that it is told apart from what the person has hidden.
+    At exactly the time when they are taken back, which distinguishes them from tasks that the person has hidden.
     """
     rows = db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
@@ -117,13 +118,13 @@ def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: date
 
 
 def replaced_messages(db: Database, session: int) -> list[int]:
-    """The messages in whose place the person's last one in a session was said."""
+    """The messages that the person's last message in a session replaced."""
     last = "(select max(id) from said where session_id = ?1 and role = 'user')"
     return [id for (id,) in db.rows(f"select id from message where session_id = ?1 and undone_by = {last}", (session,))]
 
 
 def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task]:
-    """The tasks that were hidden with these messages."""
+    """The tasks hidden together with these messages."""
     found = db.rows(
         """select t.id from json_each(?) c join message m on m.id = c.value
              join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id""",
@@ -133,18 +134,18 @@ def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task
 
 
 def format_hidden(task: Task) -> str:
-    """What is said of one that was hidden."""
+    """The message for a task that was hidden."""
     return f"{task.handle} “{task.name}” is hidden with it (/tasks restore {task.handle})"
 
 
-def _rebuild_summaries(db: Database, session: int, owner: str, said: str, now: datetime) -> None:
-    """Drop the summaries that may tell of it, and have those of periods made again; its session's is when it closes.
+def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> None:
+    """Drop the summaries made since `said_at` (UTC), and queue those of periods; a session's is made when it closes.
 
-    Sentences stay that come from what retention has taken: nothing else says them any more.
+    Sentences from sources that retention has deleted stay, because they cannot be made again.
     """
     own_summary = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in lineage.derived_from(db, [Source("session", session)])]
-    found = [each for each in (own_summary, *linked) if each and each.at >= said]
+    found = [each for each in (own_summary, *linked) if each and each.at >= said_at]
     for key in lineage.period_keys(db, [each.id for each in found]):
         period_summaries.queue(db, owner, periods.parse(key), now)
     remaining = {each.id: summaries.orphaned_sentences(db, each) for each in found}
@@ -157,7 +158,7 @@ def _rebuild_summaries(db: Database, session: int, owner: str, said: str, now: d
 
 
 def _withdraw_proposals(db: Database, owner: str, messages: Sequence[int], time: clock.Clock) -> None:
-    """Let go of proposals that were learned from these messages and from no other."""
+    """Withdraw the proposed facts that were learned from these messages alone."""
     found = db.rows(
         """select f.id from json_each(?) c cross join fact f on f.message_id = c.value
            where f.state = 'pending' and not exists (
@@ -172,7 +173,7 @@ def _withdraw_proposals(db: Database, owner: str, messages: Sequence[int], time:
 
 
 def _propose_again(db: Database, owner: str, messages: Sequence[int], time: clock.Clock) -> None:
-    """Have proposals wait again that were let go of with these messages."""
+    """Propose again the facts that were withdrawn with these messages."""
     found = db.rows(
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where f.state = ? order by f.id",
         (messages, EXPIRED),

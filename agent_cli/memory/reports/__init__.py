@@ -1,4 +1,4 @@
-"""What the log and the tables tell when they are asked: tokens used, tools called, the present day, the audit log.
+"""Reports from the log: token usage, tool calls, the present day, signals and the audit log.
 
-Only reads, also tables of other folders. Owns no table.
+Reads tables of other folders, and writes and owns none.
 """

@@ -1,7 +1,7 @@
-"""What of the audit log an owner may see: what happened in a session of theirs, or to something of theirs.
+"""The part of the audit log that an owner may see.
 
-An event has no owner of its own. It is another's business unless its session, or the thing it is about, says whose it
-is; what is about the file itself, or about something that is gone, is the person's.
+An event belongs to the owner of its session, or of the row it is about. Events about the file itself or about deleted
+rows belong to the person.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ _OWNER = f"""case
 
 
 def latest(db: Database) -> int:
-    """The number of the last event of all; 0 when there is none."""
+    """The id of the last event; 0 when there is none."""
     return int(db.value("select max(id) from event") or 0)
 
 
 def after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
-    """What comes after an event for this owner, of so many at most, and the number of the last that was looked at."""
+    """The events of this owner after an id, among the next `limit` events of all, and the id of the last one read."""
     rows = db.rows(
         f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
             from event e where e.id > ? order by e.id limit ?""",

@@ -1,7 +1,7 @@
-"""What the log says about the person's days, as queries: what is due, days in a row, what the tools did.
+"""Figures about the person's days: tasks due, streaks of days, tool calls.
 
-Nothing is counted ahead and kept: each is asked anew, and stays quick beside a million events and messages, for a time
-is found by the identifiers, which sort by it and have an index. A day is that of the clock at which a thing was done.
+Each is a query without stored counts. They stay fast with a million rows, because ids sort by time and are indexed. A
+day is that of the local clock at the time of the row.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_FURTHEST = timedelta(hours=14)  # that a clock can be away from UTC
+_FURTHEST = timedelta(hours=14)  # the largest offset from UTC
 
 
 @frozen
 class Due:
-    """Open tasks, by their numbers: due before this moment, later today, and how many there are in all."""
+    """Ids of open tasks that are overdue or due later today, and the number of all open tasks."""
 
     overdue: tuple[int, ...]
     today: tuple[int, ...]
@@ -36,14 +36,14 @@ class Calls:
 @frozen
 class Signals:
     turns_today: int
-    days_said: int  # in a row, on which something was said
-    days_done: int  # in a row, on which a task was done
+    days_said: int  # consecutive days with a message of the person
+    days_done: int  # consecutive days with a completed task
     due: Due
     calls: tuple[Calls, ...]
 
 
 def read(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
-    """All of them. `since`: from when on calls are counted."""
+    """All figures. `since`: the start of the time in which calls are counted."""
     return Signals(
         turns(db, owner, now.date()),
         days_said(db, owner, now),
@@ -54,19 +54,19 @@ def read(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
 
 
 def turns(db: Database, owner: str, day: date) -> int:
-    """How many messages the person wrote on a day."""
+    """The number of messages the person wrote on a day."""
     return int(
         db.value(
             """select count(*) from said
                where uid >= ?1 and uid < ?2 and date(at, utc_offset || ' minutes') = ?3 and owner = ?4
                      and role = 'user'""",
-            (*_within(day), owner),
+            (*_day_bounds(day), owner),
         )
     )
 
 
 def days_said(db: Database, owner: str, now: datetime) -> int:
-    """For how many days in a row the person has said something, up to today or yesterday."""
+    """The number of consecutive days with a message of the person, up to today or yesterday."""
 
     def said(day: date) -> bool:
         return bool(
@@ -74,15 +74,15 @@ def days_said(db: Database, owner: str, now: datetime) -> int:
                 """select 1 from said
                    where uid >= ?1 and uid < ?2 and date(at, utc_offset || ' minutes') = ?3 and owner = ?4
                          and role = 'user' limit 1""",
-                (*_within(day), owner),
+                (*_day_bounds(day), owner),
             )
         )
 
-    return _in_a_row(said, now.date())
+    return _streak(said, now.date())
 
 
 def days_done(db: Database, owner: str, now: datetime) -> int:
-    """For how many days in a row a task was done that is still known, up to today or yesterday."""
+    """The number of consecutive days with a completed task that is not erased, up to today or yesterday."""
 
     def done(day: date) -> bool:
         return bool(
@@ -90,15 +90,15 @@ def days_done(db: Database, owner: str, now: datetime) -> int:
                 """select 1 from event e join task t on t.id = cast(substr(e.subject, 2) as integer)
                    where e.uid >= ?1 and e.uid < ?2 and date(e.at, e.utc_offset || ' minutes') = ?3 and t.owner = ?4
                          and e.kind = 'task done' limit 1""",
-                (*_within(day), owner),
+                (*_day_bounds(day), owner),
             )
         )
 
-    return _in_a_row(done, now.date())
+    return _streak(done, now.date())
 
 
 def due(db: Database, owner: str, now: datetime) -> Due:
-    """What is to be done, the longest overdue first."""
+    """The open tasks due by the end of the day, the longest overdue first."""
     night = datetime.combine(now.date() + timedelta(days=1), time(), now.tzinfo)
     rows = db.rows(
         """select id, due_at < ?2 from task
@@ -112,7 +112,7 @@ def due(db: Database, owner: str, now: datetime) -> Due:
 
 
 def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
-    """How often each tool was called since then, and how often it was refused; the most used first."""
+    """How often each tool was called since then, and how often refused; the most used first."""
     rows = db.rows(
         """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
            from event e join session s on s.id = e.session_id
@@ -123,14 +123,14 @@ def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
     return tuple(Calls(*row) for row in rows)
 
 
-def _within(day: date) -> tuple[str, str, str]:
-    """Between which identifiers all of a day lies, wherever it was, and the day itself."""
+def _day_bounds(day: date) -> tuple[str, str, str]:
+    """The lowest and highest id of a day in any time zone, and the day itself."""
     begins = datetime.combine(day, time(), UTC)
     return ids.lowest(begins - _FURTHEST), ids.lowest(begins + timedelta(days=1) + _FURTHEST), day.isoformat()
 
 
-def _in_a_row(on: Callable[[date], bool], today: date) -> int:
-    """A day that has only begun ends no row."""
+def _streak(on: Callable[[date], bool], today: date) -> int:
+    """The number of consecutive days up to today, or up to yesterday while nothing has happened today."""
     day = today if on(today) else today - timedelta(days=1)
     last = day
     while on(day):

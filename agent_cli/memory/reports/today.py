@@ -1,7 +1,6 @@
-"""What happened on the present day, in lines: conversations, notes, facts, and tasks done or due.
+"""The present day in lines: conversations, notes, facts, and tasks done or due.
 
-A day that is over has a summary of its own; this is for the one that is not. It is read from the rows themselves, so no
-model is asked and nothing is missing that was said a moment ago.
+Past days have summaries. This is read from the tables, so it needs no model and includes the last message.
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ _MOST = 12  # lines of a kind
 _WIDE = 120  # characters of a line
 
 
-def told(db: Database, owner: str, now: datetime) -> str:
+def format_day(db: Database, owner: str, now: datetime) -> str:
     """The lines of the day, the newest of each kind first; empty when nothing happened."""
     begin = datetime.combine(now.date(), time(), now.tzinfo)
     day = {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
@@ -38,7 +37,7 @@ def told(db: Database, owner: str, now: datetime) -> str:
 
 
 def _said(db: Database, day: dict[str, Any]) -> Iterator[str]:
-    """Each conversation by its name, with how much was said; scheduled runs and questions on the side among them."""
+    """Each session with its name and number of messages, scheduled runs and side questions included."""
     rows = db.rows(
         """select session_id, count(*) from said
            where owner = :owner and role = 'user' and at >= :since and at < :until
@@ -48,8 +47,8 @@ def _said(db: Database, day: dict[str, Any]) -> Iterator[str]:
     )
     for id, count in rows:
         session = sessions.get(db, id, day["owner"])
-        told = f"{count} messages" if count > 1 else "1 message"
-        yield f"{session.handle} “{one_line(sessions.name(db, session), _WIDE)}” ({told})"
+        counted = f"{count} messages" if count > 1 else "1 message"
+        yield f"{session.handle} “{one_line(sessions.name(db, session), _WIDE)}” ({counted})"
 
 
 def _noted(db: Database, day: dict[str, Any]) -> Iterator[str]:
@@ -83,7 +82,7 @@ def _done(db: Database, day: dict[str, Any]) -> Iterator[str]:
 
 
 def _due(db: Database, day: dict[str, Any]) -> Iterator[str]:
-    """What is open and due by the end of the day, the longest overdue first."""
+    """Open tasks due by the end of the day, the longest overdue first."""
     rows = db.rows(
         """select id, text, due_at from task
            where owner = :owner and state = 'open' and hidden_at is null and due_at < :until order by due_at""",

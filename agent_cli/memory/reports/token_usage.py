@@ -1,4 +1,4 @@
-"""What was used: tokens, cost and time of the answers, per turn, session, model or day."""
+"""Tokens, cost and time of answers, per turn, session, model or day."""
 
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ def of_turn(db: Database, session: int, question: int) -> tuple[int, int]:
 
 
 def used(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
-    """What each day, model, session or turn took, the latest first. Times are seconds, costs as the prices set."""
+    """The usage of each day, model, session or turn, the latest first: seconds, and cost by the configured prices."""
     rows = db.rows(
         f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
                    sum(m.duration_ms) / 1000.0

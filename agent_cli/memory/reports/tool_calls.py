@@ -1,4 +1,4 @@
-"""What the tools were asked to do and what came of it, as the log has it: each call with its result."""
+"""The tool calls of the log, each with its result."""
 
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,9 @@ from agent_cli.store.db import Database
 def listing(
     db: Database, owner: str, limit: int, since: datetime | None = None, after: int | None = None
 ) -> list[dict[str, Any]]:
-    """The newest calls, newest last. `after`: the first ones whose result came after this message instead.
+    """The newest calls, newest last; with `after`, instead the first whose result came after this message.
 
-    A call that still runs has no result; the answer in which it was made is named by `asked_in`.
+    A running call has no result. `asked_in`: the message of the model with the call.
     """
     ended = """and m.session_id in (select session_id from message where id > ?3 and role = 'tool')
                and result > ?3"""
@@ -26,11 +26,11 @@ def listing(
             order by c.id {"desc" if after is None else "asc"} limit ?4""",
         (owner, ids.lowest(since) if since else "", after or 0, limit),
     )
-    found = [_told(db, *row) for row in rows]
+    found = [_described(db, *row) for row in rows]
     return found[::-1] if after is None else found
 
 
-def _told(
+def _described(
     db: Database, message: int, result: int | None, name: str, arguments: str, session: int, at: str, offset: int
 ) -> dict[str, Any]:
     return {
@@ -53,5 +53,5 @@ def _outcome(db: Database, result: int) -> str:
 
 
 def latest(db: Database) -> int:
-    """The number of the newest message: results of calls come after it."""
+    """The id of the newest message."""
     return int(db.value("select max(id) from message") or 0)

@@ -25,7 +25,7 @@ class PromptHistory(History):
     def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
         super().__init__()
         self._app, self._session, self._pastes = app, session, pastes
-        self._rounds = tombstones.rounds(app.db)
+        self._rounds = tombstones.erasure_count(app.db)
         self._version = self._database_version()
 
     def load_history_strings(self) -> Iterable[str]:
@@ -49,7 +49,7 @@ class PromptHistory(History):
         """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
         with suppress(StoreError):
             version = self._database_version()
-            rounds = self._rounds if version == self._version else tombstones.rounds(self._app.db)
+            rounds = self._rounds if version == self._version else tombstones.erasure_count(self._app.db)
             self._version = version
             if rounds != self._rounds:
                 self._rounds = rounds

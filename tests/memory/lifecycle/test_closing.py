@@ -86,7 +86,7 @@ def killed(db, kind):
 def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
     chat, once = killed(db, "chat"), killed(db, "ask")
 
-    closing.sweep(db, noon)
+    closing.close_abandoned(db, noon)
 
     assert [sessions.get(db, id, HERE.owner).closed_at is not None for id in (chat, once)] == [True, True]
     assert [entry.finish for entry in log.history(db, chat)] == ["stop", "interrupted"]
@@ -97,7 +97,7 @@ def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
 def test_a_session_that_lives_is_not_swept(db, session):
     log.add_user_message(db, session, HERE, [Part("I like tea", "typed")], NOON)
 
-    closing.sweep(db, noon)
+    closing.close_abandoned(db, noon)
 
     assert sessions.get(db, session, HERE.owner).closed_at is None
 

@@ -155,7 +155,7 @@ def test_what_is_answered_without_memory_counts_for_nothing_though_the_program_i
             break
     app.db.execute("update session set holder = ? where id = 2", (f"{socket.gethostname()}/999999999/1",))
     assert app.db.value("select count(*) from said where session_id = 2") == 2
-    closing.sweep(app.db, app.time)
+    closing.close_abandoned(app.db, app.time)
     assert app.db.value("select count(*) from said where session_id = 2") == 0
     assert app.db.value("select closed_at is not null from session where id = 2")
     assert len(said(talked)) == 4

@@ -169,7 +169,7 @@ def test_what_was_searched_for_is_let_go_when_something_was_forgotten(app):
         state = line.application.layout.current_control.search_state
         assert state.text == "Graz"
         with app.db.write():
-            tombstones.count_round(app.db)
+            tombstones.count_erasure(app.db)
         line.drop_forgotten()
         assert state.text == ""
 
@@ -327,7 +327,9 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
         keyboard.send_text("Who lives in Graz?")
         await until(lambda: line._preview.line)
         forget.erase(
-            app.db, forget.planned(app.db, provenance.named(app.db, app.scope.owner, [lives.handle])), app.time
+            app.db,
+            forget.planned(app.db, provenance.select_by_handle(app.db, app.scope.owner, [lives.handle])),
+            app.time,
         )
         line.drop_forgotten()
         assert line._preview.line == ""
