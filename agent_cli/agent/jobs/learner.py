@@ -8,7 +8,7 @@ from agent_cli.agent.jobs.learning import LearningTask
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, fact_extraction
-from agent_cli.memory.facts.fact_extraction import AskModel
+from agent_cli.memory.facts.fact_extraction import AskForJson
 from agent_cli.memory.scope import Scope
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
@@ -27,7 +27,7 @@ def _read(db: Database, session: int, read_to: int, characters: int) -> list[Ent
     return learning.exchanges(said, characters, lambda entry: len(entry.message.text), bool)
 
 
-def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskModel) -> Effect:
+def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
     known = fact_extraction.related_facts(context.db, scope.owner, new, context.time())
     found = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask)
 
@@ -39,8 +39,8 @@ def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], 
 
 
 _TASK = LearningTask(
-    no_model=NO_MODEL,
-    unreadable="turns unreadable",
+    no_model_error=NO_MODEL,
+    unreadable_event="turns unreadable",
     characters=6000,
     read_to=sessions.read_position,
     set_read_to=sessions.set_read_to,

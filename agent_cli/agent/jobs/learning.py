@@ -15,7 +15,7 @@ from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts.fact_extraction import AskModel, UnreadableAnswer
+from agent_cli.memory.facts.fact_extraction import AskForJson, UnreadableAnswer
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
@@ -27,14 +27,14 @@ from agent_cli.values import frozen
 class LearningTask:
     """What is learned from a conversation, and how."""
 
-    no_model: str  # the job's error while no model answers
-    unreadable: str  # the kind of event that records an answer which could not be parsed
+    no_model_error: str  # the job's error while no model answers
+    unreadable_event: str  # the kind of event that records an answer which could not be parsed
     characters: int  # read at a time: a small model misses half of more
     read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: its scope and the last message read
     set_read_to: Callable[[Database, int, int], None]  # session, message
     read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
     ask: Callable[
-        [JobContext, Scope, int, Sequence[Entry], AskModel], Effect
+        [JobContext, Scope, int, Sequence[Entry], AskForJson], Effect
     ]  # session, new messages; returns the proposing
     counts_unreadable: bool = False  # whether a parked job's error includes their total
 
@@ -57,11 +57,11 @@ def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
         propose()
         task.set_read_to(db, session, new[-1].id)
         if error:
-            events.append(db, context.time, task.unreadable, job.subject, actor="program", session=session)
+            events.append(db, context.time, task.unreadable_event, job.subject, actor="program", session=session)
         if task.read(db, session, new[-1].id, context.max_characters):
             jobs.add(db, job.kind, job.subject, context.time())
         elif error:
-            total = f" ({events.count(db, task.unreadable)} such in all)" if task.counts_unreadable else ""
+            total = f" ({events.count(db, task.unreadable_event)} such in all)" if task.counts_unreadable else ""
             jobs.park(db, job, error + total)
 
     return effect
@@ -75,14 +75,14 @@ def _ask(
         return lambda: None, ""  # nothing by the person: imported messages are not read
     model = context.model()
     if model is None:
-        raise ModelUnavailable(task.no_model)
+        raise ModelUnavailable(task.no_model_error)
     try:
         return task.ask(context, scope, session, new, _ask_in_json(model, context.cancel)), ""
     except UnreadableAnswer as error:
         return lambda: None, str(error)
 
 
-def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskModel:
+def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
     """The model as a function for memory: question and JSON schema in, pieces of JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from agent_cli.agent.jobs.learning import LearningTask
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts.fact_extraction import AskModel
+from agent_cli.memory.facts.fact_extraction import AskForJson
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_adoption, skill_extraction
 from agent_cli.store import ids, jobs
@@ -56,7 +56,7 @@ def _can_teach(entries: Sequence[Entry]) -> bool:
     return said >= _LEAST_EXCHANGES or (said > 0 and any(entry.message.calls for entry in entries))
 
 
-def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskModel) -> Effect:
+def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
     db, owner = context.db, scope.owner
     used = skill_extraction.skills_read(db, owner, log.history(db, session))
     known = skill_extraction.related_skills(db, owner, new, context.time())
@@ -74,8 +74,8 @@ def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], 
 
 
 _TASK = LearningTask(
-    no_model=NO_MODEL,
-    unreadable="reflection unreadable",
+    no_model_error=NO_MODEL,
+    unreadable_event="reflection unreadable",
     characters=12_000,
     read_to=_read_to,
     set_read_to=sessions.set_reflected_to,

@@ -38,12 +38,12 @@ def export(
     if format == "md":
         files = fact_export.documents(exported)
     else:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_export.rows(app_.db, exported))
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_export.json_rows(app_.db, exported))
         if out is None:
             sys.stdout.write(lines)
             return
         files = {"facts.jsonl": lines}
-    for path in fact_export.write((out or Path()).expanduser(), files, force=force):
+    for path in fact_export.write_files((out or Path()).expanduser(), files, force=force):
         output.say(f"wrote {path}")
     session_only = sum(each.session_id is not None for each in exported)
     if session_only:

@@ -38,7 +38,7 @@ def place(fact: Fact) -> str:
 def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
     """Facts as lines, or as one array of objects."""
     if as_json:
-        output.put_json([each.described() for each in rows])
+        output.put_json([each.describe() for each in rows])
         return
     lines = [
         {

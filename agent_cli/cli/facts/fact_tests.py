@@ -45,7 +45,7 @@ def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = Fa
     """List the questions."""
     app_: App = context.obj.app()
     found = fact_tests.listing(app_.db, app_.scope.owner, limit)
-    rows = [each.described() for each in found]
+    rows = [each.describe() for each in found]
     if not as_json:
         rows = [{**row, "mention": " + ".join(row["mention"])} for row in rows]
     output.listing(rows, ("id", "question", "mention"), as_json=as_json)
@@ -80,7 +80,7 @@ def _run(app_: App, as_json: bool) -> None:
     tests = fact_tests.listing(app_.db, app_.scope.owner)
     missing = {each.handle: fact_tests.missing(each, find) for each in tests}
     if as_json:
-        output.put_json([{**each.described(), "missing": missing[each.handle]} for each in tests])
+        output.put_json([{**each.describe(), "missing": missing[each.handle]} for each in tests])
     for each in tests if not as_json else ():
         lacks = missing[each.handle]
         output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{_format_missing(lacks)}")

@@ -83,7 +83,7 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
     former, latter = replacements.replaced(app_.db, fact), replacements.replaced_by(app_.db, fact)
     if as_json:
         output.put_json(
-            fact.described()
+            fact.describe()
             | {
                 "sources": [{"message": message, "quote": quote} for message, quote in sources],
                 "replaced": [each.handle for each in former],

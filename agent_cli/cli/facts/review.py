@@ -50,7 +50,7 @@ def review(
 
 def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
     if as_json:
-        output.put_json([proposal.described() for proposal in proposals])
+        output.put_json([proposal.describe() for proposal in proposals])
         return
     from agent_cli.repl.review import review_page  # needed only for printing
 

@@ -41,7 +41,7 @@ def day(skill: Skill, moment: str | None) -> str:
 def table(rows: Sequence[Skill], as_json: bool) -> None:
     """Skills as lines, or as one array of objects."""
     if as_json:
-        output.put_json([each.described() for each in rows])
+        output.put_json([each.describe() for each in rows])
         return
     lines = [
         {"id": each.handle, "mark": _mark(each), "name": each.name, "what": text.one_line(each.description, 160)}

@@ -65,7 +65,7 @@ def show(
         return
     words = skill.text if version in (None, skill.version) else _version_text(skill, older, version)
     if as_json:
-        row = skill.described() | {"text": words, "version": version or skill.version}
+        row = skill.describe() | {"text": words, "version": version or skill.version}
         output.put_json(row | {"versions": [each.was["version"] for each in older] + [skill.version]})
         return
     for what, value in _detail_rows(skill, version or skill.version):
@@ -91,7 +91,7 @@ def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
     rows.append(("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"))
     if skill.target_id:
         base = f", version {skill.base}" if skill.base else ""
-        rows.append(("changes", f"{skill.described()['changes']}{base}"))
+        rows.append(("changes", f"{skill.describe()['changes']}{base}"))
     rows.append(("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"))
     rows.append(("changed", skill_format.day(skill, skill.changed_at)))
     return rows

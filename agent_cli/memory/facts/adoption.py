@@ -208,9 +208,9 @@ def expire(db: Database, owner: str, time: clock.Clock) -> int:
             for fact in facts.many(db, [each.id for each in old], owner):  # read again inside the write
                 if fact.state == PENDING:
                     _expire(db, fact, time)
-    if facts.lapsed(db, owner, time()):
+    if facts.past_expiry(db, owner, time()):
         with db.write():
-            for fact in facts.lapsed(db, owner, time()):
+            for fact in facts.past_expiry(db, owner, time()):
                 _end_at_expiry(db, fact, time, "program", ids.new(time()))
     if not meta.get(db, _EXPIRED_UNREPORTED):
         return 0

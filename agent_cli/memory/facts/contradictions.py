@@ -64,5 +64,5 @@ def _agrees(known: Fact, claim: Claim) -> bool:
 
 def _was_rejected(db: Database, scope: Scope, claim: Claim) -> bool:
     """Whether the person has rejected the same statement."""
-    alike = facts.similar(db, scope.owner, claim.statement)
-    return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in alike)
+    candidates = facts.similar(db, scope.owner, claim.statement)
+    return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in candidates)

@@ -19,7 +19,7 @@ _SELF = re.compile(r"\b(?:I|my|me|mine|myself|ich|mein\w*|mir|mich)\b", re.IGNOR
 MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
 
 
-def rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
+def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     """Each fact as a JSON object, the oldest first, without empty fields."""
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
     messages = [each.message_id for each in ordered if each.message_id]
@@ -57,7 +57,7 @@ def documents(found: Sequence[Fact]) -> dict[str, str]:
     }
 
 
-def write(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
+def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
     """Write the files, readable by their owner alone.
 
     Raises UsageError, with nothing written, when a file exists that this program did not write.

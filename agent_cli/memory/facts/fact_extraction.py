@@ -29,7 +29,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-AskModel = Callable[[str, Mapping[str, Any]], Iterator[str]]
+AskForJson = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Sends a prompt and a JSON schema to a language model; yields the answer in pieces. Raises AgentError."""
 
 Parsed = TypeVar("Parsed")
@@ -102,12 +102,12 @@ def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
     return _PROMPT.format(known=listed or "(nothing)", day=day, conversation=lines)
 
 
-def extract(prompt: str, ask: AskModel) -> list[Operation]:
+def extract(prompt: str, ask: AskForJson) -> list[Operation]:
     """The operations that the model answers with. Raises AgentError, and UnreadableAnswer after two tries."""
     return ask_json(prompt, ask, SCHEMA, parse)
 
 
-def ask_json(prompt: str, ask: AskModel, schema: Mapping[str, Any], parse: Callable[[str], Parsed]) -> Parsed:
+def ask_json(prompt: str, ask: AskForJson, schema: Mapping[str, Any], parse: Callable[[str], Parsed]) -> Parsed:
     """The parsed answer; `parse` raises ValueError. Raises AgentError, and UnreadableAnswer after two tries."""
     request = prompt
     for _ in range(_TRIES):

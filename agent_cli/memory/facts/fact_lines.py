@@ -48,7 +48,7 @@ def import_lines(
             for number, line in rows[start : start + _BATCH]:
                 try:
                     with db.write():  # a savepoint for each line
-                        claim = _claim(db, scope, line, source, time())
+                        claim = _parse_line(db, scope, line, source, time())
                         if tombstones.contains(db, claim.statement, scope.owner):
                             complain(f"line {number} was skipped: you had it forgotten")
                             continue
@@ -91,7 +91,7 @@ def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
     return next(iter(facts.many(db, [id for (id,) in found], scope.owner)), None)
 
 
-def _claim(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
+def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
     """The claim of a line. Raises ValueError and UsageError."""
     row = json.loads(line)
     if not isinstance(row, dict):

@@ -30,7 +30,7 @@ class Test:
     def mentions(self) -> list[str]:
         return self.mention.split("\n")
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {"id": self.handle, "question": self.question, "mention": self.mentions}
 
 

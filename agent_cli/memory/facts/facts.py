@@ -71,7 +71,7 @@ class Fact:
         """Whether it is accepted and true to this day."""
         return self.state == ACCEPTED and self.valid_to is None and self.hidden_at is None
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         values = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
         for key, kind in (("message_id", "message"), ("session_id", "session"), ("target_id", "fact")):
             values[key.removesuffix("_id")] = ids.handle(kind, values[key]) if values[key] else None
@@ -151,7 +151,7 @@ def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
     return _read(db, where, (ids.lowest(moment), owner))
 
 
-def lapsed(db: Database, owner: str, now: datetime) -> list[Fact]:
+def past_expiry(db: Database, owner: str, now: datetime) -> list[Fact]:
     """Accepted facts past their expiry date."""
     return _read(db, "owner = ? and state = 'accepted' and expires_at <= ? order by id", (owner, clock.utc(now)))
 

@@ -23,7 +23,8 @@ TABLES = (
         counts={("facts", "fact"): "true"},
         line="statement",
         mentions=f"""{lineage.mentions_topic("statement", "subject", "object", "quote")}
-                     or exists (select 1 from fact_version where fact_id = fact.id and {lineage.mentions_topic("was")})""",
+                     or exists (select 1 from fact_version
+                                where fact_id = fact.id and {lineage.mentions_topic("was")})""",
         stated_text=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
         personal_texts=(
             "select statement, quote, object from fact where id {ids}",

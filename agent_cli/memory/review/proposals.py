@@ -81,7 +81,7 @@ class Proposal:
     def handle(self) -> str:
         return ids.handle(self.kind, self.id)
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
         values = asdict(self) | {"id": self.handle, "conflicts": known}
         values["message"] = ids.handle("message", self.message) if self.message else None

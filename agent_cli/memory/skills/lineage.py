@@ -33,7 +33,8 @@ TABLES = (
         day="changed_at",
         line="name || ': ' || description",
         mentions=f"""{lineage.mentions_topic(*_WORDS)}
-                     or exists (select 1 from skill_version where skill_id = skill.id and {lineage.mentions_topic(*_WAS)})""",
+                     or exists (select 1 from skill_version
+                                where skill_id = skill.id and {lineage.mentions_topic(*_WAS)})""",
         stated_text=lineage.joined(*_WORDS),
         personal_texts=("select name, description, text from skill where origin <> 'model' and id {ids}",),
         other_texts=("select name, description, text from skill where id {ids}",),

@@ -130,7 +130,7 @@ def prompt_size(entry: Entry) -> int:
     return sum(len(line) + 1 for line in _format_entry(entry))
 
 
-def extract(prompt: str, ask: fact_extraction.AskModel) -> ExtractedSkill | None:
+def extract(prompt: str, ask: fact_extraction.AskForJson) -> ExtractedSkill | None:
     """The skill that the model answers with, or None. Raises AgentError, and UnreadableAnswer after two tries."""
     return fact_extraction.ask_json(prompt, ask, SCHEMA, parse)
 

@@ -21,9 +21,9 @@ NAME, WEAK, SIMILARITY = (
     0.4,
     1.0,
 )  # weights: of a stem in the name, of a common request word, of vector similarity
-FLOOR = 1.5  # a skill matches with at least this score, where 1 is one rare word; or
-ALONE, COVERED = 1.2, 0.6  # with this score of words that cover this share of the question; or
-SIMILAR_ENOUGH = 0.5  # with this similarity, from the embedder's floor (0) to equal (1)
+MIN_SCORE = 1.5  # a skill matches with at least this score, where 1 is one rare word; or
+MIN_WORD_SCORE, MIN_COVERAGE = 1.2, 0.6  # with this score of words that cover this share of the question; or
+MIN_SIMILARITY = 0.5  # with this similarity, from the embedder's floor (0) to equal (1)
 _PRIOR = 20  # skills added to the count: among three skills no word is rare
 _HEAD, _TAIL = 400, 200  # characters of a long question that are compared
 _WEAKEST = """
@@ -78,9 +78,9 @@ def find(db: Database, owner: str, question: str, vector: Sequence[float] | None
         covered = sum(weights[stem] for stem in matched) / whole
         similarity = similarities.get(id, 0.0)
         enough = (
-            words + SIMILARITY * similarity >= FLOOR
-            or (words >= ALONE and covered >= COVERED)
-            or similarity >= SIMILAR_ENOUGH
+            words + SIMILARITY * similarity >= MIN_SCORE
+            or (words >= MIN_WORD_SCORE and covered >= MIN_COVERAGE)
+            or similarity >= MIN_SIMILARITY
         )
         if enough:
             legs = {"words": words, "meaning": SIMILARITY * similarity}

@@ -52,7 +52,7 @@ class Skill:
     def body(self) -> str:
         return skill_file.body(self.text)
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         shown = {key: value for key, value in asdict(self).items() if key not in ("owner", "target_id", "utc_offset")}
         return shown | {"id": self.handle, "changes": ids.handle("skill", self.target_id) if self.target_id else None}
 

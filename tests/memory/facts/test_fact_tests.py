@@ -50,7 +50,7 @@ def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
 
 def test_tests_are_listed_and_erased(db):
     kept(db), kept(db, "What do I drink?", " green  tea ", "")
-    assert [each.described() for each in fact_tests.listing(db, PERSON)] == [
+    assert [each.describe() for each in fact_tests.listing(db, PERSON)] == [
         {"id": "q1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
         {"id": "q2", "question": "What do I drink?", "mention": ["green tea"]},
     ]

@@ -55,7 +55,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     fact = proposed(db, "The NAS answers at 192.168.1.20", message=said, quote="NAS on .20", place=HERE.place)
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
     here = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
-    assert read(reviewer, fact).described() == {
+    assert read(reviewer, fact).describe() == {
         "kind": "fact", "id": "f2", "statement": "The NAS answers at 192.168.1.20", "hidden": False,
         "operation": "insert", "reach": "in this project", "since": "", "until": "", "filed": "",
         "origin": "model", "trust": "model", "inferred": False,
