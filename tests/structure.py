@@ -146,12 +146,9 @@ def lines(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
-def retired() -> Counter[str]:
-    """How often each of the retired words is a name in the package."""
-    found: Counter[str] = Counter()
-    for path in FILES:
-        found.update({name: count for name, count in identifiers(path).items() if name in RETIRED})
-    return found
+def retired(path: Path) -> dict[str, int]:
+    """How often each of the retired words is a name in a module."""
+    return {name: count for name, count in identifiers(path).items() if name in RETIRED}
 
 
 def kept_from_the_formatter() -> int:
@@ -164,12 +161,15 @@ def report() -> str:
     folders = Counter({name: count for name, count in modules_per_folder().items() if name != "cli"})
     [(fullest, many)] = folders.most_common(1)
     repeated = repeated_names()
+    words: Counter[str] = Counter()
+    for path in FILES:
+        words.update(retired(path))
     rows = [
         f"lines of the package      {sum(map(lines, FILES))} in {len(FILES)} files",
         f"longest module            {lines(longest)} lines, {module(longest)}",
         f"fullest folder            {many} modules, {fullest} (cli itself holds {modules_per_folder()['cli']})",
         f"cycles between folders    {len(cycle(folder_imports()))}",
-        f"retired names             {retired().total()} {dict(retired().most_common(8))}",
+        f"retired names             {words.total()} {dict(words.most_common(8))}",
         f"repeated class names      {len(repeated)} {' '.join(repeated)}",
         f"kept from the formatter   {kept_from_the_formatter()} times",
     ]

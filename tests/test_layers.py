@@ -226,3 +226,16 @@ def test_module_says_what_it_is(path):
 def test_no_folder_holds_more_than_sixteen_modules():
     crowded = {name: many for name, many in structure.modules_per_folder().items() if many > 16}
     assert crowded.keys() <= {"cli"}  # a command each
+
+
+def test_retired_words_are_names_no_more():
+    found = {module(path): names for path in FILES if (names := structure.retired(path))}
+    assert found == {"tools.memory_tools": {"grain": 4}}  # an argument that the model sees
+
+
+def test_hardly_a_class_shares_its_name_with_another():
+    assert structure.repeated_names().keys() <= {"Scope"}  # whose memory it is; and of a request, as ASGI calls it
+
+
+def test_nothing_is_kept_from_the_formatter():
+    assert structure.kept_from_the_formatter() == 0

@@ -170,14 +170,14 @@ def _format_counts(counts: Counter[str]) -> str:
 def _table_rows(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> list[dict[str, Any]]:
     rows = []
     for each in _levels(app_, limits, items):
-        kept = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
+        reasons = ", ".join(f"{count} {why}" for why, count in each["kept"].items())
         rows.append(
             {
                 "grain": _PLURALS[each["grain"]],
                 "limit": each["limit"] or "kept",
                 "holds": f"{each['holds']} there",
                 "goes": f"{each['goes']} would go",
-                "kept": f"old but kept: {kept}" if kept else "",
+                "kept": f"old but kept: {reasons}" if reasons else "",
             }
         )
     return rows
@@ -190,7 +190,7 @@ def _levels(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> l
     for level in _PLURALS:
         of_level = [each for each in items if each.level == level]
         limit = retention.limit_of(limits, level)
-        kept = {
+        reasons = {
             why: _counts([each for each in of_level if each.kept_because == why])[level]
             for why in (NOT_SUMMARISED, PINNED, OPEN, HAS_SOURCES)
         }
@@ -201,7 +201,7 @@ def _levels(app_: App, limits: Policy, items: Sequence[RetentionCandidate]) -> l
                 "limit": str(limit) if limit else None,
                 "holds": totals[level],
                 "goes": goes,
-                "kept": {why: count for why, count in kept.items() if count},
+                "kept": {why: count for why, count in reasons.items() if count},
             }
         )
     return rows

@@ -10,7 +10,7 @@ from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
 
-from agent_cli.agent.events import QuestionLogged, Event, Noticed, ToolFinished, TurnEnded
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
@@ -30,7 +30,7 @@ from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
-"""Called when the turn begins: opens a new session or resumes one; returns its number and the message. Raises Refused."""
+"""Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
 
 OnAnswer = Callable[[Database, int, int, str], None]
 """Is called with the session, its last message and the answer, before the caller gets that."""
