@@ -92,8 +92,8 @@ def without_messages(opening: Opening) -> Opening:
 
 def _summary_line(summary: Summary) -> str:
     words = text.one_line(summary.text, _LONGEST_SUMMARY)
-    lifted = [each for each in details.split(summary.details) if each not in words]
-    verbatim = details.merge(["; ".join(lifted)], _DETAILS)
+    missing = [each for each in details.split(summary.details) if each not in words]
+    verbatim = details.merge(["; ".join(missing)], _DETAILS)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
     return f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
 

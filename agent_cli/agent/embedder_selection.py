@@ -50,7 +50,7 @@ class EmbedderSelection:
         if (self.current(db) if choose or vectors.current(db) else None) is None:
             return None
 
-        def vector(question: str) -> list[float] | None:
+        def embed_query(question: str) -> list[float] | None:
             chosen = self.current(db)  # again: another process may have switched
             vector_set, next_set = vectors.current(db), vectors.being_filled(db)
             if chosen is None or vector_set is None:
@@ -63,18 +63,18 @@ class EmbedderSelection:
                 return None  # the server is down or busy: search by words only
             return made if made and len(made) == vector_set.dimension else None
 
-        return vector
+        return embed_query
 
     def fill(self, db: Database) -> Iterator[tuple[int, int]]:
         """Make missing vectors in batches, those of a new set first, which is then current; yields (done, total)."""
         self._follow_model_change(db)
         waiting = vectors.being_filled(db)
         chosen = self._for_identity(waiting.identity) if waiting else self.current(db)
-        into = waiting or vectors.current(db)
-        if chosen is None or into is None:
+        target = waiting or vectors.current(db)
+        if chosen is None or target is None:
             return
-        total, done = vectors.count_missing(db, into), 0
-        while made := vectors.fill(db, into, chosen.embed_documents, _BATCH):
+        total, done = vectors.count_missing(db, target), 0
+        while made := vectors.fill(db, target, chosen.embed_documents, _BATCH):
             done += made
             yield min(done, total), total
         if waiting:
@@ -82,11 +82,11 @@ class EmbedderSelection:
 
     def can_fill(self, db: Database) -> bool:
         """Whether vectors are missing, even all, and an embedder is there to make them."""
-        into = vectors.being_filled(db) or vectors.current(db)
-        if into is None:
+        target = vectors.being_filled(db) or vectors.current(db)
+        if target is None:
             return embedded.is_installed() or self._server_has_model()
-        unfinished = into != vectors.current(db) or vectors.count_missing(db, into) > 0
-        return unfinished and self._for_identity(into.identity) is not None
+        unfinished = target != vectors.current(db) or vectors.count_missing(db, target) > 0
+        return unfinished and self._for_identity(target.identity) is not None
 
     def is_quick(self, db: Database, *, few: bool = False) -> bool:
         """Whether vectors are made in this process, fast enough to need no job.

@@ -45,7 +45,9 @@ class CaptureOptions:
         if not self.keeps:
             return INCOGNITO_NOTICE
         if self.at_keyboard:
-            return "nothing was saved in this turn: /remember keeps your last words, /remember WORDS others"
+            return (
+                "nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these words"
+            )
         return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
 
 

@@ -74,7 +74,7 @@ def run_turn(
     agent = make_agent()
     if agent.recall:
         agent.recall(context, asked, "".join(part.text for part in parts))
-    made: list[ToolCall] = []
+    calls: list[ToolCall] = []
     stop = ""
     for _ in range(agent.limits.rounds):
         reply, done = yield from _answer(agent, context, cancel)
@@ -82,8 +82,8 @@ def run_turn(
             yield _turn_ended(reply, done)
             return
         for call in reply.calls:
-            made.append(call)
-            stop = stop or reason_to_stop(made, agent.limits)
+            calls.append(call)
+            stop = stop or reason_to_stop(calls, agent.limits)
             yield from _run_call(agent, context, call, stop, cancel)
         if stop:
             break
@@ -156,16 +156,16 @@ def _reply(
     shown = request(agent, context, extra)
     schemas = offered_tools(agent, context)
     draft, done = Draft(context, agent.model.name), Done("interrupted")
-    cited = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
+    citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
         for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
             match chunk:
                 case Text(text):
-                    yield from draft.receive(TextArrived(cited.feed(text)))
+                    yield from draft.receive(TextArrived(citation_filter.feed(text)))
                 case Thinking(text):
                     yield from draft.receive(ThinkingArrived(text))
                 case PriorTextWasThinking():
-                    yield from draft.receive(TextArrived(cited.end()))
+                    yield from draft.receive(TextArrived(citation_filter.end()))
                     yield from draft.receive(TextWasThinking())
                 case Notice(text):
                     yield Noticed(text)
@@ -173,11 +173,11 @@ def _reply(
                     draft.calls.append(chunk)
                 case Done():
                     done = chunk
-        yield from draft.receive(TextArrived(cited.end()))
+        yield from draft.receive(TextArrived(citation_filter.end()))
         yield from draft.flush()
     except BaseException as error:
         cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
-        draft.buffer(TextArrived(cited.end()))
+        draft.buffer(TextArrived(citation_filter.end()))
         draft.calls.clear()  # calls of an incomplete reply are not run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):
@@ -196,8 +196,8 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
         yield Noticed(policy.refusal_notice(call))
         result = ToolResult("refused: nobody can be asked here", failed=True)
     if isinstance(result, Tool):
-        able = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
-        result = tools.run(result, call, able, agent.limits.seconds, cancel.on_cancel)
+        tool_context = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
+        result = tools.run(result, call, tool_context, agent.limits.seconds, cancel.on_cancel)
     log.add_tool_result(context.db, context.session, context.scope, call, result, context.time())
     yield ToolFinished(call, result)
     cancel.check()
@@ -207,13 +207,13 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     """The tool, if it may run, else a failed result; None where approval is needed and nobody can give it."""
     tool = agent.tools.get(call.name)
     if tool is None:
-        there = ", ".join(each["name"] for each in offered_tools(agent, context))
-        return ToolResult(f"there is no tool {call.name!r}; there are {there}", failed=True)
-    ruled = tools.resolve_arguments(tool, call, context)
-    if isinstance(ruled, ToolResult):
-        return ruled
-    decision = policy.decide(tool, agent.rules, call.arguments, ruled)
-    differing = {name: value for name, value in ruled.items() if value != call.arguments.get(name, value)}
+        available = ", ".join(each["name"] for each in offered_tools(agent, context))
+        return ToolResult(f"there is no tool {call.name!r}; there are {available}", failed=True)
+    resolved = tools.resolve_arguments(tool, call, context)
+    if isinstance(resolved, ToolResult):
+        return resolved
+    decision = policy.decide(tool, agent.rules, call.arguments, resolved)
+    differing = {name: value for name, value in resolved.items() if value != call.arguments.get(name, value)}
     answer = agent.approve(replace(call, resolved=differing)) if decision.ruling == "ask" else None
     cancel.check()  # a turn that was cancelled during the question got no answer
     allowed = decision.ruling == "allow" or bool(answer)

@@ -136,7 +136,7 @@ def build(
         else:
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
-                f"{int(room * factor)} (num_ctx {num_ctx}): ask it shorter, or raise it with "
+                f"{int(room * factor)} (num_ctx {num_ctx}): shorten it, or raise it with "
                 f"`agent config set num_ctx {2 * num_ctx}`"
             )
 

@@ -21,10 +21,13 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
 ITEMS = 5
-UNSURE = 3  # items when the verdict is "maybe"
+ITEMS_MAYBE = 3  # items when the verdict is "maybe"
 TOKENS = 1200
 _LONGEST = 900  # characters of one item
-_UNSURE = (("maybe", "maybe"), ("maybe", "nothing"))  # verdicts on files and on the rest with which one file is shown
+_ONE_FILE_SHOWN = (
+    ("maybe", "maybe"),
+    ("maybe", "nothing"),
+)  # verdicts on files and on the rest with which one file is shown
 _LONGEST_DESCRIPTION = 200  # characters of the description of a skill
 FILES = 2  # items from files
 _FILE_TOKENS = 400  # for files when other items are shown too
@@ -62,23 +65,23 @@ def select(
     context: ToolContext, words: str, shown: Sequence[int], *, logged: bool
 ) -> tuple[list[tuple[Hit, str]], Sequence[str]]:
     """The memories for a question, each with its line, and the damaged indexes. `logged`: it is in the log."""
-    apart = context.memory is not None  # memory is another database, without this conversation
-    skilled = skill_matching.has_skills(context.remembered, context.scope.owner)
-    headings = (MEMORY,) if skilled else (MEMORY, SKILLS)  # skills of the person are matched separately
+    separate_memory = context.memory is not None  # memory is another database, without this conversation
+    has_skills = skill_matching.has_skills(context.remembered, context.scope.owner)
+    headings = (MEMORY,) if has_skills else (MEMORY, SKILLS)  # skills of the person are matched separately
     wanted = tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading in headings)
     allowed = Filter(
         context.scope.owner,
         wanted,
-        excluded_messages=() if apart else tuple(shown),
+        excluded_messages=() if separate_memory else tuple(shown),
         current_place=context.scope.place,
-        current_session=None if apart else context.session,
+        current_session=None if separate_memory else context.session,
     )
     embed_once = _EmbedOnce(context.embed) if context.embed else None
     found = recall.find(
-        context.remembered, words, allowed, context.time(), ITEMS, embed_once, logged=logged and not apart
+        context.remembered, words, allowed, context.time(), ITEMS, embed_once, logged=logged and not separate_memory
     )
     vector = embed_once.vector if embed_once else None
-    skills = skill_matching.find(context.remembered, context.scope.owner, words, vector) if skilled else []
+    skills = skill_matching.find(context.remembered, context.scope.owner, words, vector) if has_skills else []
     offered = [(_skill_hit(each, context), _skill_line(each)) for each in skills]
     room = TOKENS - _size(offered)
     of_files = recall.find(
@@ -100,7 +103,7 @@ def block(db: Database, message: int) -> str:
 def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
     """The best hits that fit into `room` tokens, with their lines."""
     used: list[tuple[Hit, str]] = []
-    for hit in found.hits[: {"known": ITEMS, "maybe": UNSURE}.get(found.verdict, 0)]:
+    for hit in found.hits[: {"known": ITEMS, "maybe": ITEMS_MAYBE}.get(found.verdict, 0)]:
         line = _hit_line(hit)
         room -= estimate.tokens(line)
         if room < 0:
@@ -109,10 +112,10 @@ def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
     return used
 
 
-def _fit_files(found: recall.RecallResult, room: int, said: str) -> list[tuple[Hit, str]]:
-    """The hits in files that fit into `room` tokens; `said`: the verdict on the other kinds of memory."""
+def _fit_files(found: recall.RecallResult, room: int, other_verdict: str) -> list[tuple[Hit, str]]:
+    """The hits in files that fit into `room` tokens; `other_verdict`: that on the rest of memory."""
     used: list[tuple[Hit, str]] = []
-    for hit in found.hits if found.verdict == "known" or (found.verdict, said) in _UNSURE else ():
+    for hit in found.hits if found.verdict == "known" or (found.verdict, other_verdict) in _ONE_FILE_SHOWN else ():
         line = f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(_words(hit))}"
         if _size([*used, (hit, line)]) > room:
             break

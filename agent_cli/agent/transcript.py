@@ -96,14 +96,18 @@ class Transcript:
                 self.streamed += clean(text)
                 yield {"type": "delta", "text": clean(text)}
             case TextWasThinking():
-                was, self._replies[-1] = self._replies[-1], ""
-                yield {"type": "thinking", "text": clean(was), "was_delta": True}
+                thinking, self._replies[-1] = self._replies[-1], ""
+                yield {"type": "thinking", "text": clean(thinking), "was_delta": True}
             case ToolFinished(call, result):
                 yield from self._recalled_first()
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
-                ran = {"arguments": clean_value(call.arguments), "result": clean(result.text), "failed": result.failed}
-                yield {"type": "tool", "name": clean(call.name), **ran, "receipt": clean(result.receipt)}
+                outcome = {
+                    "arguments": clean_value(call.arguments),
+                    "result": clean(result.text),
+                    "failed": result.failed,
+                }
+                yield {"type": "tool", "name": clean(call.name), **outcome, "receipt": clean(result.receipt)}
             case TurnEnded(finish=finish, stopped_by=reason):
                 yield from self._recalled_first()
                 self.ended = event

@@ -70,7 +70,7 @@ class App:
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""
         if not self.keeps:
-            raise UsageError("this conversation is incognito and apart from your file: do it in another one")
+            raise UsageError("an incognito conversation cannot change your file: do this in another one")
 
     def incognito(self, *, reads: bool = False) -> "App":
         """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""

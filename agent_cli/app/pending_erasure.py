@@ -16,5 +16,5 @@ def finish(db: Database, time: clock.Clock, notice: Callable[[str], None], patie
 
     if not forget.empty_journal(db, time, patience):
         return False
-    notice("what you had forgotten has now left the journal too")
+    notice("the data you had forgotten has now been removed from the journal too")
     return True

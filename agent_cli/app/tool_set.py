@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def available(app: App) -> Mapping[str, Tool]:
     """The tools of a run by name. Incognito, MCP servers are left out: they could store what they are sent."""
-    there = registry.allowed(reads=app.reads, keeps=app.keeps)
+    built_in = registry.allowed(reads=app.reads, keeps=app.keeps)
     if not (app.config.mcp and app.keeps):
-        return there
+        return built_in
     from agent_cli.tools import mcp
 
     with closing(app.db.another_connection()) as db:
-        return {**there, **mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)}
+        return {**built_in, **mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)}
 
 
 def servers(app: App) -> "Servers":

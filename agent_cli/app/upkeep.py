@@ -52,5 +52,5 @@ def report_damage(app: App, db: Database, damaged: Sequence[str]) -> None:
     for name in damaged:
         if name not in app.reported_damage:
             app.reported_damage.add(name)
-            app.notice(f"the index of {name} is damaged: search uses the others until it has been made anew")
+            app.notice(f"the index of {name} is damaged: search uses the others until it is rebuilt")
             jobs.add(db, REPAIR, name, app.time())

@@ -37,11 +37,11 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
     session = ids.number("session", job.subject)
     closed, count = _state(context, session)
-    said = session_summary.transcript(context.db, session, context.max_characters)
+    transcript = session_summary.transcript(context.db, session, context.max_characters)
     made = None
-    if closed is not None and said:  # else it was continued or erased
+    if closed is not None and transcript:  # else it was continued or erased
         ask, method, name = summariser(context)
-        words = "".join(session_summary.stream(said, ask))
+        words = "".join(session_summary.stream(transcript, ask))
         made = session_summary.compose(context.db, session, words, method, name)
 
     def effect() -> None:
@@ -69,14 +69,14 @@ def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
     material = period_summaries.collect(context.db, owner, period, context.max_characters)
     if not material.items:
         return _unless_changed(context, material, lambda: _without_sources(context, material))
-    same = _unless_changed(
+    queue_enclosing = _unless_changed(
         context, material, lambda: period_summaries.queue_enclosing(context.db, material, context.time())
     )
     if material.is_current(summaries.MODEL):
-        return same
+        return queue_enclosing
     ask, method, name = summariser(context)
     if material.is_current(method):
-        return same
+        return queue_enclosing
     words = "".join(period_summaries.stream(material, ask, context.max_characters))
     made = period_summaries.compose(material, words, method, name)
     return _unless_changed(context, material, lambda: period_summaries.save(context.db, material, made, context.time))
@@ -104,7 +104,7 @@ def write_period(context: JobContext, owner: str, period: Period, *, force: bool
     made = period_summaries.compose(material, words, method, name)
     with context.db.write():
         if period_summaries.collect(context.db, owner, period, context.max_characters) != material:
-            raise AgentError(f"what {period.key} is made of changed while it was summarised; ask for it once more")
+            raise AgentError(f"the sources of {period.key} changed while it was summarised; ask for it again")
         period_summaries.save(context.db, material, made, context.time)
 
 

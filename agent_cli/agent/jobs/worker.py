@@ -121,7 +121,7 @@ def repair_index(context: JobContext, job: jobs.Job) -> Effect:
 def finish_erasure(context: JobContext, job: jobs.Job) -> Effect:
     """Remove erased data from the journal. Raises StoreBusy while another process still reads it."""
     if not forget.empty_journal(context.db, context.time):
-        raise StoreBusy("another process reads what was there before something was erased; this is tried again")
+        raise StoreBusy("another process still reads data that was erased; this is tried again")
     return lambda: None
 
 

@@ -34,18 +34,18 @@ class PolicyDecision:
 
 
 def decide(
-    tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], ruled: Mapping[str, Any]
+    tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], resolved: Mapping[str, Any]
 ) -> PolicyDecision:
-    """The decision on a call. `written`: the arguments as the model wrote them; `ruled`: resolved, without links."""
-    written, ruled = {**tool.defaults, **written}, {**tool.defaults, **ruled}
-    mine = [(each, value) for key, value in configured.items() if (each := rules.read(key)).tool == tool.name]
-    fitting = [(each, value) for each, value in mine if each.patterns]
-    for_tool = [value for each, value in mine if not each.patterns]
+    """The decision on a call. `written`: the arguments as the model wrote them; `resolved`: without links and `..`."""
+    written, resolved = {**tool.defaults, **written}, {**tool.defaults, **resolved}
+    tool_rules = [(each, value) for key, value in configured.items() if (each := rules.read(key)).tool == tool.name]
+    fitting = [(each, value) for each, value in tool_rules if each.patterns]
+    for_tool = [value for each, value in tool_rules if not each.patterns]
     for_source = [value for key, value in configured.items() if rules.read(key).source == tool.source]
-    matching = [value for each, value in fitting if rules.matches_exactly(each, ruled)]
+    matching = [value for each, value in fitting if rules.matches_exactly(each, resolved)]
     applicable = matching or for_tool or for_source
     base: Ruling = _strictest(applicable) if applicable else BY_RISK[tool.risk]
-    stricter = [value for each, value in fitting if rules.may_match(each, written, ruled)]
+    stricter = [value for each, value in fitting if rules.may_match(each, written, resolved)]
     ruling = _strictest([base, *stricter])
     return PolicyDecision(ruling, "rule" if applicable or ruling != base else "default")
 

@@ -52,12 +52,12 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
         return _source_error(rule.source, sources)
     if rule.tool not in tools:
         return "" if _MCP_TOOL.fullmatch(rule.tool) else _unknown_tool_error(rule, tools, sources)
-    there = tools[rule.tool].parameters["properties"]
-    unknown = next((name for name, _ in rule.patterns if name not in there), "")
+    properties = tools[rule.tool].parameters["properties"]
+    unknown = next((name for name, _ in rule.patterns if name not in properties), "")
     if unknown:
-        return f"{rule.tool} has no argument {unknown!r}; it has {', '.join(there) or 'none'}"
+        return f"{rule.tool} has no argument {unknown!r}; it has {', '.join(properties) or 'none'}"
     empty = next((name for name, glob in rule.patterns if not glob), "")
-    return f"nothing stands behind {empty}=; * fits anything" if empty else ""
+    return f"{empty}= has no value; * matches anything" if empty else ""
 
 
 def line_number(key: str, settings: str, first: int) -> int:
@@ -84,16 +84,18 @@ def _source_error(source: str, sources: tuple[str, ...]) -> str:
 
 def _unknown_tool_error(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
     if rule.tool in sources or rule.tool.startswith("mcp."):
-        return f'all tools of a source are meant by "{_SOURCE}{rule.tool}"; a tool of a server by SERVER__TOOL'
+        return (
+            f'a rule for all tools of a source is written "{_SOURCE}{rule.tool}"; for a tool of a server, SERVER__TOOL'
+        )
     if " " in rule.tool:
-        return "behind the name of a tool stands ARGUMENT=GLOB, as in read_file path=~/notes/*"
+        return "after the name of a tool comes ARGUMENT=GLOB, as in read_file path=~/notes/*"
     return f"there is no such tool; there are {', '.join(tools)}"
 
 
-def matches_exactly(rule: Rule, ruled: Mapping[str, object]) -> bool:
+def matches_exactly(rule: Rule, resolved: Mapping[str, object]) -> bool:
     """Whether the resolved arguments match exactly, as a rule that permits more requires."""
     return all(
-        name in ruled and any(_pattern(each).match(str(ruled[name])) for each in _paths(glob)[-1:] or [glob])
+        name in resolved and any(_pattern(each).match(str(resolved[name])) for each in _paths(glob)[-1:] or [glob])
         for name, glob in rule.patterns
     )
 

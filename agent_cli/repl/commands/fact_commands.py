@@ -83,7 +83,13 @@ def update(conversation: Conversation, argument: str) -> str:
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     found = contradictions.find(
-        app.db, app.scope, conversation.id, last.id, last.parts, clock.local(last.at, last.utc_offset), app.single_valued
+        app.db,
+        app.scope,
+        conversation.id,
+        last.id,
+        last.parts,
+        clock.local(last.at, last.utc_offset),
+        app.single_valued,
     )
     if not found:
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"

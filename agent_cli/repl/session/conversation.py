@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import loop
-from agent_cli.agent.events import QuestionLogged, Event, Noticed, TextArrived
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived
 from agent_cli.agent.jobs.summariser import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy.policy import Approve

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli.agent.events import ApprovalNeeded, QuestionLogged, Event, Noticed
+from agent_cli.agent.events import ApprovalNeeded, Event, Noticed, QuestionLogged
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure

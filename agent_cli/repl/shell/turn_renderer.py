@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TextIO
 
 from agent_cli.agent.events import (
-    QuestionLogged,
     Event,
     Noticed,
     Progressed,
+    QuestionLogged,
     TextArrived,
     TextWasThinking,
     ThinkingArrived,

@@ -229,7 +229,7 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     worker.run_one(job_context(database))
 
     assert states(database) == [
-        ("all", "ready", 1, "another process reads what was there before something was erased; this is tried again")
+        ("all", "ready", 1, "another process still reads data that was erased; this is tried again")
     ]
     reader.execute("rollback")
     jobs.retry(database, 1, NOON)

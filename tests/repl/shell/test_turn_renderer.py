@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from agent_cli.agent.events import (
-    QuestionLogged,
     Noticed,
+    QuestionLogged,
     TextArrived,
     TextWasThinking,
     ThinkingArrived,
@@ -96,7 +96,10 @@ def test_a_turn_that_was_ended_says_why():
 def test_aloud_there_are_words_for_what_others_see():
     events = [QuestionLogged("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
     assert drawn(*events, look=Display(screen_reader=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
-    assert drawn(QuestionLogged("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True)) == "Thinking.\nstopped\n"
+    assert (
+        drawn(QuestionLogged("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True))
+        == "Thinking.\nstopped\n"
+    )
 
 
 class Line(io.StringIO):
