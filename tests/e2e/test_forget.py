@@ -174,7 +174,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
     ran = program(*next_)
 
-    assert (ran.code, "what you had forgotten has now left the journal too" in ran.err) == (0, True)
+    assert (ran.code, "the data you had forgotten has now been removed from the journal too" in ran.err) == (0, True)
     assert traces(program.db, SECRET) == 0
     assert program("notes", "list").err == ""
 
