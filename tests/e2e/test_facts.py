@@ -29,10 +29,22 @@ def lines(*rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-GRAZ = {"statement": "I live in Graz", "at": "2025-03-01T10:00:00+01:00", "since": "2025-03-01",
-        "subject": "person", "predicate": "lives_in", "object": "Graz"}  # fmt: skip
-LINZ = {"statement": "I moved to Linz", "at": "2025-06-01T10:00:00+02:00", "since": "2025-06-01",
-        "subject": "person", "predicate": "lives_in", "object": "Linz"}  # fmt: skip
+GRAZ = {
+    "statement": "I live in Graz",
+    "at": "2025-03-01T10:00:00+01:00",
+    "since": "2025-03-01",
+    "subject": "person",
+    "predicate": "lives_in",
+    "object": "Graz",
+}
+LINZ = {
+    "statement": "I moved to Linz",
+    "at": "2025-06-01T10:00:00+02:00",
+    "since": "2025-06-01",
+    "subject": "person",
+    "predicate": "lives_in",
+    "object": "Linz",
+}
 
 
 def take_in(program, *rows):
@@ -53,8 +65,10 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
         "f1  2026-01-02           I like tea\n"
     )
     assert program.rows("select state, origin, trust from fact order by id") == [
-        ("accepted", "typed", "typed"), ("pending", "piped", "piped"), ("pending", "piped", "piped")
-    ]  # fmt: skip
+        ("accepted", "typed", "typed"),
+        ("pending", "piped", "piped"),
+        ("pending", "piped", "piped"),
+    ]
     assert program("facts", "add", "I like tea!").out == "known already: f1 “I like tea”\n"
     said = "nothing new in “I like tea”: it is known, waits already, or was rejected or forgotten\n"
     assert program("facts", "add", stdin="I like tea").out == said
@@ -126,9 +140,13 @@ def test_a_fact_is_shown_with_where_it_comes_from_and_what_it_replaced(program):
     ]
     told = program("facts", "show", "f2", "--json").json
     assert {name: told[name] for name in ("id", "state", "message", "sources", "replaced", "replaced_by")} == {
-        "id": "f2", "state": "accepted", "message": "m1", "replaced": ["f1"], "replaced_by": [],
+        "id": "f2",
+        "state": "accepted",
+        "message": "m1",
+        "replaced": ["f1"],
+        "replaced_by": [],
         "sources": [{"message": "m1", "quote": "I moved to Linz"}],
-    }  # fmt: skip
+    }
 
 
 def test_several_are_approved_or_rejected_at_once_or_none(program):
@@ -141,16 +159,22 @@ def test_several_are_approved_or_rejected_at_once_or_none(program):
     assert program("facts", "approve", "--all", "--yes").out == (
         "accepted f1 “I like tea”\naccepted f2 “The NAS is in the cellar”\n"
     )
-    assert program("facts", "approve", "f1").err == "agent: f1 waits for no yes: it is accepted\n"
+    assert program("facts", "approve", "f1").err == "agent: f1 does not wait for approval: it is accepted\n"
     assert program("facts", "undo").out == (
         "taken back: f2 “The NAS is in the cellar” is pending again\ntaken back: f1 “I like tea” is pending again\n"
     )
 
 
 CHANGES = [
-    ["add", "I like beer"], ["approve", "f1"], ["approve", "--all", "--yes"], ["edit", "f2", "I like beer"], ["edit"],
-    ["undo"], ["restore", "f3"], ["import", "-", "--accept", "--yes"],
-]  # fmt: skip
+    ["add", "I like beer"],
+    ["approve", "f1"],
+    ["approve", "--all", "--yes"],
+    ["edit", "f2", "I like beer"],
+    ["edit"],
+    ["undo"],
+    ["restore", "f3"],
+    ["import", "-", "--accept", "--yes"],
+]
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +221,9 @@ def test_a_fact_is_changed_in_words_and_in_the_editor(program):
     assert program("facts", "undo").out == "taken back: f1 “I like tea” is accepted again\n"
     told = program("facts", "history", "f1", "--json", "--limit", "2").json
     assert [(row["change"], row["statement"], row["undone"]) for row in told] == [
-        ("undone", "I like green tea", True), ("undone", "I like black tea", True)
-    ]  # fmt: skip
+        ("undone", "I like green tea", True),
+        ("undone", "I like black tea", True),
+    ]
 
 
 def test_all_facts_are_changed_as_one_file(program):
@@ -262,9 +287,14 @@ def test_facts_are_exported_and_imported_again(program):
     ran = program("facts", "export", "--all")
     rows = [json.loads(line) for line in ran.out.splitlines()]
     assert rows[0] == {
-        "statement": "I live in Graz", "at": "2025-03-01T10:00:00+01:00", "since": "2025-03-01T01:00:00+01:00",
-        "until": "2025-06-01T01:00:00+01:00", "subject": "person", "predicate": "lives_in", "object": "Graz",
-    }  # fmt: skip
+        "statement": "I live in Graz",
+        "at": "2025-03-01T10:00:00+01:00",
+        "since": "2025-03-01T01:00:00+01:00",
+        "until": "2025-06-01T01:00:00+01:00",
+        "subject": "person",
+        "predicate": "lives_in",
+        "object": "Graz",
+    }
     assert [row["statement"] for row in rows] == ["I live in Graz", "I moved to Linz", "The tests run with tox"]
     assert len(program("facts", "export").out.splitlines()) == 2
 
@@ -294,8 +324,9 @@ def test_what_was_decided_or_is_past_does_not_come_back_by_an_import(program):
     take_in(program, GRAZ, LINZ)
     take_in(program, GRAZ, LINZ)
     assert program.rows("select statement, state from fact") == [
-        ("I live in Graz", "superseded"), ("I moved to Linz", "accepted")
-    ]  # fmt: skip
+        ("I live in Graz", "superseded"),
+        ("I moved to Linz", "accepted"),
+    ]
     tea = lines({"statement": "I like tea", "at": "2025-01-01"})
     program("facts", "import", "-", stdin=tea)
     program("facts", "reject", "f3")
@@ -316,10 +347,15 @@ def test_what_expired_while_it_waited_may_come_again(program):
 
 def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
     rows = [
-        {"statement": "I like tea"}, {"statement": 4}, {"at": "2025-01-01"}, ["x"], {"statement": "a", "since": "soon"},
-        {"statement": "b", "since": "2025-02-01", "until": "2025-01-01"}, {"statement": "c", "subject": "person"},
+        {"statement": "I like tea"},
+        {"statement": 4},
+        {"at": "2025-01-01"},
+        ["x"],
+        {"statement": "a", "since": "soon"},
+        {"statement": "b", "since": "2025-02-01", "until": "2025-01-01"},
+        {"statement": "c", "subject": "person"},
         {"statement": "d", "source": ["x"]},
-    ]  # fmt: skip
+    ]
     ran = program("facts", "import", "-", stdin=lines(*rows) + "{\n")
     assert (ran.code, ran.out) == (1, "imported 1 fact, pending\n")
     told = ran.err.splitlines()

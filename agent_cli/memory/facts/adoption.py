@@ -59,7 +59,7 @@ def add(
     with db.write():
         for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
-                return Adopted(*_accept(db, _restate_pending(db, each, claim, time, batch), time, single, None, batch))
+                return _accept(db, _restate_pending(db, each, claim, time, batch), time, single, None, batch)
             if each.current:
                 facts.add_source(db, each, claim.message, claim.quote, time())
                 return Adopted(each, new=False)
@@ -98,16 +98,16 @@ def accept(
 ) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
     with db.write():
-        return Adopted(*_accept(db, fact, time, single, replacing, batch or ids.new(time())))
+        return _accept(db, fact, time, single, replacing, batch or ids.new(time()))
 
 
 def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
     """The person rejects a proposal, for good. Raises UsageError like `accept`."""
     with db.write():
-        waiting = _require_pending(db, fact)
+        proposal = _require_pending(db, fact)
         return facts.change(
             db,
-            waiting,
+            proposal,
             REJECTED,
             time,
             actor="person",
@@ -284,22 +284,22 @@ def _equivalent(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
 
 def _accept(
     db: Database, fact: Fact, time: clock.Clock, single: Set[str], replacing: Fact | None, batch: str
-) -> tuple[Fact, bool, tuple[Fact, ...]]:
-    waiting = _require_pending(db, fact)
+) -> Adopted:
+    proposal = _require_pending(db, fact)
     now = clock.utc(time())
     ends = [replacing] if replacing else []
-    if waiting.target_id and waiting.operation in ("update", "delete"):
-        ends.append(facts.get(db, waiting.target_id, fact.owner))
-    state = SUPERSEDED if waiting.operation == "delete" else ACCEPTED
-    changed = facts.change(db, waiting, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
+    if proposal.target_id and proposal.operation in ("update", "delete"):
+        ends.append(facts.get(db, proposal.target_id, fact.owner))
+    state = SUPERSEDED if proposal.operation == "delete" else ACCEPTED
+    changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
     replaced = []
     for each in {each.id: each for each in ends}.values():
         if each.current:
-            until = now if waiting.operation == "delete" else max(changed.began_at, each.began_at)
+            until = now if proposal.operation == "delete" else max(changed.began_at, each.began_at)
             replaced.append(_replace(db, each, until, time, batch))
     if state == ACCEPTED:
         replaced += _close_earlier_values(db, changed, time, single, batch)
-    return facts.get(db, fact.id, fact.owner), True, _without(fact, replaced)
+    return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
 def _without(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -342,7 +342,7 @@ def _same_scope(one: Fact, other: Fact) -> bool:
 def _require_pending(db: Database, fact: Fact) -> Fact:
     now = facts.get(db, fact.id, fact.owner)
     if now.state != PENDING:
-        raise UsageError(f"{fact.handle} waits for no yes: it is {now.state}")
+        raise UsageError(f"{fact.handle} does not wait for approval: it is {now.state}")
     return now
 
 

@@ -10,9 +10,9 @@ from agent_cli.store.db import Database
 _STATES = {
     PENDING: "waits for your yes already",
     ACCEPTED: "was known already",
-    REJECTED: "was turned down before",
+    REJECTED: "was rejected before",
     SUPERSEDED: "was true before",
-    EXPIRED: "waited in vain before",
+    EXPIRED: "was proposed before and expired",
 }
 
 

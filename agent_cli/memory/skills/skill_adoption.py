@@ -77,15 +77,15 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
     """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
     batch = batch or ids.new(time())
     with db.write():
-        waiting = _require_pending(db, skill)
-        target = skills.by_name(db, skill.owner, waiting.name) or _target(db, waiting)
+        proposal = _require_pending(db, skill)
+        target = skills.by_name(db, skill.owner, proposal.name) or _target(db, proposal)
         now = clock.utc(time())
         if target is None:
             return skills.change(
-                db, waiting, "accepted", time, batch=batch, state=ACCEPTED, target_id=None, decided_at=now
+                db, proposal, "accepted", time, batch=batch, state=ACCEPTED, target_id=None, decided_at=now
             )
-        skills.change(db, waiting, "accepted", time, batch=batch, state=MERGED, target_id=target.id, decided_at=now)
-        file = skill_file.parse(waiting.text)
+        skills.change(db, proposal, "accepted", time, batch=batch, state=MERGED, target_id=target.id, decided_at=now)
+        file = skill_file.parse(proposal.text)
         return skills.change(
             db,
             target,
@@ -96,9 +96,9 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
             name=file.name,
             description=file.description,
             version=target.version + 1,
-            session_id=waiting.session_id,
-            origin=waiting.origin,
-            trust=waiting.trust,
+            session_id=proposal.session_id,
+            origin=proposal.origin,
+            trust=proposal.trust,
         )
 
 
@@ -202,7 +202,7 @@ def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
 def _require_pending(db: Database, skill: Skill) -> Skill:
     now = skills.get(db, skill.id, skill.owner)
     if now.state != PENDING:
-        raise UsageError(f"{skill.handle} waits for no yes: it is {now.state}")
+        raise UsageError(f"{skill.handle} does not wait for approval: it is {now.state}")
     return now
 
 

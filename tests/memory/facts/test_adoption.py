@@ -33,17 +33,17 @@ def test_a_yes_replaces_what_is_no_longer_true(db):
     adopted = adoption.accept(db, propose(db, lives("Linz", "2025-06-01", origin="model")), noon)
 
     assert (adopted.fact.handle, adopted.fact.state, [each.handle for each in adopted.replaced]) == (
-        "f2", ACCEPTED, ["f1"]
-    )  # fmt: skip
+        "f2",
+        ACCEPTED,
+        ["f1"],
+    )
     assert facts.get(db, 1, PERSON).valid_to == adopted.fact.began_at
 
 
 def test_a_yes_to_a_late_truth_replaces_nothing_and_is_past_at_once(db):
     add(db, lives("Linz", "2025-06-01"))
     adopted = add(db, lives("Graz", "2025-03-01"))
-    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (
-        SUPERSEDED, "2025-06-01T12:00:00.000Z", ()
-    )  # fmt: skip
+    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (SUPERSEDED, "2025-06-01T12:00:00.000Z", ())
 
 
 def test_one_of_a_project_does_not_end_what_is_true_elsewhere(db):
@@ -64,9 +64,7 @@ def test_the_person_chooses_what_is_replaced(db):
     assert [each.handle for each in adoption.conflicts(db, fact)] == ["f1"]
 
     adoption.accept(db, fact, noon, replacing=facts.get(db, 1, PERSON))
-    assert stand(db) == [
-        ("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)
-    ]  # fmt: skip
+    assert stand(db) == [("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)]
 
 
 def test_a_proposal_to_end_a_fact_ends_it_with_a_yes(db):
@@ -131,7 +129,7 @@ def test_of_two_reviewers_the_second_is_told(db):
     fact = propose(db, "I like tea")
     adoption.accept(db, fact, noon)
     for decide in (adoption.accept, adoption.reject):
-        with pytest.raises(UsageError, match="f1 waits for no yes: it is accepted"):
+        with pytest.raises(UsageError, match="f1 does not wait for approval: it is accepted"):
             decide(db, fact, noon)
 
 
@@ -238,12 +236,22 @@ def test_an_empty_fact_is_refused(db, words):
 
 def test_what_the_person_says_does_not_do_what_a_proposal_would_have_done_besides(db):
     add(db, "I live in Graz")
-    propose(db, claim("I like green tea best of all", "person", "lives_in", "green tea", origin="model",
-                      operation="update", target=1))  # fmt: skip
-    told = add(db, "I like green tea best of all")
-    assert told.replaced == ()
+    propose(
+        db,
+        claim(
+            "I like green tea best of all",
+            "person",
+            "lives_in",
+            "green tea",
+            origin="model",
+            operation="update",
+            target=1,
+        ),
+    )
+    adopted = add(db, "I like green tea best of all")
+    assert adopted.replaced == ()
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I like green tea best of all", ACCEPTED)]
-    assert (told.fact.subject, told.fact.predicate, told.fact.object) == ("", "", "")
+    assert (adopted.fact.subject, adopted.fact.predicate, adopted.fact.object) == ("", "", "")
 
 
 def test_what_waited_is_kept_in_the_words_of_the_person_and_from_when_they_say_it(db):

@@ -22,34 +22,47 @@ def found(db, session, *parts):
     return contradictions.find(db, HERE, session, message, parts, NOON, SINGLE_VALUED)
 
 
-def told(db, session, words, origin="typed"):
+def messages(db, session, words, origin="typed"):
     return [each.message() for each in found(db, session, Part(words, origin))]
 
 
 def test_another_value_of_the_same_is_told_in_one_line(db, session, known):
-    assert told(db, session, "Hello! I live in Linz now. What is on tonight?") == [
+    assert messages(db, session, "Hello! I live in Linz now. What is on tonight?") == [
         "f1 says “I live in Graz” · /update keeps what you just said"
     ]
-    assert told(db, session, "Ich wohne jetzt in Linz.") != []
+    assert messages(db, session, "Ich wohne jetzt in Linz.") != []
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        "I live in Graz.", "Do I live in Linz?", "I live in Linz?", "If I lived in Linz, I would know.",
-        "He said “I live in Linz”.", "> I live in Linz", "`I live in Linz`", "Maybe I live in Linz.",
-        "I like Linz.", "Anna lives in Linz.", "I might live in Linz.", "I do not live in Linz.",
-        "I used to live in Linz.", "I never lived in Linz.", "    I live in Linz", "Say: I live in Linz",
-        "I will live in Linz.", "I wish I lived in Linz.",
+        "I live in Graz.",
+        "Do I live in Linz?",
+        "I live in Linz?",
+        "If I lived in Linz, I would know.",
+        "He said “I live in Linz”.",
+        "> I live in Linz",
+        "`I live in Linz`",
+        "Maybe I live in Linz.",
+        "I like Linz.",
+        "Anna lives in Linz.",
+        "I might live in Linz.",
+        "I do not live in Linz.",
+        "I used to live in Linz.",
+        "I never lived in Linz.",
+        "    I live in Linz",
+        "Say: I live in Linz",
+        "I will live in Linz.",
+        "I wish I lived in Linz.",
     ],
-)  # fmt: skip
+)
 def test_what_is_not_sure_is_let_be(db, session, known, words):
-    assert told(db, session, words) == []
+    assert messages(db, session, words) == []
 
 
 @pytest.mark.parametrize("origin", ["pasted", "piped", "file"])
 def test_words_of_others_contradict_nothing(db, session, known, origin):
-    assert told(db, session, "I live in Linz.", origin) == []
+    assert messages(db, session, "I live in Linz.", origin) == []
     assert found(db, session, Part("Look: ", "typed"), Part("I live in Linz.", origin)) == []
     assert found(db, session, Part("I live in ", "typed"), Part("Linz.", origin)) == []
 
@@ -57,7 +70,7 @@ def test_words_of_others_contradict_nothing(db, session, known, origin):
 def test_what_was_rejected_before_is_not_offered_again(db, session, known):
     waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
     adoption.reject(db, waits, noon)
-    assert told(db, session, "I live in Linz.") == []
+    assert messages(db, session, "I live in Linz.") == []
 
 
 def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, session):
@@ -65,7 +78,7 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
     adoption.add(db, HERE, replace(claim, place="/elsewhere"), noon)
     ended = adoption.add(db, HERE, claim, noon).fact
     adoption.end(db, ended, noon)
-    assert told(db, session, "I live in Linz.") == []
+    assert messages(db, session, "I live in Linz.") == []
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):

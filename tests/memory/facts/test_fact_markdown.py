@@ -71,8 +71,9 @@ def test_changed_deleted_and_new_lines_are_one_batch_and_one_undo(db, opened):
     assert [each.statement for each in done.edited] == ["I live in Linz"]
     assert [each.handle for each in done.hidden] == ["f3"]
     assert [(each.fact.statement, each.fact.place) for each in done.added] == [
-        ("I like tea", ""), ("Deploys run at night", "github.com/me/thing")
-    ]  # fmt: skip
+        ("I like tea", ""),
+        ("Deploys run at night", "github.com/me/thing"),
+    ]
     assert len(set(db.rows("select batch from fact_version where id > 4"))) == 1
     facts.undo(db, PERSON, noon)
     assert [row for row in rows(db)[0] if row[0] < 5] == before[0]
@@ -102,7 +103,7 @@ def test_a_new_line_is_written_though_the_one_above_it_has_ended_meanwhile(db, o
         ("- f1: I", "f1: I", 'line 5: a fact begins with "- "'),
         (BODY, " \n", "the file came back empty, and nothing was changed"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_certain_is_refused_whole(db, opened, was, becomes, said):
     before = rows(db)
     with pytest.raises(UsageError) as raised:
@@ -142,6 +143,28 @@ def test_any_words_can_stand_in_the_file_and_come_back_unchanged(words):
 
 def fact(number, statement):
     return facts.Fact(
-        number, PERSON, "", None, statement, "", "", "", ACCEPTED, "insert", None, "typed", "typed", 0, None, "",
-        None, None, "2026-01-02T12:00:00.000Z", None, None, 0, None, None,
-    )  # fmt: skip
+        number,
+        PERSON,
+        "",
+        None,
+        statement,
+        "",
+        "",
+        "",
+        ACCEPTED,
+        "insert",
+        None,
+        "typed",
+        "typed",
+        0,
+        None,
+        "",
+        None,
+        None,
+        "2026-01-02T12:00:00.000Z",
+        None,
+        None,
+        0,
+        None,
+        None,
+    )

@@ -12,44 +12,44 @@ from tests.facts import add, propose
 from tests.recalling import STRANGER, catch_up, note
 
 
-def kept(db, question="Where does the NAS answer?", *mentions, scope=HERE):
+def add_test(db, question="Where does the NAS answer?", *mentions, scope=HERE):
     return fact_tests.add(db, scope, question, mentions or ("192.168.1.20",), noon)
 
 
-def lacks(db, test, owner=PERSON):
+def missing(db, test, owner=PERSON):
     catch_up(db)
     return fact_tests.missing(test, lambda question: recall.find(db, question, Filter(owner), NOON, 5))
 
 
 def test_a_fact_that_is_found_answers_the_question(db):
-    test = kept(db)
-    assert lacks(db, test) == ["192.168.1.20"]
+    test = add_test(db)
+    assert missing(db, test) == ["192.168.1.20"]
     add(db, "The NAS answers at 192.168.1.20")
-    assert lacks(db, test) == []
+    assert missing(db, test) == []
 
 
 def test_a_note_answers_as_well_and_case_and_spaces_make_no_difference(db):
     note(db, "The NAS answers in the\nCELLAR  rack")
-    assert lacks(db, kept(db, "Where does the NAS answer?", "cellar Rack")) == []
+    assert missing(db, add_test(db, "Where does the NAS answer?", "cellar Rack")) == []
 
 
 def test_all_that_must_be_mentioned_must_be_there(db):
     add(db, "The NAS answers at 192.168.1.20")
-    assert lacks(db, kept(db, "Where does the NAS answer?", "192.168.1.20", "cellar")) == ["cellar"]
+    assert missing(db, add_test(db, "Where does the NAS answer?", "192.168.1.20", "cellar")) == ["cellar"]
 
 
 def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
-    test = kept(db)
+    test = add_test(db)
     fact = propose(db, "The NAS answers at 192.168.1.20")
-    assert lacks(db, test)
+    assert missing(db, test)
     adoption.accept(db, fact, noon)
-    assert not lacks(db, test)
+    assert not missing(db, test)
     adoption.hide(db, facts.get(db, fact.id, PERSON), noon)
-    assert lacks(db, test)
+    assert missing(db, test)
 
 
 def test_tests_are_listed_and_erased(db):
-    kept(db), kept(db, "What do I drink?", " green  tea ", "")
+    add_test(db), add_test(db, "What do I drink?", " green  tea ", "")
     assert [each.describe() for each in fact_tests.listing(db, PERSON)] == [
         {"id": "q1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
         {"id": "q2", "question": "What do I drink?", "mention": ["green tea"]},
@@ -60,7 +60,7 @@ def test_tests_are_listed_and_erased(db):
 
 
 def test_another_owner_has_none_of_them(db):
-    kept(db)
+    add_test(db)
     assert fact_tests.listing(db, STRANGER.owner) == []
     with pytest.raises(UsageError, match="there is no test q1; `agent facts test list` shows them all"):
         fact_tests.get(db, 1, STRANGER.owner)
@@ -69,4 +69,4 @@ def test_another_owner_has_none_of_them(db):
 @pytest.mark.parametrize(("question", "mention"), [(" ", "tea"), ("what?", " "), ("", "")])
 def test_an_empty_test_is_refused(db, question, mention):
     with pytest.raises(UsageError, match="a test needs a question and"):
-        kept(db, question, mention)
+        add_test(db, question, mention)

@@ -36,8 +36,10 @@ def test_what_is_learned_between_two_values_shortens_the_first(db):
         add(db, lives(place, since), time=later(200))
 
     assert [as_of(db, when) for when in ("2026-04-01", "2026-05-15", "2026-07-01")] == [
-        ["I live in Graz"], ["I live in Wien"], ["I live in Linz"]
-    ]  # fmt: skip
+        ["I live in Graz"],
+        ["I live in Wien"],
+        ["I live in Linz"],
+    ]
 
 
 def test_what_was_true_for_a_while_lapses_and_ends_nothing(db):
@@ -67,8 +69,8 @@ def test_a_list_shows_only_what_is_accepted_unless_told_otherwise(db):
     adoption.reject(db, propose(db, "I like beer for breakfast"), noon)
     adoption.hide(db, add(db, "I like wine").fact, noon)
 
-    def listed(**told):
-        return [each.handle for each in facts.listing(db, PERSON, 9, **told)]
+    def listed(**options):
+        return [each.handle for each in facts.listing(db, PERSON, 9, **options)]
 
     assert listed() == ["f1"]
     assert listed(states=(PENDING, REJECTED)) == ["f3", "f2"]
@@ -104,11 +106,11 @@ def test_history_tells_what_was_done_and_how_it_was(db):
     adoption.hide(db, fact, noon)
     facts.undo(db, PERSON, noon)
 
-    told = [
+    changes = [
         (each.change, each.was.get("statement", ""), each.was.get("state", ""), each.actor, each.undone)
         for each in versions.history(db, "fact", fact.id)
     ]
-    assert told == [
+    assert changes == [
         ("proposed", "", "", "model", False),
         ("accepted", "I like tea", PENDING, "person", False),
         ("edited", "I like tea", ACCEPTED, "person", False),
@@ -215,5 +217,5 @@ def test_a_fact_said_again_is_found_among_many(db):
 
 
 def test_the_place_of_a_claim_is_kept(db):
-    here = add(db, claim("The tests run with make", place=HERE.place)).fact
-    assert (here.place, here.owner, here.origin, here.trust) == (HERE.place, PERSON, "typed", "typed")
+    fact = add(db, claim("The tests run with make", place=HERE.place)).fact
+    assert (fact.place, fact.owner, fact.origin, fact.trust) == (HERE.place, PERSON, "typed", "typed")

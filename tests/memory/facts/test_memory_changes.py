@@ -36,9 +36,12 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
     propose(db, "I sail a dinghy", time=later(2))
 
     assert told(db, session) == [
-        "+ f5 I moved to Linz", f"~ {cat.handle} My cat is Mia", f"- {graz.handle} I live in Graz",
-        f"- {dog.handle} My dog is Rex", "2 wait for your yes: /review",
-    ]  # fmt: skip
+        "+ f5 I moved to Linz",
+        f"~ {cat.handle} My cat is Mia",
+        f"- {graz.handle} I live in Graz",
+        f"- {dog.handle} My dog is Rex",
+        "2 wait for your yes: /review",
+    ]
 
 
 def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db, session):

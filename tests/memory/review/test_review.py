@@ -30,8 +30,8 @@ def known(db, statement, *lives_in):
     return adoption.add(db, HERE, Claim(statement, "typed", _home(lives_in)), earlier).fact
 
 
-def proposed(db, statement, *lives_in, **told):
-    return adoption.propose(db, HERE, Claim(statement, "model", _home(lives_in), **told), noon)
+def proposed(db, statement, *lives_in, **details):
+    return adoption.propose(db, HERE, Claim(statement, "model", _home(lives_in), **details), noon)
 
 
 def _home(lives_in):
@@ -56,15 +56,26 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
     here = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
     assert read(reviewer, fact).describe() == {
-        "kind": "fact", "id": "f2", "statement": "The NAS answers at 192.168.1.20", "hidden": False,
-        "operation": "insert", "reach": "in this project", "since": "", "until": "", "filed": "",
-        "origin": "model", "trust": "model", "inferred": False,
-        "quote": "NAS on .20", "message": "m1", "more": 0, "at": "2025-12-31T12:00:00.000Z", "session": "s1",
+        "kind": "fact",
+        "id": "f2",
+        "statement": "The NAS answers at 192.168.1.20",
+        "hidden": False,
+        "operation": "insert",
+        "reach": "in this project",
+        "since": "",
+        "until": "",
+        "filed": "",
+        "origin": "model",
+        "trust": "model",
+        "inferred": False,
+        "quote": "NAS on .20",
+        "message": "m1",
+        "more": 0,
+        "at": "2025-12-31T12:00:00.000Z",
+        "session": "s1",
         "title": "router setup",
-        "conflicts": [
-            {"id": here.handle, "statement": old.statement, "since": "2025-11-23T12:00:00.000Z"}
-        ],
-    }  # fmt: skip
+        "conflicts": [{"id": here.handle, "statement": old.statement, "since": "2025-11-23T12:00:00.000Z"}],
+    }
 
 
 def test_what_waits_comes_oldest_first_and_by_session(db, reviewer, session):
@@ -252,7 +263,7 @@ def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
     proposal = read(reviewer, proposed(db, "I like words", message=4))
     assert review.passage(reviewer, proposal) == [
         PassageMessage(f"m{n + 1}", "user", f"word {n}", n == 3) for n in range(1, 6)
-    ]  # fmt: skip
+    ]
     with pytest.raises(UsageError, match="f2 comes from no message"):
         review.passage(reviewer, read(reviewer, proposed(db, "I have no source")))
 
@@ -269,9 +280,17 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
 
 @pytest.mark.parametrize(
     ("minutes", "said"),
-    [(0, "just now"), (1, "1 minute ago"), (59, "59 minutes ago"), (60, "1 hour ago"), (47 * 60, "1 day ago"),
-     (60 * 1440, "60 days ago"), (100 * 1440, "on 24 Sep 2025"), (-5, "just now")],
-)  # fmt: skip
+    [
+        (0, "just now"),
+        (1, "1 minute ago"),
+        (59, "59 minutes ago"),
+        (60, "1 hour ago"),
+        (47 * 60, "1 day ago"),
+        (60 * 1440, "60 days ago"),
+        (100 * 1440, "on 24 Sep 2025"),
+        (-5, "just now"),
+    ],
+)
 def test_the_age_of_what_was_said(minutes, said):
     moment = (NOON - timedelta(minutes=minutes)).isoformat()
     assert proposals.describe_age(moment, NOON) == said

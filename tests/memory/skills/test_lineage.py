@@ -30,12 +30,12 @@ def here(file):
     return session
 
 
-def planned(db, *told):
-    return forget.planned(db, provenance.select_by_handle(db, "person", told))
+def planned(db, *handles):
+    return forget.planned(db, provenance.select_by_handle(db, "person", handles))
 
 
-def erase(db, *told):
-    return erasure_receipt.erase(db, planned(db, *told), noon)
+def erase(db, *handles):
+    return erasure_receipt.erase(db, planned(db, *handles), noon)
 
 
 def write(db, name, body):

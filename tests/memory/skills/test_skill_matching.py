@@ -38,12 +38,22 @@ ASKED = {
     ),
 }
 UNRELATED = [
-    "", "hello", "?!", "What is the capital of Australia?", "When is my next dentist appointment?",
-    "What did we talk about last week?", "Which book am I reading?", "What time is it in Tokyo?",
-    "Did I write down my shoe size anywhere?", "My boss was angry today", "I moved to a new flat in June",
-    "Who was late for the train in that film?", "Use fewer words please", "昨日の天気は？",
+    "",
+    "hello",
+    "?!",
+    "What is the capital of Australia?",
+    "When is my next dentist appointment?",
+    "What did we talk about last week?",
+    "Which book am I reading?",
+    "What time is it in Tokyo?",
+    "Did I write down my shoe size anywhere?",
+    "My boss was angry today",
+    "I moved to a new flat in June",
+    "Who was late for the train in that film?",
+    "Use fewer words please",
+    "昨日の天気は？",
     "Where is the key? " + "It lay on the table in the hall the other day, and nobody knows who took it. " * 40,
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

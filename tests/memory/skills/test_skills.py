@@ -175,14 +175,18 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
 @pytest.mark.parametrize(
     "line",
     [
-        "released: !!timestamp soon", "draft: !!bool perhaps", "level: !!int ''", f"x: 1{':1' * 300}.5",
-        "day: 2026-02-31", "license: !mine MIT",
+        "released: !!timestamp soon",
+        "draft: !!bool perhaps",
+        "level: !!int ''",
+        f"x: 1{':1' * 300}.5",
+        "day: 2026-02-31",
+        "license: !mine MIT",
     ],
-)  # fmt: skip
+)
 def test_what_else_the_front_matter_says_is_left_as_it_is(line):
-    told = skill_file.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
+    file = skill_file.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
 
-    assert (told.name, told.description, told.body) == ("a", "d", "steps")
+    assert (file.name, file.description, file.body) == ("a", "d", "steps")
 
 
 def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
