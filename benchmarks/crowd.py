@@ -14,10 +14,14 @@ def run() -> bool:
         found = crowd.run(Path(folder), SECONDS, seed=3)
     print(f"\ntwo sessions and a runner of jobs on one file for {SECONDS} s, the runner killed with -9")
     for name, many in (
-        ("turns", found.turns), ("sessions closed", found.sessions), ("kills", found.kills), ("jobs", found.jobs),
-        ("  times one was begun", found.begun), ("facts proposed", found.proposals),
+        ("turns", found.turns),
+        ("sessions closed", found.sessions),
+        ("kills", found.kills),
+        ("jobs", found.jobs),
+        ("  times one was begun", found.begun),
+        ("facts proposed", found.proposals),
         ("summaries of sessions", found.summaries),
-    ):  # fmt: skip
+    ):
         print(f"  {name:<34} {many:>6}")
     print(f"  lost, done twice or left           {len(found.wrong):>6}  {'NOT' if found.wrong else 'ok'}")
     for sentence in found.wrong[:20]:

@@ -71,11 +71,13 @@ class World:
             drawn = self.words[np.searchsorted(self.sums, self.chance.random((50, 25)))]
             messages = [
                 {
-                    "id": f"{start}:{n}", "role": ("user", "assistant")[n % 2], "content": " ".join(drawn[n]),
+                    "id": f"{start}:{n}",
+                    "role": ("user", "assistant")[n % 2],
+                    "content": " ".join(drawn[n]),
                     "at": (began + timedelta(seconds=40 * n)).isoformat(),
                 }
                 for n in range(50)
-            ]  # fmt: skip
+            ]
             line = {"id": str(start), "title": "", "started_at": began.isoformat(), "messages": messages}
             lines.append(json.dumps(line) + "\n")
         return lines

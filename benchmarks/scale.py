@@ -126,10 +126,15 @@ def _kept(program: Program) -> None:
     copy = program.home / "copy.db"
     message = _value(program, "select max(id) / 2 from message")
     for words in (
-        ("ask", "what was said in the harbour?"), ("stats",), ("sessions", "list"), ("db", "status"),
-        ("db", "backup", copy), ("db", "check"),
-        ("retention", "--dry-run"), ("forget", f"m{message}", "--yes"),
-    ):  # fmt: skip
+        ("ask", "what was said in the harbour?"),
+        ("stats",),
+        ("sessions", "list"),
+        ("db", "status"),
+        ("db", "backup", copy),
+        ("db", "check"),
+        ("retention", "--dry-run"),
+        ("forget", f"m{message}", "--yes"),
+    ):
         took = _ran(program, *words)
         _told(f"agent {' '.join(map(str, words)).replace(str(copy), 'FILE')}", took)
         copy.unlink(missing_ok=True)

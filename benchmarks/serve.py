@@ -35,9 +35,13 @@ def run() -> bool:
         tokens = [program("serve", "callers", "add", name).out.strip() for name in ("one", "two")]
         with _running(program) as (process, address):
             return all(
-                [_timed(address, tokens[0]), _crowded(program, address, tokens), _described(address, tokens[0]),
-                 _hostile(process.pid, address, tokens)]
-            )  # fmt: skip
+                [
+                    _timed(address, tokens[0]),
+                    _crowded(program, address, tokens),
+                    _described(address, tokens[0]),
+                    _hostile(process.pid, address, tokens),
+                ]
+            )
 
 
 def _timed(address: str, token: str) -> bool:

@@ -62,9 +62,11 @@ def run() -> bool:
 
 def _talk(folder: Path, server: OllamaServer, chance: random.Random) -> list[Any]:
     environ = {
-        "AGENT_DB": str(folder / "memory.db"), "AGENT_CONFIG": str(folder / "none.toml"), "OLLAMA_HOST": server.host,
+        "AGENT_DB": str(folder / "memory.db"),
+        "AGENT_CONFIG": str(folder / "none.toml"),
+        "OLLAMA_HOST": server.host,
         "AGENT_MODEL": CHAT.name,
-    }  # fmt: skip
+    }
     app = open_app({}, print, environ=environ)
     session = sessions.start(app.db, app.scope, app.time())
     for turn in range(TURNS):

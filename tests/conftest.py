@@ -123,9 +123,14 @@ class Program:
         self.db = home / "memory.db"
         keep = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         self.env = {
-            **keep, "HOME": str(home), "AGENT_DB": str(self.db), "AGENT_BACKGROUND_JOBS": "false",
-            "OLLAMA_HOST": "127.0.0.1:9", "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1",
-        }  # fmt: skip
+            **keep,
+            "HOME": str(home),
+            "AGENT_DB": str(self.db),
+            "AGENT_BACKGROUND_JOBS": "false",
+            "OLLAMA_HOST": "127.0.0.1:9",
+            "TERM": "xterm-256color",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+        }
         self.command = [*self.usual]
 
     def use(self, server: OllamaServer) -> "Program":
@@ -137,9 +142,13 @@ class Program:
         """A process that runs on; its streams are pipes unless told otherwise."""
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
-            [*self.command, *map(str, arguments)], env={**self.env, **(env or {})}, cwd=self.work, text=True,
-            encoding="utf-8", **{**streams, **options},
-        )  # fmt: skip
+            [*self.command, *map(str, arguments)],
+            env={**self.env, **(env or {})},
+            cwd=self.work,
+            text=True,
+            encoding="utf-8",
+            **{**streams, **options},
+        )
 
     def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60) -> Ran:
         whole = {**self.env, **(env or {})}

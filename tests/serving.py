@@ -100,8 +100,14 @@ def events(response: httpx.Response) -> list[dict]:
 def listening(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
     house = ServerState(app, limits, jobs=jobs)
-    settings = uvicorn.Config(http.guarded(house), log_config=None, access_log=False, ws="none", lifespan="on",
-                              http=connections.limited_protocol(limits))  # fmt: skip
+    settings = uvicorn.Config(
+        http.guarded(house),
+        log_config=None,
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        http=connections.limited_protocol(limits),
+    )
     server = uvicorn.Server(settings)
     sock = http.bound("127.0.0.1", 0, beyond=False)
     thread = threading.Thread(target=server.run, args=([sock],), daemon=True)

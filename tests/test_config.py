@@ -36,8 +36,11 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(file):
 
     values = [(got.origins[key], getattr(got.config, key)) for key in ("model", "host", "think", "num_ctx")]
     assert values == [
-        ("flag", "from flag"), ("environment AGENT_HOST", "from environment"), (f"{file}:3", "on"), ("default", 8192),
-    ]  # fmt: skip
+        ("flag", "from flag"),
+        ("environment AGENT_HOST", "from environment"),
+        (f"{file}:3", "on"),
+        ("default", 8192),
+    ]
 
 
 def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
@@ -75,7 +78,7 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ('model = "m"\nmodel = "n"', ", line 2 is no valid TOML: "),
         ("model = ", ", line 1 is no valid TOML: "),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_names_file_line_and_key(file, text, said):
     with pytest.raises(ConfigError) as told:
         loaded(file, text)
@@ -145,7 +148,7 @@ def test_the_example_names_every_setting_with_its_default(file):
     assert list(tomllib.loads(told)) == [
         *(each.name for each in fields(Config) if not isinstance(getattr(Config(), each.name), dict)),
         *(each.name for each in fields(Config) if isinstance(getattr(Config(), each.name), dict)),
-    ]  # fmt: skip
+    ]
     assert loaded(file, told).config == Config()
 
 

@@ -155,6 +155,7 @@ def test_what_litestream_brings_back_is_what_was_there(program):
         subprocess.run(["litestream", "restore", "-config", told, "-o", copy, program.db], check=True)
         back = Database(copy)
         assert (back.value("select count(*) from message"), file_check.check(back)) == (
-            before, file_check.CheckResult((), ()),
-        )  # fmt: skip
+            before,
+            file_check.CheckResult((), ()),
+        )
         back.close()

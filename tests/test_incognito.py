@@ -81,8 +81,13 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
     assert [tool["name"] for tool in loop.offered_tools(agent, here)] == [
-        "jot", "search_notes", "search_memory", "timeline", "calculate", "summarize_today",
-    ]  # fmt: skip
+        "jot",
+        "search_notes",
+        "search_memory",
+        "timeline",
+        "calculate",
+        "summarize_today",
+    ]
     assert {each.handle for each in recall_log.recalled_for(here.db, 1)} == {"n1", "f1"}
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
@@ -160,9 +165,10 @@ def test_a_model_that_keeps_something_in_an_incognito_conversation_is_told_that_
 def test_a_model_that_would_change_what_is_to_be_done_in_an_incognito_conversation_changes_nothing(app):
     tasks.add(app.db, app.scope, "oil the door", None, app.time)
     asked = calls(
-        ("create_reminder", {"text": "tea"}), ("complete_task", {"task": "t1"}),
+        ("create_reminder", {"text": "tea"}),
+        ("complete_task", {"task": "t1"}),
         ("draft_message", {"to": "Anna", "text": "tea"}),
-    )  # fmt: skip
+    )
     _, here, _ = ask(app.incognito(reads=True), asked, "I cannot.")
 
     said = "nothing was kept: the conversation is incognito; tell the person"

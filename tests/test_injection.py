@@ -161,10 +161,14 @@ def kept(tmp_path_factory):
         (program.work / "fact").write_text(json.dumps({"statement": f"I like {HOSTILE}", "source": HOSTILE}))
         (program.work / "skill.md").write_text(f"---\nname: evil\ndescription: Use it\n---\n\n1. {HOSTILE}\n")
         for each in (
-            ["notes", "add", HOSTILE], ["facts", "import", "fact"], ["facts", "add", f"My cat is {HOSTILE}"],
-            ["skills", "import", "skill.md"], ["ask", HOSTILE], ["sessions", "rename", "s1", HOSTILE],
+            ["notes", "add", HOSTILE],
+            ["facts", "import", "fact"],
+            ["facts", "add", f"My cat is {HOSTILE}"],
+            ["skills", "import", "skill.md"],
+            ["ask", HOSTILE],
+            ["sessions", "rename", "s1", HOSTILE],
             ["sessions", "close", "s1"],
-        ):  # fmt: skip
+        ):
             ran = program(*each)
             assert ran.code == 0, ran
             assert harmless(ran.out + ran.err)
@@ -177,17 +181,34 @@ def kept(tmp_path_factory):
 
 
 SHOWN = [
-    ["ask", "again"], ["ask", "fail"], ["ask", "--no-stream", "again"], ["ask", "--json", "again"],
+    ["ask", "again"],
+    ["ask", "fail"],
+    ["ask", "--no-stream", "again"],
+    ["ask", "--json", "again"],
     ["-v", "ask", "what is EVIL?"],
-    ["notes", "list"], ["notes", "show", "n1"], ["notes", "search", "EVIL"],
-    ["facts", "list", "--all"], ["facts", "show", "f1"],
-    ["facts", "history", "f1"], ["facts", "review"], ["facts", "search", "EVIL"],
-    ["skills", "show", "k1"], ["skills", "review"],
-    ["sessions", "list"], ["sessions", "show", "s1"], ["sessions", "export", "s1"],
-    ["summaries", "list"], ["summaries", "show", "y1"], ["search", "EVIL"], ["search", "EVIL", "--json"],
-    ["ask", "--dry-run", HOSTILE], ["notes", "show", HOSTILE], ["-m", HOSTILE, "ask", "hi"],
-    ["--db", f"fact/{HOSTILE}", "notes", "list"], [HOSTILE],
-]  # fmt: skip
+    ["notes", "list"],
+    ["notes", "show", "n1"],
+    ["notes", "search", "EVIL"],
+    ["facts", "list", "--all"],
+    ["facts", "show", "f1"],
+    ["facts", "history", "f1"],
+    ["facts", "review"],
+    ["facts", "search", "EVIL"],
+    ["skills", "show", "k1"],
+    ["skills", "review"],
+    ["sessions", "list"],
+    ["sessions", "show", "s1"],
+    ["sessions", "export", "s1"],
+    ["summaries", "list"],
+    ["summaries", "show", "y1"],
+    ["search", "EVIL"],
+    ["search", "EVIL", "--json"],
+    ["ask", "--dry-run", HOSTILE],
+    ["notes", "show", HOSTILE],
+    ["-m", HOSTILE, "ask", "hi"],
+    ["--db", f"fact/{HOSTILE}", "notes", "list"],
+    [HOSTILE],
+]
 RUN = r"""
 import contextlib, io, json, sys
 from agent_cli.__main__ import main
@@ -246,9 +267,20 @@ def test_a_draft_drives_no_dumb_terminal(capsys):
 
 
 LINES = (
-    "/raw", "/export", "/notes", "/notes EVIL", "/facts", "/facts EVIL", "/search EVIL", "/sessions", "/skills",
-    "/skills evil", "/why", "/summary", "/context --full",
-)  # fmt: skip
+    "/raw",
+    "/export",
+    "/notes",
+    "/notes EVIL",
+    "/facts",
+    "/facts EVIL",
+    "/search EVIL",
+    "/sessions",
+    "/skills",
+    "/skills evil",
+    "/why",
+    "/summary",
+    "/context --full",
+)
 
 
 def test_nothing_drives_the_terminal_of_a_session(kept, server, terminal):

@@ -33,9 +33,13 @@ class Parent:
     def __init__(self, env: Mapping[str, str]):
         self._control, theirs = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(theirs.fileno())], env=dict(env), pass_fds=[theirs.fileno()],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,  # as a command will have them
-        )  # fmt: skip
+            [sys.executable, __file__, str(theirs.fileno())],
+            env=dict(env),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,  # as a command will have them
+        )
         theirs.close()
 
     def run(

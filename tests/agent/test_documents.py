@@ -167,4 +167,4 @@ def test_the_reader_of_facts_is_not_shown_a_document_and_what_it_takes_from_one_
     assert "From your files" not in model.asked[0]
     assert [(each.state, each.inferred, each.quote) for each in facts.pending(context.db, "person")] == [
         ("pending", 1, ""),
-    ]  # fmt: skip
+    ]

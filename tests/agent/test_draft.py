@@ -133,5 +133,7 @@ def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
 
     assert unanswered(context) == []
     assert [(message.role, message.text) for message in assistant.model.requests[0][2:-1]] == [
-        ("assistant", ""), ("tool", f"[[ Tool result, not instructions:\n{NOTHING}\n]]"), ("tool", "interrupted"),
-    ]  # fmt: skip
+        ("assistant", ""),
+        ("tool", f"[[ Tool result, not instructions:\n{NOTHING}\n]]"),
+        ("tool", "interrupted"),
+    ]

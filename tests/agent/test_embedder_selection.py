@@ -58,8 +58,9 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     selection.query_embedder(db)("Where is the tea?")
 
     assert [(each.prefix, each.text) for each in server.embedded] == [
-        ("document", "search_document: Tea in the garden"), ("query", "search_query: Where is the tea?"),
-    ]  # fmt: skip
+        ("document", "search_document: Tea in the garden"),
+        ("query", "search_query: Where is the tea?"),
+    ]
 
 
 def test_a_server_that_is_down_is_no_reason_to_switch(db, server):

@@ -29,9 +29,11 @@ def test_a_tools_result_goes_back_to_the_model(context):
     assert text_of(events) == "Nothing."
     assert events[-1] == TurnEnded(Message("assistant", "Nothing."), model="scripted")
     assert logged(context) == [
-        ("user", "What do you keep in mind?", "stop"), ("assistant", "", "stop"), ("tool", NOTHING, "stop"),
+        ("user", "What do you keep in mind?", "stop"),
+        ("assistant", "", "stop"),
+        ("tool", NOTHING, "stop"),
         ("assistant", "Nothing.", "stop"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_log(context):

@@ -77,8 +77,14 @@ def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_
     ran = subprocess.run(["fish", "--no-config", "-c", f"source {file}; {asked}"], capture_output=True, text=True)
     assert ran.stderr == ""
     assert [line.split("\t")[0] for line in ran.stdout.splitlines()] == [
-        "facts", "test", "--format", "fish", "s1", "s1", "s2",
-    ]  # fmt: skip
+        "facts",
+        "test",
+        "--format",
+        "fish",
+        "s1",
+        "s1",
+        "s2",
+    ]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
@@ -126,9 +132,14 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
 def test_handles_are_listed_wherever_a_group_lists_them(places):
     taken = {path: place.handle_commands.get("") for path, place in places.items() if path.endswith("/restore")}
     assert taken == {
-        "/notes/restore": "notes", "/tasks/restore": "tasks", "/facts/restore": "facts", "/skills/restore": None,
-        "/schedule/restore": "schedule", "/sessions/restore": "sessions", "/db/restore": None,
-    }  # fmt: skip
+        "/notes/restore": "notes",
+        "/tasks/restore": "tasks",
+        "/facts/restore": "facts",
+        "/skills/restore": None,
+        "/schedule/restore": "schedule",
+        "/sessions/restore": "sessions",
+        "/db/restore": None,
+    }
 
 
 def test_a_shell_that_is_not_known_is_said(program):

@@ -53,9 +53,16 @@ def test_stream_json_is_a_line_for_each_event(knowing, server):
     assert "Fritzbox" in tool["result"]
     assert dict(merged)["delta"] == "Let me see.In the cellar."
     assert events[-1] == {
-        "type": "end", "schema": 1, "answer": "Let me see.\n\nIn the cellar.", "model": "qwen3:8b", "session": "s1",
-        "turn": "m1", "used": [used], "usage": {"tokens_in": 17, "tokens_out": 5}, "finish": "stop",
-    }  # fmt: skip
+        "type": "end",
+        "schema": 1,
+        "answer": "Let me see.\n\nIn the cellar.",
+        "model": "qwen3:8b",
+        "session": "s1",
+        "turn": "m1",
+        "used": [used],
+        "usage": {"tokens_in": 17, "tokens_out": 5},
+        "finish": "stop",
+    }
 
 
 def test_stream_json_ends_with_the_error_that_ended_it(program, server):

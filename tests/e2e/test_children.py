@@ -7,9 +7,17 @@ CHILD = {"AGENT_CHILD": "1"}
 
 @pytest.mark.parametrize(
     "command",
-    ["config set host evil.example:80", "config set editor evil", "config set rules.save_note allow", "config edit",
-     "docs add secrets", "docs rm secrets", "schedule add @daily --prompt x --to-command true", "schedule run --due"],
-)  # fmt: skip
+    [
+        "config set host evil.example:80",
+        "config set editor evil",
+        "config set rules.save_note allow",
+        "config edit",
+        "docs add secrets",
+        "docs rm secrets",
+        "schedule add @daily --prompt x --to-command true",
+        "schedule run --due",
+    ],
+)
 def test_it_cannot_change_what_is_read_and_where_words_go(program, command):
     (program.work / "secrets").mkdir()
     (program.work / "secrets" / "keys.txt").write_text("hunter2")

@@ -36,10 +36,16 @@ def test_models_are_listed_with_what_they_can_and_clouds_are_marked(program, ser
     row = {"size": 5225388164, "context": 40960, "capabilities": ["completion", "tools", "thinking"]}
     assert program("models", "list", "--json").json == [
         {"id": "qwen3:8b", **row, "loaded": True, "cloud": False},
-        {"id": "nomic-embed-text:latest", **row, "context": 2048, "capabilities": ["embedding"], "loaded": False,
-         "cloud": False},
+        {
+            "id": "nomic-embed-text:latest",
+            **row,
+            "context": 2048,
+            "capabilities": ["embedding"],
+            "loaded": False,
+            "cloud": False,
+        },
         {"id": "big:cloud", **row, "capabilities": ["completion"], "loaded": False, "cloud": True},
-    ]  # fmt: skip
+    ]
     assert program("models").out == program("models", "list").out
     assert [line.split()[0] for line in program("models").out.splitlines() if "cloud, not used" in line] == [
         "big:cloud"
@@ -229,15 +235,20 @@ def test_doctor_says_what_is_wrong_and_what_to_do(program, server):
 
 def test_doctor_names_what_the_settings_name_and_is_not_there():
     told = Config(
-        folders=["/no/folder", "/"], feeds={"news": "https://example.org/rss", "diary": "/no/diary.ics"},
+        folders=["/no/folder", "/"],
+        feeds={"news": "https://example.org/rss", "diary": "/no/diary.ics"},
         mcp={"engram": {"command": "no-such-engram"}, "shell": {"command": "sh"}, "far": {"url": "http://127.0.0.1:9"}},
-    )  # fmt: skip
+    )
     assert [(each.ok, each.id, each.found, each.fix) for each in checks._missing_paths(told)] == [
         (False, "folders", "/no/folder is no folder", "make it, or take it out: agent config edit"),
         (False, "feeds", "diary: /no/diary.ics is no file", "put it there, or correct it: agent config edit"),
-        (False, "mcp", "engram: there is no command no-such-engram",
-         "install it, or give its whole path in [mcp.engram]: agent config edit"),
-    ]  # fmt: skip
+        (
+            False,
+            "mcp",
+            "engram: there is no command no-such-engram",
+            "install it, or give its whole path in [mcp.engram]: agent config edit",
+        ),
+    ]
 
 
 def test_doctor_does_not_count_the_tries_of_jobs_that_were_given_up(program):
@@ -249,9 +260,11 @@ def test_doctor_does_not_count_the_tries_of_jobs_that_were_given_up(program):
     database.close()
     found = {row["id"]: row for row in program("doctor", "--json").json}["jobs"]
     assert found == {
-        "id": "jobs", "ok": False, "found": "1 given up",
+        "id": "jobs",
+        "ok": False,
+        "found": "1 given up",
         "fix": "agent jobs list says why; then agent jobs retry ID",
-    }  # fmt: skip
+    }
 
 
 def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):

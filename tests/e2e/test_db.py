@@ -24,14 +24,24 @@ def test_status_says_what_is_in_the_file(program):
     program("facts", "add", "I like tea")
     told = program("db", "status", "--json").json
     assert {name: told[name] for name in ("path", "journal", "free", "backups")} == {
-        "path": str(program.db), "journal": "wal", "free": 0, "backups": []
-    }  # fmt: skip
+        "path": str(program.db),
+        "journal": "wal",
+        "free": 0,
+        "backups": [],
+    }
     assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "skill": 0, "event": 2}
     assert told["size"] == program.db.stat().st_size
     lines = program("db", "status").out.splitlines()
     assert [line.split()[0] for line in lines] == [
-        "path", "size", "wal", "free", "format", "journal", "sqlite", "holds"
-    ]  # fmt: skip
+        "path",
+        "size",
+        "wal",
+        "free",
+        "format",
+        "journal",
+        "sqlite",
+        "holds",
+    ]
     assert lines[-1] == "holds        0 sessions, 0 messages, 1 note, 1 fact, 0 summaries, 0 skills, 2 events"
 
 

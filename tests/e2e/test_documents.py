@@ -46,8 +46,9 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
 
     found = program("search", "--kind", "file", "blue router")
     assert (found.out[:6], found.out[19:]) == (
-        "d1    ", "~/work/notes/router.md:5 Router › Cellar The blue router stands behind the boiler.\n",
-    )  # fmt: skip
+        "d1    ",
+        "~/work/notes/router.md:5 Router › Cellar The blue router stands behind the boiler.\n",
+    )
     out = program("docs", "rm", "notes")
     assert out.out == "~/work/notes: 2 files are out of memory; on the disk nothing changed\n"
     assert program("search", "--kind", "file", "blue router").err == "agent: nothing is known of it\n"

@@ -26,8 +26,10 @@ def test_exports_are_taken_over_searched_and_taken_over_again(program):
     assert program("import", "llm", "logs.db").out == "imported 1 session with 2 messages\n"
 
     assert program.rows("select source, title from session") == [
-        ("chatgpt", "Trip"), ("claude", "Garden"), ("llm", "Cheese"),
-    ]  # fmt: skip
+        ("chatgpt", "Trip"),
+        ("claude", "Garden"),
+        ("llm", "Cheese"),
+    ]
     assert (
         program.rows("select count(*) from fact union all select count(*) from job where kind = 'learn'") == [(0,)] * 2
     )

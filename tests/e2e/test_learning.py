@@ -48,8 +48,10 @@ def test_what_is_said_in_conversation_is_proposed_and_nothing_is_accepted(talks,
     assert learning(talks) == [("done", "")]
     [body] = [body for body in server.turns if body.get("format")]
     assert body["format"]["properties"]["operations"]["items"]["properties"]["op"]["enum"] == [
-        "INSERT", "UPDATE", "DELETE",
-    ]  # fmt: skip
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+    ]
     assert "tools" not in body
 
     talks("ask", "Where do I live?")
@@ -151,9 +153,7 @@ def test_remember_that_at_the_prompt_is_accepted_at_once_with_a_receipt(talks, t
 def test_remember_that_works_without_any_model(program, terminal):
     shell = terminal().wait_prompt().enter("Merk dir bitte, dass ich in Graz wohne.")
     shell.wait("kept f1 “ich wohne in Graz”").wait_prompt()
-    assert program.rows(FACTS) == [
-        ("ich wohne in Graz", "accepted", "typed", "typed", "ich in Graz wohne.")
-    ]  # fmt: skip
+    assert program.rows(FACTS) == [("ich wohne in Graz", "accepted", "typed", "typed", "ich in Graz wohne.")]
 
 
 def test_remember_that_is_kept_when_the_model_is_missing(program, server, terminal):

@@ -83,8 +83,10 @@ def test_a_kind_that_there_is_not_is_named_with_those_there_are(program):
     program("notes", "add", "milk")
     ran = program("log", "--kind", "bogus")
     assert (ran.code, ran.out, ran.err) == (
-        0, "", "agent: there is no event of a kind that begins with 'bogus'; there are note written\n",
-    )  # fmt: skip
+        0,
+        "",
+        "agent: there is no event of a kind that begins with 'bogus'; there are note written\n",
+    )
     assert program("log", "--kind", "note", "--since", "2999-01-01").err == ""
 
 

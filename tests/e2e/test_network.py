@@ -90,8 +90,11 @@ def test_every_request_has_the_same_context_one_system_message_and_forgets_nothi
     assert len(server.turns) == 4
     for body in server.turns:
         assert {key: body[key] for key in ("model", "stream", "truncate", "shift")} == {
-            "model": "qwen3:8b", "stream": True, "truncate": False, "shift": False,
-        }  # fmt: skip
+            "model": "qwen3:8b",
+            "stream": True,
+            "truncate": False,
+            "shift": False,
+        }
         assert body["options"] == {"num_ctx": 8192}
     roles = [[message["role"] for message in body["messages"]] for body in server.turns]
     assert roles == [
@@ -105,14 +108,18 @@ def test_every_request_has_the_same_context_one_system_message_and_forgets_nothi
 
 def test_settings_reach_the_server(program, server):
     program.use(server).env |= {
-        "AGENT_NUM_CTX": "4096", "AGENT_KEEP_ALIVE": "10m", "AGENT_THINK": "off",
+        "AGENT_NUM_CTX": "4096",
+        "AGENT_KEEP_ALIVE": "10m",
+        "AGENT_THINK": "off",
         "AGENT_OPTIONS": "{temperature = 0.5}",
-    }  # fmt: skip
+    }
     program("ask", "hi")
     (body,) = server.turns
     assert {key: body[key] for key in ("keep_alive", "think", "options")} == {
-        "keep_alive": "10m", "think": False, "options": {"temperature": 0.5, "num_ctx": 4096},
-    }  # fmt: skip
+        "keep_alive": "10m",
+        "think": False,
+        "options": {"temperature": 0.5, "num_ctx": 4096},
+    }
 
 
 def test_auto_takes_the_model_used_last_and_else_the_newest(program):

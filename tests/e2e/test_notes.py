@@ -42,9 +42,14 @@ def test_a_note_is_written_listed_shown_and_found(program):
 def test_a_note_as_json_is_an_object_with_everything(program):
     program("notes", "add", "-t", "Milk", "Buy two bottles")
     milk = {
-        "id": "n1", "title": "Milk", "text": "Buy two bottles", "origin": "typed", "place": str(program.work),
-        "at": "2026-01-02T12:00:00.000Z", "changed_at": "2026-01-02T12:00:00.000Z",
-    }  # fmt: skip
+        "id": "n1",
+        "title": "Milk",
+        "text": "Buy two bottles",
+        "origin": "typed",
+        "place": str(program.work),
+        "at": "2026-01-02T12:00:00.000Z",
+        "changed_at": "2026-01-02T12:00:00.000Z",
+    }
     assert program("notes", "show", "n1", "--json").json == milk
     assert program("notes", "list", "--json").json == [milk]
     assert program("notes", "search", "milk", "--json").json == [milk]

@@ -104,8 +104,10 @@ def test_the_keys_of_the_review_at_a_real_terminal(talks, terminal):
     keys(shell).type("n").wait("rejected k3").wait("2 kept, 1 rejected, 0 left")
     assert shell.ended() == 0
     assert [(state, version) for _, state, _, _, version in talks.rows(SKILLS)] == [
-        ("accepted", 2), ("merged", 1), ("rejected", 1),
-    ]  # fmt: skip
+        ("accepted", 2),
+        ("merged", 1),
+        ("rejected", 1),
+    ]
     assert talks.rows("select text from skill where id = 1") == [(DEPLOY.replace("2. ", "2. make check\n3. "),)]
 
 

@@ -131,8 +131,10 @@ def test_only_the_person_says_what_goes(program):
     child = {"AGENT_CHILD": "1"}
 
     for command in (
-        ("retention", "apply", "--yes"), ("retention", "pin", "s1"), ("config", "set", "retention.day", "1d"),
-    ):  # fmt: skip
+        ("retention", "apply", "--yes"),
+        ("retention", "pin", "s1"),
+        ("config", "set", "retention.day", "1d"),
+    ):
         ran = program(*command, env=child)
         assert (ran.code, ran.out, "the assistant started this process" in ran.err) == (2, "", True), command
     assert messages(program) == 100

@@ -66,9 +66,12 @@ def test_what_is_kept_reaches_the_next_session_and_nothing_else_does(waiting, se
 
     terminal().wait("1 memory waits for your yes: /review").wait_prompt()
     for question, known in (
-        ("which tea do I like?", "I like green tea"), ("what is my dog called?", "My dog is called Bello"),
-        ("when does my bus leave?", "My bus leaves at 8"), ("which bank is mine?", ""), ("do I play the oboe?", ""),
-    ):  # fmt: skip
+        ("which tea do I like?", "I like green tea"),
+        ("what is my dog called?", "My dog is called Bello"),
+        ("when does my bus leave?", "My bus leaves at 8"),
+        ("which bank is mine?", ""),
+        ("do I play the oboe?", ""),
+    ):
         waiting("ask", question)
         recalled = server.turns[-1]["messages"][-1]["content"].removeprefix(question)
         assert known in recalled
@@ -132,9 +135,10 @@ def test_killed_in_the_middle_only_what_was_decided_is_stored(waiting, terminal)
 
 
 @pytest.mark.parametrize(
-    ("leave", "code"), [(CTRL_C, 0), ("q", 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
+    ("leave", "code"),
+    [(CTRL_C, 0), ("q", 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
     ids=str,
-)  # fmt: skip
+)
 def test_however_it_ends_the_terminal_is_as_it_was(waiting, terminal, leave, code):
     shell = terminal("facts", "review")
     before = shell.settings()

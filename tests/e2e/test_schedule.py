@@ -150,10 +150,10 @@ def test_what_a_command_complains_of_is_kept_and_shown(program):
     add(program, "--to-command", "sendmail", "me@example.org")
     told = "sendmail ended with 75: no route[31m to host"
     assert due(program) == Ran(
-        1, "",
-        f"agent: c1 Say good morning failed: {told}\n"
-        "agent: 1 of 1 did not go well; `agent schedule list` says why\n",
-    )  # fmt: skip
+        1,
+        "",
+        f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 did not go well; `agent schedule list` says why\n",
+    )
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
     assert program("schedule", "run", "--now", "c1") == Ran(1, "", f"agent: {told}\n")
 
@@ -163,8 +163,9 @@ def test_a_model_that_does_not_answer_is_the_error_of_that_run(program):
     ran = program("schedule", "run", "--now", "c1")
     assert (ran.code, "no model server" in ran.err) == (3, True)
     assert (notes(program), program.rows("select error <> '', next_at from schedule")) == (
-        [], [(1, "2026-01-03T07:00:00.000Z")],
-    )  # fmt: skip
+        [],
+        [(1, "2026-01-03T07:00:00.000Z")],
+    )
 
 
 def test_what_would_need_a_yes_is_refused_and_said(program):
@@ -248,9 +249,14 @@ def test_a_schedule_is_paused_hidden_and_brought_back(program):
     said = [
         program("schedule", *words, env={"AGENT_NOW": LATER}).out
         for words in (
-            ["pause", "c1"], ["list"], ["resume", "c1"], ["rm", "c1"], ["list", "--hidden"], ["restore", "c1"],
+            ["pause", "c1"],
+            ["list"],
+            ["resume", "c1"],
+            ["rm", "c1"],
+            ["list", "--hidden"],
+            ["restore", "c1"],
         )
-    ]  # fmt: skip
+    ]
     short, line = "c1 “Say good morning”", "c1  0 7 * * *  {}  Say good morning  not run yet\n"
     assert said == [
         f"paused {short} (agent schedule resume c1)\n",
@@ -271,8 +277,9 @@ def test_in_the_foreground_it_waits_for_the_time_and_ends_in_order(program):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert lines == [
-        "agent: running schedules as they fall due; Ctrl-C ends it\n", "agent: c1 Say good morning → n1\n",
-    ]  # fmt: skip
+        "agent: running schedules as they fall due; Ctrl-C ends it\n",
+        "agent: c1 Say good morning → n1\n",
+    ]
     assert (process.returncode, [note[1] for note in notes(program)]) == (143, ["Good morning."])
 
 
@@ -312,19 +319,22 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
     server.play(
         script.reply(
             calls=[
-                *(("fetch_feed", {"name": name}) for name in files), ("list_tasks", {}),
+                *(("fetch_feed", {"name": name}) for name in files),
+                ("list_tasks", {}),
                 ("search_memory", {"query": "yesterday", "grain": "day", "max_days_ago": 2}),
             ]
         ),
         script.reply("## Weather\nLight snow.\n\n## News\nBridge reopens."),
-    )  # fmt: skip
+    )
     assert due(program) == Ran(0, "", "agent: c1 morning-briefing → n1\n")
     assert notes(program) == [
         (
-            "morning-briefing, 2026-01-03", "## Weather\nLight snow.\n\n## News\nBridge reopens.", "schedule",
+            "morning-briefing, 2026-01-03",
+            "## Weather\nLight snow.\n\n## News\nBridge reopens.",
+            "schedule",
             str(program.work),
         )
-    ]  # fmt: skip
+    ]
     assert program.rows("select text from message where role = 'user'") == [
         ("Carry out the skill morning-briefing now.",)
     ]
@@ -343,8 +353,9 @@ def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said
     program("skills", "add", "--example", "morning-briefing")
     refused = program("schedule", "add", "0 7 * * *", "--skill", "morning-briefing")
     assert (refused.code, refused.err) == (
-        2, "agent: k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)\n",
-    )  # fmt: skip
+        2,
+        "agent: k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)\n",
+    )
 
 
 def test_an_example_that_does_not_come_with_it_is_named(program):
@@ -380,8 +391,17 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     assert line.startswith("* * * * * env AGENT_BACKGROUND_JOBS=false ")
     words = shlex.split(line.removeprefix("* * * * * ").replace(r"\%", "%"), comments=True)
     assert words[words.index(sys.executable) :] == [
-        sys.executable, "-P", "-m", "agent_cli", "--db", str(program.db), "-q", "schedule", "run", "--due",
-    ]  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        "agent_cli",
+        "--db",
+        str(program.db),
+        "-q",
+        "schedule",
+        "run",
+        "--due",
+    ]
     assert "AGENT_EDITOR=vi 100%" in words
     assert program("schedule", "list").err == ""
     assert program("schedule", "uninstall", "--yes").code == 0
@@ -411,9 +431,12 @@ def test_a_timer_of_systemd_is_written_and_started(program):
     assert program("schedule", "uninstall", "--yes").code == 0
     assert list(units.iterdir()) == []
     assert calls.read_text().splitlines() == [
-        "--user show-environment", "--user daemon-reload", "--user enable --now agent-cli-schedules.timer",
-        "--user disable --now agent-cli-schedules.timer", "--user daemon-reload",
-    ]  # fmt: skip
+        "--user show-environment",
+        "--user daemon-reload",
+        "--user enable --now agent-cli-schedules.timer",
+        "--user disable --now agent-cli-schedules.timer",
+        "--user daemon-reload",
+    ]
 
 
 def test_nothing_is_written_without_a_yes(program, terminal):
@@ -429,8 +452,10 @@ def test_an_agent_of_launchd_is_written_and_loaded(program):
     file = program.home / "Library" / "LaunchAgents" / "agent-cli-schedules.plist"
     told = plistlib.loads(file.read_bytes())
     assert (told["StartInterval"], told["ProgramArguments"][0], told["ProgramArguments"][-2:]) == (
-        60, sys.executable, ["run", "--due"],
-    )  # fmt: skip
+        60,
+        sys.executable,
+        ["run", "--due"],
+    )
     assert program("schedule", "uninstall", "--yes").code == 0
     assert not file.exists()
 

@@ -98,9 +98,14 @@ def test_search_as_json_is_one_object(filled):
     assert list(found["hits"][0]) == KEYS
     score = found["hits"][0]["score"]
     assert found["hits"][0] == {
-        "kind": "message", "id": "m1", "external_id": "D1:1", "session": "s1", "at": "2025-11-02T10:00:00.000Z",
-        "score": score, "text": "I adopted a cat, her name is Mia",
-    }  # fmt: skip
+        "kind": "message",
+        "id": "m1",
+        "external_id": "D1:1",
+        "session": "s1",
+        "at": "2025-11-02T10:00:00.000Z",
+        "score": score,
+        "text": "I adopted a cat, her name is Mia",
+    }
     assert [hit["id"] for hit in found["hits"]].count("n2") == 1
     assert found["hits"][1]["external_id"] is None or found["hits"][1]["kind"] == "message"
 
@@ -191,8 +196,11 @@ def test_the_index_says_what_it_has_and_is_made_anew(alone):
     assert alone("search", "name of the cat", "--json").out == before
     again = alone("index", "status", "--json").json
     assert {name: again[name] for name in ("passages", "waiting", "vectors", "next vectors")} == {
-        "passages": 5, "waiting": 0, "vectors": 5, "next vectors": 0,
-    }  # fmt: skip
+        "passages": 5,
+        "waiting": 0,
+        "vectors": 5,
+        "next vectors": 0,
+    }
 
 
 def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):
@@ -222,9 +230,10 @@ def test_facts_are_imported_once_and_found_with_their_message(filled):
     assert filled(*told, "--accept", "--yes", stdin=lines).out == "imported 3 facts, accepted\n"
     assert filled(*told, "--accept", "--yes", stdin=lines).out == "imported 0 facts, accepted\n"
     assert filled.rows("select statement, state, message_id from fact order by id") == [
-        ("Ann is allergic to walnuts", "accepted", 3), ("Ann owns a boat", "accepted", None),
+        ("Ann is allergic to walnuts", "accepted", 3),
+        ("Ann owns a boat", "accepted", None),
         ("The person likes tea", "accepted", None),
-    ]  # fmt: skip
+    ]
     found = filled("search", "walnuts", "--json").json["hits"]
     assert {hit["id"] for hit in found} == {"m3", "f1"}
 
@@ -236,9 +245,19 @@ def test_facts_that_nobody_has_accepted_are_not_found(filled):
 
 
 def test_broken_lines_of_facts_are_told_and_the_others_imported(filled):
-    lines = facts("{", "[]", "7", '{"statement": ""}', '{"statement": 7}', "{}", '{"statement": "x", "at": "soon"}',
-                  '{"statement": "x", "at": 7}', '{"statement": "x", "source": {}}', '{"statement": "\\ud800"}',
-                  {"statement": "Ann owns a boat"})  # fmt: skip
+    lines = facts(
+        "{",
+        "[]",
+        "7",
+        '{"statement": ""}',
+        '{"statement": 7}',
+        "{}",
+        '{"statement": "x", "at": "soon"}',
+        '{"statement": "x", "at": 7}',
+        '{"statement": "x", "source": {}}',
+        '{"statement": "\\ud800"}',
+        {"statement": "Ann owns a boat"},
+    )
     ran = filled("facts", "import", "-", "--accept", "--yes", stdin=lines)
 
     assert (ran.code, ran.out) == (1, "imported 1 fact, accepted\n")
@@ -314,10 +333,12 @@ def test_the_model_searches_and_reads_around(filled, server):
 
 @pytest.mark.parametrize(
     "garbage",
-    ["update words_1_data set block = x'ffffffffffffffff' where id = 10",
-     "update words_1_data set block = x'0badc0de0badc0de0badc0de0badc0de'",
-     "update words_1_config set v = 99 where k = 'version'"],
-)  # fmt: skip
+    [
+        "update words_1_data set block = x'ffffffffffffffff' where id = 10",
+        "update words_1_data set block = x'0badc0de0badc0de0badc0de0badc0de'",
+        "update words_1_config set v = 99 where k = 'version'",
+    ],
+)
 def test_a_damaged_word_index_stops_nothing_and_is_mended(alone, server, garbage):
     alone.use(server)
     alone("ask", "Hello there!")
@@ -371,8 +392,11 @@ def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):
 
     found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
     assert found == {
-        "id": "indexes", "ok": False, "found": "damaged: words", "fix": "agent jobs run --until-idle",
-    }  # fmt: skip
+        "id": "indexes",
+        "ok": False,
+        "found": "damaged: words",
+        "fix": "agent jobs run --until-idle",
+    }
     assert filled("jobs", "run", "--until-idle").code == 0
     found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
     assert (found["ok"], found["found"]) == (True, "sound, 0 rows wait to be indexed")

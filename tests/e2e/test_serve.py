@@ -65,10 +65,13 @@ def test_official_client_talks_over_two_processes_and_the_second_knows_the_first
         assert process.wait(20) == 0
 
     assert program.rows("select session_id, text, finish from message where id > 2 order by id") == [
-        (1, "What am I building?", "stop"), (1, "heard: What am I building?", "stop"),
-        (2, "And a boat?", "stop"), (2, "heard: And a boat?", "stop"),
-        (3, "Tell me.", "stop"), (3, "Well", "cancelled"),
-    ]  # fmt: skip
+        (1, "What am I building?", "stop"),
+        (1, "heard: What am I building?", "stop"),
+        (2, "And a boat?", "stop"),
+        (2, "heard: And a boat?", "stop"),
+        (3, "Tell me.", "stop"),
+        (3, "Well", "cancelled"),
+    ]
     assert program.rows("select count(*) from session where closed_at is null") == [(0,)]
     bodies = [request.body for request in server.requests if request.body and request.body.get("messages")]
     assert said(bodies[1]) == ["I am building a boat.", "What am I building?"]
@@ -84,9 +87,7 @@ def test_server_without_its_libraries_says_what_to_install(program, tmp_path):
     ran = program("serve", env={"PYTHONPATH": str(tmp_path)})
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == (
-        "agent: the server needs libraries that are not installed: pip install 'agent-cli[serve]'\n"
-    )  # fmt: skip
+    assert ran.err == ("agent: the server needs libraries that are not installed: pip install 'agent-cli[serve]'\n")
 
 
 def test_server_stays_on_this_machine_unless_told():
@@ -147,8 +148,9 @@ def test_request_with_a_key_is_finished_though_its_client_has_gone(tmp_path, ser
     with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
         bot = house.caller("bot")
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{address}/chat", json={"message": "hi"}, headers={**bot.headers, **key}, timeout=0.2,
-                       trust_env=False)  # fmt: skip
+            httpx.post(
+                f"{address}/chat", json={"message": "hi"}, headers={**bot.headers, **key}, timeout=0.2, trust_env=False
+            )
         assert bot.chat("hi", headers=key).json()["answer"] == "Well then"
     assert len(server.turns) == 1
 

@@ -44,11 +44,18 @@ def test_sessions_are_listed_latest_first(program, talk, talked):
     )
     assert program("sessions", "list", "--json", "--limit", "1").json == [
         {
-            "id": "s2", "title": "how are you?", "kind": "ask", "place": str(talked.work), "turns": 1,
-            "started_at": "2026-01-02T12:00:00.000Z", "last_at": "2026-01-02T12:00:00.000Z", "day": "2026-01-02",
-            "closed_at": "2026-01-02T12:00:00.000Z", "model": "qwen3:8b",
+            "id": "s2",
+            "title": "how are you?",
+            "kind": "ask",
+            "place": str(talked.work),
+            "turns": 1,
+            "started_at": "2026-01-02T12:00:00.000Z",
+            "last_at": "2026-01-02T12:00:00.000Z",
+            "day": "2026-01-02",
+            "closed_at": "2026-01-02T12:00:00.000Z",
+            "model": "qwen3:8b",
         }
-    ]  # fmt: skip
+    ]
 
 
 SHOWN = """# which tea?
@@ -93,8 +100,10 @@ def test_a_session_is_shown_by_handle_and_by_words(program, talk):
     assert program("sessions", "show", "GREEN").out.startswith(SHOWN)
     row = program("sessions", "show", "s1", "--json").json
     assert (row["id"], row["summary"], [m["role"] for m in row["messages"]]) == (
-        "s1", WORDS, ["user", "assistant", "tool", "assistant", "user", "assistant"],
-    )  # fmt: skip
+        "s1",
+        WORDS,
+        ["user", "assistant", "tool", "assistant", "user", "assistant"],
+    )
 
 
 def test_a_session_is_closed_with_a_summary(program, talk, server):
@@ -215,8 +224,12 @@ def test_broken_lines_are_told_and_skipped_and_the_others_imported(program):
     assert (ran.code, ran.out) == (1, "imported 3 sessions with 4 messages\n")
     told = ran.err.splitlines()
     assert [line.partition(" was skipped: ")[0] for line in told[:-1]] == [
-        "agent: line 2", "agent: line 3", "agent: line 4", "agent: line 6", "agent: line 7",
-    ]  # fmt: skip
+        "agent: line 2",
+        "agent: line 3",
+        "agent: line 4",
+        "agent: line 6",
+        "agent: line 7",
+    ]
     assert told[-1] == "agent: 5 broken lines were skipped; the others are imported"
     assert [row[:3] for row in program.rows(LOG)] == [
         (1, "user", "first"),

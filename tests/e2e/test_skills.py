@@ -82,8 +82,9 @@ def test_what_comes_through_a_pipe_waits_for_a_yes(program):
     ran = program("skills", "add", "deploy-site", "-d", LISTED, stdin="1. build\n2. rsync\n")
     assert ran == Ran(0, "k1 “deploy-site” waits for your yes (agent skills review)\n", "")
     assert (program("skills", "list").out, program("skills", "list", "--pending").out) == (
-        "", f"k1  pending  deploy-site  {LISTED}\n",
-    )  # fmt: skip
+        "",
+        f"k1  pending  deploy-site  {LISTED}\n",
+    )
     again = program("skills", "add", "deploy-site", stdin=DEPLOY)
     assert again.out == (
         "nothing new in deploy-site: it is known, waits already, or was rejected, hidden or forgotten\n"
@@ -144,17 +145,19 @@ def test_a_changed_file_waits_as_a_change_and_becomes_the_next_version(program):
     assert program("skills", "import", "library", "--accept", "--yes").out.startswith(
         "k1 “deploy-site” is accepted, version 2\n"
     )
-    assert program("skills", "show", "k1", "--versions").out == (
-        "1  until 2026-01-02  changed by the person\n2  now\n"
-    )  # fmt: skip
+    assert program("skills", "show", "k1", "--versions").out == ("1  until 2026-01-02  changed by the person\n2  now\n")
 
 
 def test_broken_files_are_skipped_and_said(program):
     written(program, "a", DEPLOY)
     broken = {
-        "b": "# no front matter", "c": "---\nname: C d\ndescription: x\n---\ny", "d": "---\nname: d\n---\ny",
-        "e": '---\nname: "e\\e[31m"\ndescription: x\n---\ny', "f": DEPLOY + "\0", "g": "x" * 90_000,
-    }  # fmt: skip
+        "b": "# no front matter",
+        "c": "---\nname: C d\ndescription: x\n---\ny",
+        "d": "---\nname: d\n---\ny",
+        "e": '---\nname: "e\\e[31m"\ndescription: x\n---\ny',
+        "f": DEPLOY + "\0",
+        "g": "x" * 90_000,
+    }
     for name, words in broken.items():
         written(program, name, words)
     written(program, "h", "").write_bytes(b"---\xff")
@@ -256,9 +259,10 @@ def test_an_export_writes_over_nothing_else(program):
     file = program.work / "out" / "deploy-site" / "SKILL.md"
     file.write_text("mine")
     assert program("skills", "export", "--to", "out") == Ran(
-        2, "",
+        2,
+        "",
         "agent: out/deploy-site/SKILL.md is there already and says something else; say --force to write over it\n",
-    )  # fmt: skip
+    )
     assert file.read_text() == "mine"
     assert program("skills", "export", "deploy-site", "--to", "out", "--force").code == 0
     assert file.read_text() == DEPLOY
@@ -267,31 +271,45 @@ def test_an_export_writes_over_nothing_else(program):
 WRONG = [
     (["show", "x"], "there is no skill 'x'; `agent skills list` shows them all"),
     (["show", "a\x1b[31m"], "there is no skill 'a\\x1b[31m'; `agent skills list` shows them all"),
-
-    (["show", "deploy-site", "--version", "7"],
-     "deploy-site has no version 7; `agent skills show deploy-site --versions` lists them"),
+    (
+        ["show", "deploy-site", "--version", "7"],
+        "deploy-site has no version 7; `agent skills show deploy-site --versions` lists them",
+    ),
     (["add", "x", "y"], "say what it does and when to use it, with --description"),
     (["add", "x", "-d", "y"], "a skill without steps says nothing: write them below its front matter"),
-    (["add", "a\x1b[31m", "-d", "y", "z"],
-     "'a[31m' is no name for a skill: write small letters, digits and single hyphens, at most 64, as in deploy-site"),
-    (["add", "../../x", "-d", "y", "z"],
-     "'../../x' is no name for a skill: write small letters, digits and single hyphens, at most 64, as in deploy-site"),
-    (["add", "deploy-site", "-d", "y", "z"],
-     "there is a skill deploy-site already; `agent skills edit deploy-site` changes it"),
+    (
+        ["add", "a\x1b[31m", "-d", "y", "z"],
+        "'a[31m' is no name for a skill: write small letters, digits and single hyphens, at most 64, as in deploy-site",
+    ),
+    (
+        ["add", "../../x", "-d", "y", "z"],
+        "'../../x' is no name for a skill: write small letters, digits and single hyphens, at most 64, "
+        "as in deploy-site",
+    ),
+    (
+        ["add", "deploy-site", "-d", "y", "z"],
+        "there is a skill deploy-site already; `agent skills edit deploy-site` changes it",
+    ),
     (["import", "nowhere"], "there is no nowhere"),
     (["import", "~no-such-user/x"], "there is no ~no-such-user/x"),
     (["import", "x" * 300], f"{'x' * 300} cannot be read: File name too long"),
     (["import", "."], ". holds no SKILL.md, and no folder with one"),
-    (["import", ".", "--accept"],
-     "--accept takes every file as right without a look: say --yes as well, or leave it to review"),
+    (
+        ["import", ".", "--accept"],
+        "--accept takes every file as right without a look: say --yes as well, or leave it to review",
+    ),
     (["export"], "name the one skill to print, or say with --to where to write them all"),
     (["rm", "deploy-site", "k9"], "there is no skill 'k9'; `agent skills list` shows them all"),
-    (["restore", "deploy-site"],
-     "deploy-site is not hidden; `agent skills show deploy-site --versions` lists what it was before"),
-    (["restore", "deploy-site", "--version", "4"],
-     "deploy-site has no version 4; `agent skills show deploy-site --versions` lists them"),
+    (
+        ["restore", "deploy-site"],
+        "deploy-site is not hidden; `agent skills show deploy-site --versions` lists what it was before",
+    ),
+    (
+        ["restore", "deploy-site", "--version", "4"],
+        "deploy-site has no version 4; `agent skills show deploy-site --versions` lists them",
+    ),
     (["list", "--all", "--hidden"], "say one of --pending, --all and --hidden"),
-]  # fmt: skip
+]
 
 
 ONE_AFTER_THE_OTHER = """
@@ -317,9 +335,14 @@ def test_what_is_wrong_is_said_in_a_sentence_and_changes_nothing(program):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["add", "x", "-d", "y", "z"], ["import", "library", "--accept", "--yes"], ["edit", "deploy-site"],
-     ["restore", "deploy-site"], ["restore", "deploy-site", "--version", "1"]],
-)  # fmt: skip
+    [
+        ["add", "x", "-d", "y", "z"],
+        ["import", "library", "--accept", "--yes"],
+        ["edit", "deploy-site"],
+        ["restore", "deploy-site"],
+        ["restore", "deploy-site", "--version", "1"],
+    ],
+)
 def test_a_process_that_the_assistant_started_accepts_nothing(program, arguments):
     add(program)
     written(program, "a", DEPLOY.replace("rsync", "rm -rf /"))

@@ -58,11 +58,19 @@ def test_what_is_over_is_made_by_the_queue_and_shown_with_its_sources(program, t
     )
     assert program("summaries", "list", "--grain", "week", "--json").json == [
         {
-            "id": "y2", "grain": "week", "period": "2026-W01", "session": None, "day": "2026-01-02",
-            "text": "Mia and Graz.", "details": "4 kg", "method": "model", "model": "qwen3:8b",
-            "made_at": "2026-01-06T12:00:00.000Z", "pinned": False,
+            "id": "y2",
+            "grain": "week",
+            "period": "2026-W01",
+            "session": None,
+            "day": "2026-01-02",
+            "text": "Mia and Graz.",
+            "details": "4 kg",
+            "method": "model",
+            "model": "qwen3:8b",
+            "made_at": "2026-01-06T12:00:00.000Z",
+            "pinned": False,
         }
-    ]  # fmt: skip
+    ]
     told = program("summaries", "show", "2026-W01", "--json").json
     assert (told["sentences"], told["sources"]) == ([{"text": "Mia and Graz.", "sources": ["y1"]}], ["y1"])
     assert "(summary of 2026-W01)" in program("search", "Graz", "--grain", "week").out
@@ -104,10 +112,12 @@ def test_a_summary_is_pinned_and_unpinned(program, talk):
         (("rebuild", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
         (("show", "2025-W53"), "there is no week 2025-W53 in the calendar"),
         (("rebuild",), "name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain"),
-        (("rebuild", "--all", "--grain", "session"),
-         "the summary of a session is written when it is closed: `agent sessions close s4`"),
+        (
+            ("rebuild", "--all", "--grain", "session"),
+            "the summary of a session is written when it is closed: `agent sessions close s4`",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_done_is_said_with_what_can(program, talk, words, said):
     assert program("summaries", *words) == Ran(2, "", f"agent: {said}\n")
 
@@ -170,5 +180,6 @@ def test_hiding_a_conversation_takes_it_out_of_its_day(program, talk, server):
     server.play(script.reply("Graz was asked for."), script.reply("Graz."))
     program("jobs", "run", "--until-idle")
     assert program.rows("select period, text from summary order by id") == [
-        ("2026-01-02", "Graz was asked for."), ("2026-W01", "Graz."),
-    ]  # fmt: skip
+        ("2026-01-02", "Graz was asked for."),
+        ("2026-W01", "Graz."),
+    ]

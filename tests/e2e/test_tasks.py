@@ -112,5 +112,6 @@ def test_a_zone_without_a_name_and_a_time_that_is_past_are_met_with_sense(progra
     assert program("remind", "call", "at", "21:00").out == "kept t1 “call”, Saturday 28 Mar 2026, 21:00\n"
     refused = program("remind", "--at", "2020-01-01", "call")
     assert (refused.code, refused.err) == (
-        2, "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come\n",
-    )  # fmt: skip
+        2,
+        "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come\n",
+    )

@@ -117,5 +117,12 @@ def test_what_the_answers_took_is_counted(program, server):
     assert (row["model"], row["answers"]) == ("qwen3:8b", 1)
     assert row["tokens_in"] > 100
     assert program("stats").out.splitlines()[0].split() == [
-        "day", "answers", "tokens", "in", "tokens", "out", "seconds", "cost",
-    ]  # fmt: skip
+        "day",
+        "answers",
+        "tokens",
+        "in",
+        "tokens",
+        "out",
+        "seconds",
+        "cost",
+    ]

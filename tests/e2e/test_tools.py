@@ -38,11 +38,16 @@ def called(program, server, *calls):
 def test_the_small_tools_do_what_they_say(set_up, server):
     notes = set_up.home.resolve() / "notes"
     told, beside = called(
-        set_up, server,
-        ("calculate", {"sum": "0.1 + 0.2"}), ("list_files", {"folder": "."}), ("search_files", {"words": "router ans"}),
-        ("read_file", {"path": "router/plan.md"}), ("fetch_feed", {"name": "calendar"}),
-        ("draft_message", {"to": "Anna", "text": "Shall we meet?"}), ("summarize_today", {}),
-    )  # fmt: skip
+        set_up,
+        server,
+        ("calculate", {"sum": "0.1 + 0.2"}),
+        ("list_files", {"folder": "."}),
+        ("search_files", {"words": "router ans"}),
+        ("read_file", {"path": "router/plan.md"}),
+        ("fetch_feed", {"name": "calendar"}),
+        ("draft_message", {"to": "Anna", "text": "Shall we meet?"}),
+        ("summarize_today", {}),
+    )
     assert told == [
         "0.1 + 0.2 = 0.3",
         "router/",
@@ -61,14 +66,19 @@ def test_what_the_person_has_not_opened_stays_shut(set_up, server):
     (set_up.home / "notes" / "private" / "diary.md").write_text("dear diary")
     paths = [str(set_up.home / "secret.txt"), "../secret.txt", "router/../private/diary.md"]
     told, _ = called(
-        set_up, server, *(("read_file", {"path": path}) for path in paths),
-        ("fetch_feed", {"name": "https://example.org/"}), ("save_note", {"text": "unasked"}),
+        set_up,
+        server,
+        *(("read_file", {"path": path}) for path in paths),
+        ("fetch_feed", {"name": "https://example.org/"}),
+        ("save_note", {"text": "unasked"}),
         ("create_reminder", {"text": "unasked"}),
-    )  # fmt: skip
+    )
     said = ("may not be read", "may not be read", "refused: ", "there is no 'https://example", "refused: ", "refused: ")
     assert [part in each for part, each in zip(said, told, strict=True)] == [True] * 6
     assert not any("4711" in each or "dear" in each for each in told)
     assert set_up.rows("select kind from event where subject = 'read_file' order by id") == [
-        ("call allowed",), ("call allowed",), ("call refused by rule",),
-    ]  # fmt: skip
+        ("call allowed",),
+        ("call allowed",),
+        ("call refused by rule",),
+    ]
     assert (set_up("notes", "list").out, set_up("tasks").out) == ("", "")

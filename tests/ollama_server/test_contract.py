@@ -23,11 +23,13 @@ BREACHES = [
     ({"messages": [*HI, {"role": "assistant", "content": "so"}]}, ["the last message is the assistant's"]),
     ({"messages": [*HI, RESULT]}, ["message 2 is a tool result without a call before it"]),
     ({"messages": [*HI, MADE, *HI]}, ["message 3 comes before the result of now"]),
-    ({"messages": [*HI, MADE, RESULT | {"tool_call_id": "other"}, *HI]}, [
-        "message 3 is a tool result without a call before it", "message 4 comes before the result of now"]),
+    (
+        {"messages": [*HI, MADE, RESULT | {"tool_call_id": "other"}, *HI]},
+        ["message 3 is a tool result without a call before it", "message 4 comes before the result of now"],
+    ),
     ({"options": {"num_ctx": 8192, "colour": 1}}, ["the option colour is unknown to the server"]),
     ({"model": "x-cloud"}, ["a request names the cloud model x-cloud"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("body", "problems"), BREACHES, ids=lambda value: str(value)[:60])

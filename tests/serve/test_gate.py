@@ -26,17 +26,27 @@ def routes(house):
             found.add((method, route.path.replace("{task}", "t1")))
         for inner in getattr(getattr(route, "original_router", None), "routes", ()):
             found |= {(method, inner.path) for method in inner.methods}
-    return found | {(method.upper(), path) for path, told in http.application(house.house).openapi()["paths"].items()
-                    for method in told}  # fmt: skip
+    return found | {
+        (method.upper(), path)
+        for path, told in http.application(house.house).openapi()["paths"].items()
+        for method in told
+    }
 
 
 def test_without_a_token_there_is_nothing_but_health(house):
     house.caller("bot")
     there = routes(house)
     assert {path for _, path in there} >= {
-        "/health", "/chat", "/search", "/metrics", "/events", "/docs", "/openapi.json", "/v1/models",
+        "/health",
+        "/chat",
+        "/search",
+        "/metrics",
+        "/events",
+        "/docs",
+        "/openapi.json",
+        "/v1/models",
         "/v1/chat/completions",
-    }  # fmt: skip
+    }
 
     got = {}
     for method, path in [*there, ("GET", "/nothing"), ("OPTIONS", "/chat"), ("GET", "/health/"), ("GET", "//health")]:
@@ -135,11 +145,22 @@ def test_docs_tell_every_route_and_load_nothing(house):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b'{"message": 1}', b'{"message": "\\ud800"}', b"\xff\xfe",
-     b'{"message": ' + b"9" * 5000 + b"}", b'{"message": "a", "session": "s99999999999999999999"}',
-     b'{"message": NaN}'],
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'"x"',
+        b"{",
+        b"[" * 100_000,
+        b'{"message": 1}',
+        b'{"message": "\\ud800"}',
+        b"\xff\xfe",
+        b'{"message": ' + b"9" * 5000 + b"}",
+        b'{"message": "a", "session": "s99999999999999999999"}',
+        b'{"message": NaN}',
+    ],
     ids=lambda body: body[:20],
-)  # fmt: skip
+)
 def test_malformed_body_is_told_what_is_wrong(house, body):
     headers = {**house.caller("bot").headers, "Content-Type": "application/json"}
     for path in ("/chat", "/v1/chat/completions"):

@@ -56,8 +56,12 @@ def test_what_was_said_becomes_a_proposal_and_is_read_once(db, talked):
     assert worker.run_one(job_context(db, model))
     [fact] = facts.pending(db, "person")
     assert (fact.statement, fact.quote, fact.message_id, fact.trust, fact.origin) == (
-        "I live in Graz", "I live in Graz", 1, "typed", "model",
-    )  # fmt: skip
+        "I live in Graz",
+        "I live in Graz",
+        1,
+        "typed",
+        "model",
+    )
     assert "PERSON: I live in Graz. What time is it?\nassistant: It is noon." in model.asked[0]
     assert (read_to(db), states(db)) == (2, [("s1", "done", 1, "")])
 
@@ -154,9 +158,10 @@ def test_a_replacement_waits_and_changes_nothing_by_itself(db, session):
     worker.run_one(job_context(db, model))
     assert "f1: I live in Graz" in model.asked[0]
     assert waiting(db) == [
-        ("I live in Graz", "pending", "delete"), ("I live in Linz", "pending", "update"),
+        ("I live in Graz", "pending", "delete"),
+        ("I live in Linz", "pending", "update"),
         ("I live in Graz", "accepted", "insert"),
-    ]  # fmt: skip
+    ]
 
 
 def test_imported_words_are_not_read(db, session):

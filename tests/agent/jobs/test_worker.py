@@ -87,8 +87,9 @@ def test_a_model_that_fails_is_tried_again_later(db, closed):
     assert worker.run_one(job_context(db, model(Reply(say="The cat", fail="broken"))))
 
     assert (summaries.of_session(db, closed).method, states(db)) == (
-        "extract", [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
-    )  # fmt: skip
+        "extract",
+        [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
+    )
 
 
 def test_a_cancelled_job_is_put_back_untried(db, closed):

@@ -87,9 +87,17 @@ def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(con
 
 @pytest.mark.parametrize(
     "path",
-    ["~/secret/key", "~/work/../secret/key", "~/work/link/key", "~/SECRET/key", "secret/key", "~/secret",
-     "~/desk/link/k", "~//secret/./key"],
-)  # fmt: skip
+    [
+        "~/secret/key",
+        "~/work/../secret/key",
+        "~/work/link/key",
+        "~/SECRET/key",
+        "secret/key",
+        "~/secret",
+        "~/desk/link/k",
+        "~//secret/./key",
+    ],
+)
 def test_no_path_slips_past_what_is_denied(home, monkeypatch, path):
     monkeypatch.chdir(home)
     assert ruled({"read_file path=~/secret/*": "deny"}, path=path) == "deny"
@@ -98,10 +106,16 @@ def test_no_path_slips_past_what_is_denied(home, monkeypatch, path):
 @pytest.mark.parametrize(
     ("path", "ruling"),
     [
-        ("~/work/a", "allow"), ("~/work", "allow"), ("~/work/deep/../a", "allow"), ("~/desk/a", "allow"),
-        ("~/work/../secret/key", "deny"), ("~/work/link/key", "deny"), ("~/WORK/a", "deny"), ("/etc/passwd", "deny"),
+        ("~/work/a", "allow"),
+        ("~/work", "allow"),
+        ("~/work/deep/../a", "allow"),
+        ("~/desk/a", "allow"),
+        ("~/work/../secret/key", "deny"),
+        ("~/work/link/key", "deny"),
+        ("~/WORK/a", "deny"),
+        ("/etc/passwd", "deny"),
     ],
-)  # fmt: skip
+)
 def test_only_what_really_lies_in_a_folder_is_allowed_by_it(home, path, ruling):
     assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path=path) == ruling
     assert ruled({"read_file": "deny", "read_file path=~/desk/*": "allow"}, path=path) == ruling
@@ -170,9 +184,12 @@ TOOLS = {"read_file": read_file}
 def test_the_person_is_shown_where_a_path_really_leads(context, home):
     asked = []
     assistant = agent(
-        calls(("read_file", {"path": "~/work/link/key"})), "Done.", tools=TOOLS, rules={"read_file": "ask"},
+        calls(("read_file", {"path": "~/work/link/key"})),
+        "Done.",
+        tools=TOOLS,
+        rules={"read_file": "ask"},
         approve=lambda call: asked.append(call) or True,
-    )  # fmt: skip
+    )
     run(assistant, context)
 
     real = {"path": str(home / "secret" / "key")}
@@ -185,9 +202,7 @@ def test_arguments_that_cannot_be_read_are_neither_asked_about_nor_run(context):
         return [event.result.text for event in shown if isinstance(event, ToolFinished)]
 
     assert results({"path": "a\0b"}) == ["that is no path"]
-    assert results({}) == [
-        "wrong arguments, missing: path; read_file takes path (string), title (string, optional)"
-    ]  # fmt: skip
+    assert results({}) == ["wrong arguments, missing: path; read_file takes path (string), title (string, optional)"]
     assert events.recent(context.db) == []
 
 
@@ -204,9 +219,11 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
 
 def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
     assistant = agent(
-        calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"})), "Done.",
-        rules={"save_note text=*password*": "deny"}, approve=lambda call: True,
-    )  # fmt: skip
+        calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"})),
+        "Done.",
+        rules={"save_note text=*password*": "deny"},
+        approve=lambda call: True,
+    )
     run(assistant, context)
 
     assert context.db.rows("select text from note") == [("x",)]

@@ -163,20 +163,43 @@ def test_a_very_long_text_is_read_in_time():
 
 
 PROMISED = [
-    "I'll remember that.", "Got it! I've saved that for you.", "Noted.", "I've made a note of it.",
-    "I will keep that in mind.", "I have noted that you live in Graz.", "Your birthday has been saved.",
-    "**Noted**: you like tea.", "I'll make sure to remember your birthday.", "I won’t forget that.",
-    "Ich merke mir das.", "Das habe ich gespeichert.", "Ich habe mir notiert, dass du in Graz wohnst.", "Notiert!",
-    "Ich werde es mir merken.", "Alles klar, das merke ich mir.", "Okay, ich werde das nicht vergessen.",
-]  # fmt: skip
+    "I'll remember that.",
+    "Got it! I've saved that for you.",
+    "Noted.",
+    "I've made a note of it.",
+    "I will keep that in mind.",
+    "I have noted that you live in Graz.",
+    "Your birthday has been saved.",
+    "**Noted**: you like tea.",
+    "I'll make sure to remember your birthday.",
+    "I won’t forget that.",
+    "Ich merke mir das.",
+    "Das habe ich gespeichert.",
+    "Ich habe mir notiert, dass du in Graz wohnst.",
+    "Notiert!",
+    "Ich werde es mir merken.",
+    "Alles klar, das merke ich mir.",
+    "Okay, ich werde das nicht vergessen.",
+]
 NOT_PROMISED = [
-    "I can't remember that.", "Should I save that?", "Would you like me to save that as a note?",
-    "I don't have that saved.", "I remember you live in Graz.", "To save a file, press Ctrl-S.",
-    'You can say "I\'ll remember that".', "I have noted several issues in the code", "Remember to save your file.",
-    "Notes are saved with /note.", "If you like, I'll remember that.", "I'll keep it in mind for this conversation.",
-    "As noted above, it is fine.", "Soll ich mir das merken?", "Ich habe nichts gespeichert.",
-    "Das kann ich mir nicht merken.", "",
-]  # fmt: skip
+    "I can't remember that.",
+    "Should I save that?",
+    "Would you like me to save that as a note?",
+    "I don't have that saved.",
+    "I remember you live in Graz.",
+    "To save a file, press Ctrl-S.",
+    'You can say "I\'ll remember that".',
+    "I have noted several issues in the code",
+    "Remember to save your file.",
+    "Notes are saved with /note.",
+    "If you like, I'll remember that.",
+    "I'll keep it in mind for this conversation.",
+    "As noted above, it is fine.",
+    "Soll ich mir das merken?",
+    "Ich habe nichts gespeichert.",
+    "Das kann ich mir nicht merken.",
+    "",
+]
 
 
 @pytest.mark.parametrize("reply", PROMISED)

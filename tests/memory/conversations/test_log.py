@@ -34,9 +34,16 @@ def test_a_conversation_comes_back_as_it_was(db, session):
     )
     assert answered == log.Entry(2, at, 0, answer, "stop", False, "", (Part("Wait.", "model"),), usage)
     assert result == log.Entry(
-        3, at, 0, Message("tool", "no", call_id="call_1", tool_name="jot"), "stop", True, "",
-        (Part("no", "tool", "jot"),), log.Usage(),
-    )  # fmt: skip
+        3,
+        at,
+        0,
+        Message("tool", "no", call_id="call_1", tool_name="jot"),
+        "stop",
+        True,
+        "",
+        (Part("no", "tool", "jot"),),
+        log.Usage(),
+    )
     assert (said.handle, log.count(db, session)) == ("m1", 3)
 
 

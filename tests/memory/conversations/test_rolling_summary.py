@@ -27,9 +27,11 @@ def test_what_is_folded_away_is_told_at_once_in_short(db, session, talk):
 
     assert made == rolling_summary.get(db, session)
     assert made == rolling_summary.RollingSummary(
-        up_to, "person: My cat is called Mia. person: The NAS answers at 192.168.1.20. assistant: I see.",
-        "192.168.1.20", "extract",
-    )  # fmt: skip
+        up_to,
+        "person: My cat is called Mia. person: The NAS answers at 192.168.1.20. assistant: I see.",
+        "192.168.1.20",
+        "extract",
+    )
     assert db.rows("select kind, subject, state from job") == [("fold", f"s{session}", "ready")]
 
 

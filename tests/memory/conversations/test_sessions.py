@@ -57,10 +57,17 @@ def test_the_list_has_what_was_spoken_in_newest_first(db):
     newest, oldest = sessions.listing(db, "person", 9)
     assert [row["title"] for row in (newest, oldest)] == ["Garden", "Plan a trip to Trogir"]
     assert oldest == {
-        "id": "s1", "title": "Plan a trip to Trogir", "kind": "chat", "place": HERE.place, "turns": 1, "model": "",
-        "started_at": "2026-01-02T12:00:00.000Z", "last_at": "2026-01-02T12:00:00.000Z", "day": "2026-01-02",
+        "id": "s1",
+        "title": "Plan a trip to Trogir",
+        "kind": "chat",
+        "place": HERE.place,
+        "turns": 1,
+        "model": "",
+        "started_at": "2026-01-02T12:00:00.000Z",
+        "last_at": "2026-01-02T12:00:00.000Z",
+        "day": "2026-01-02",
         "closed_at": None,
-    }  # fmt: skip
+    }
     assert sessions.listing(db, "person", 1) == [newest]
 
 

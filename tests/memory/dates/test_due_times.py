@@ -255,29 +255,42 @@ def test_the_clocks_of_the_zone_decide(now, zone, words, when):
 
 def test_what_repeats_keeps_its_time_on_the_wall_when_the_clocks_change():
     assert times("every day at 9:00", "2026-03-27T12:00:00+01:00", VIENNA, 3) == [
-        "Sat 28 Mar 09:00 +0100", "Sun 29 Mar 09:00 +0200", "Mon 30 Mar 09:00 +0200",
-    ]  # fmt: skip
+        "Sat 28 Mar 09:00 +0100",
+        "Sun 29 Mar 09:00 +0200",
+        "Mon 30 Mar 09:00 +0200",
+    ]
     assert times("every sunday 2:30", "2026-03-20T12:00:00+01:00", VIENNA, 3) == [
-        "Sun 22 Mar 02:30 +0100", "Sun 29 Mar 03:30 +0200", "Sun 05 Apr 02:30 +0200",
-    ]  # fmt: skip
+        "Sun 22 Mar 02:30 +0100",
+        "Sun 29 Mar 03:30 +0200",
+        "Sun 05 Apr 02:30 +0200",
+    ]
     assert times("every day 1:30", "2026-10-31T12:00:00-04:00", NEW_YORK, 3) == [
-        "Sun 01 Nov 01:30 -0400", "Mon 02 Nov 01:30 -0500", "Tue 03 Nov 01:30 -0500",
-    ]  # fmt: skip
+        "Sun 01 Nov 01:30 -0400",
+        "Mon 02 Nov 01:30 -0500",
+        "Tue 03 Nov 01:30 -0500",
+    ]
 
 
 def test_every_hour_is_a_true_hour():
     assert times("every hour", "2026-10-25T00:30:00+02:00", VIENNA, 4) == [
-        "Sun 25 Oct 01:30 +0200", "Sun 25 Oct 02:30 +0200", "Sun 25 Oct 02:30 +0100", "Sun 25 Oct 03:30 +0100",
-    ]  # fmt: skip
+        "Sun 25 Oct 01:30 +0200",
+        "Sun 25 Oct 02:30 +0200",
+        "Sun 25 Oct 02:30 +0100",
+        "Sun 25 Oct 03:30 +0100",
+    ]
 
 
 def test_every_other_week_keeps_its_weeks_and_the_31st_is_the_last_of_a_short_month():
     assert times("every 2 weeks on friday", FRIDAY, VIENNA, 3) == [
-        "Fri 27 Nov 09:00 +0100", "Fri 11 Dec 09:00 +0100", "Fri 25 Dec 09:00 +0100",
-    ]  # fmt: skip
+        "Fri 27 Nov 09:00 +0100",
+        "Fri 11 Dec 09:00 +0100",
+        "Fri 25 Dec 09:00 +0100",
+    ]
     assert times("every month on the 31st", "2027-01-15T12:00:00+01:00", VIENNA, 3) == [
-        "Sun 31 Jan 09:00 +0100", "Sun 28 Feb 09:00 +0100", "Wed 31 Mar 09:00 +0200",
-    ]  # fmt: skip
+        "Sun 31 Jan 09:00 +0100",
+        "Sun 28 Feb 09:00 +0100",
+        "Wed 31 Mar 09:00 +0200",
+    ]
 
 
 def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch):

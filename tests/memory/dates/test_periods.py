@@ -56,8 +56,12 @@ def test_what_is_no_period_is_refused_in_words(told):
 
 def test_the_present_one_of_a_grain_can_be_named():
     assert [periods.from_words(told, NOON).key for told in ("today", "yesterday", "week", "Month", "2025-q3")] == [
-        "2026-01-02", "2026-01-01", "2026-W01", "2026-01", "2025-Q3",
-    ]  # fmt: skip
+        "2026-01-02",
+        "2026-01-01",
+        "2026-W01",
+        "2026-01",
+        "2025-Q3",
+    ]
 
 
 def test_a_day_is_over_when_the_clock_of_the_person_says_so():

@@ -77,14 +77,36 @@ def test_a_question_names_a_time(question, since, until):
 
 @pytest.mark.parametrize(
     "question",
-    ["May I have your attention?", "May my sister come?", "Mai Thai", "The sun is out", "Who will march?",
-     "August is a name",
-     "31 February", "on 31 February", "am 31. Februar", "before 31 February", "since 2025-02-31", "What about Mark?",
-     "",
-     "the second one", "in 999", "last but not least", "im Märzen", "yesterdays", "99999 years ago",
-     "in December 9999", "31 December 9999", "9999-12-31", "0000-01-01", "auguſt 3",
-     "last ſunday", "last frıday", "sıx days ago"],
-)  # fmt: skip
+    [
+        "May I have your attention?",
+        "May my sister come?",
+        "Mai Thai",
+        "The sun is out",
+        "Who will march?",
+        "August is a name",
+        "31 February",
+        "on 31 February",
+        "am 31. Februar",
+        "before 31 February",
+        "since 2025-02-31",
+        "What about Mark?",
+        "",
+        "the second one",
+        "in 999",
+        "last but not least",
+        "im Märzen",
+        "yesterdays",
+        "99999 years ago",
+        "in December 9999",
+        "31 December 9999",
+        "9999-12-31",
+        "0000-01-01",
+        "auguſt 3",
+        "last ſunday",
+        "last frıday",
+        "sıx days ago",
+    ],
+)
 def test_a_question_names_none(question):
     assert told(question) is None
 
@@ -102,9 +124,32 @@ def test_a_day_begins_at_midnight_where_the_person_is():
 
 
 _TOLD = (
-    "last", "this", "next", "in", "on", "before", "since", "vor", "seit", "may", "mai", "31", "february", "0", "9999",
-    "999", "years", "days", "tagen", "ago", "of", "the", "29", "2025-02-30", "december",
-)  # fmt: skip
+    "last",
+    "this",
+    "next",
+    "in",
+    "on",
+    "before",
+    "since",
+    "vor",
+    "seit",
+    "may",
+    "mai",
+    "31",
+    "february",
+    "0",
+    "9999",
+    "999",
+    "years",
+    "days",
+    "tagen",
+    "ago",
+    "of",
+    "the",
+    "29",
+    "2025-02-30",
+    "december",
+)
 
 
 @given(some.text() | some.lists(some.sampled_from(_TOLD)).map(" ".join))
@@ -175,12 +220,29 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
 
 @pytest.mark.parametrize(
     "statement",
-    ["I like the song “Yesterday”", 'The film "Last Friday" is good', "We saw the film Yesterday", "I read USA Today",
-     "I work on Mondays", "Every day I run", "The weekday does not matter", "Guten Morgen", "Am Morgen trinke ich Tee",
-     "I ski every year", "I walked it in two weeks", "Ich habe es in zwei Wochen gelernt", "I live in Graz",
-     "my birthday is 3 May", "jeden Morgen laufe ich", "nothing lasts", "The next train leaves at nine", "",
-     "I have worked there for two years", "the last one"],
-)  # fmt: skip
+    [
+        "I like the song “Yesterday”",
+        'The film "Last Friday" is good',
+        "We saw the film Yesterday",
+        "I read USA Today",
+        "I work on Mondays",
+        "Every day I run",
+        "The weekday does not matter",
+        "Guten Morgen",
+        "Am Morgen trinke ich Tee",
+        "I ski every year",
+        "I walked it in two weeks",
+        "Ich habe es in zwei Wochen gelernt",
+        "I live in Graz",
+        "my birthday is 3 May",
+        "jeden Morgen laufe ich",
+        "nothing lasts",
+        "The next train leaves at nine",
+        "",
+        "I have worked there for two years",
+        "the last one",
+    ],
+)
 def test_a_statement_without_such_words_is_left_as_it_is(statement):
     assert absolute_dates.resolve(statement, SATURDAY) == statement
 
@@ -190,8 +252,10 @@ def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
     fact = adoption.add(db, HERE, claim, lambda: SATURDAY).fact
 
     assert (fact.statement, fact.object, fact.quote) == (
-        "I moved to Linz on 20 November 2026", "Linz", "moved to Linz yesterday",
-    )  # fmt: skip
+        "I moved to Linz on 20 November 2026",
+        "Linz",
+        "moved to Linz yesterday",
+    )
     older = adoption.claim("I met Tom last week", "import", learned=SATURDAY - timedelta(days=70))
     assert older.statement == "I met Tom in the week of 31 August 2026"
 

@@ -75,8 +75,9 @@ def test_code_is_cut_at_its_top_level_definitions():
     assert [(line, heading) for line, heading, _ in found] == [(1, "shop"), (5, "def price(a)"), (30, "class Shop")]
     assert found[1][2].startswith("# Prices.\n@cache\ndef price(a):")
     assert [heading for _, heading, _ in cut("a.rs", "use x;\n\npub fn run(a: u8) -> u8 {\n    1\n}\n")] == [
-        "a", "pub fn run(a: u8) -> u8",
-    ]  # fmt: skip
+        "a",
+        "pub fn run(a: u8) -> u8",
+    ]
     assert [line for line, *_ in cut("a.c", "#include <x>\nint x;\n\nstatic int *sum(int a)\n{\n}\n")] == [1, 4]
 
 
@@ -159,8 +160,9 @@ def pdf(*pages, password=""):
 def test_a_pdf_keeps_its_pages():
     pieces = document_sections.split("lease.pdf", pdf("The rent is 900 euros", "", "Notice is three months"))[1]
     assert [(piece.page, piece.heading, piece.text) for piece in pieces] == [
-        (1, "lease", "The rent is 900 euros"), (3, "lease", "Notice is three months"),
-    ]  # fmt: skip
+        (1, "lease", "The rent is 900 euros"),
+        (3, "lease", "Notice is three months"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,12 @@ def test_a_file_changed_moved_and_deleted_gives_exactly_the_expected_hits(db, fo
     (folder / "gone.md").write_text("foxtrot\n")
     add(db, folder)
     assert sections(db) == [
-        ("d1", "gone.md", 1, "foxtrot"), ("d2", "move.md", 1, "delta echo"), ("d3", "stay.md", 2, "alpha"),
-        ("d4", "stay.md", 5, "bravo"), ("d5", "stay.md", 8, "charlie"),
-    ]  # fmt: skip
+        ("d1", "gone.md", 1, "foxtrot"),
+        ("d2", "move.md", 1, "delta echo"),
+        ("d3", "stay.md", 2, "alpha"),
+        ("d4", "stay.md", 5, "bravo"),
+        ("d5", "stay.md", 8, "charlie"),
+    ]
 
     assert db.rows("select title from document order by path") == [("",), ("",), ("A",)]
     (folder / "stay.md").write_text("# A\nalpha\n\nnew line\n\n# B\nbravissimo\n\n# C\ncharlie\n")
@@ -81,9 +84,11 @@ def test_a_file_changed_moved_and_deleted_gives_exactly_the_expected_hits(db, fo
 
     assert told(sync(db)) == {"changed": 1, "moved": 1, "gone": 1}
     assert sections(db) == [
-        ("d6", "stay.md", 2, "alpha\n\nnew line"), ("d7", "stay.md", 7, "bravissimo"), ("d5", "stay.md", 10, "charlie"),
+        ("d6", "stay.md", 2, "alpha\n\nnew line"),
+        ("d7", "stay.md", 7, "bravissimo"),
+        ("d5", "stay.md", 10, "charlie"),
         ("d2", "moved.md", 1, "delta echo"),
-    ]  # fmt: skip
+    ]
     assert found(db, "foxtrot") == []
     assert found(db, "bravo") == []
     assert found(db, "bravissimo") == [("d7", "stay.md:7")]
@@ -168,10 +173,11 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, 
     assert told(add(db, folder)) == {"new": 1, "failed": 4}
     failed = [(os.path.basename(row["path"]), row["error"]) for row in documents.files(db, "person", failed=True)]
     assert failed == [
-        ("binary", "it is no text but binary"), ("large.txt", "it is too large: 25 MB, and at most 20 are read"),
+        ("binary", "it is no text but binary"),
+        ("large.txt", "it is too large: 25 MB, and at most 20 are read"),
         ("photo.jpg", "it is no text: .jpg files are not read"),
         ("scan.pdf", "it cannot be taken apart as PDF (PdfStreamError)"),
-    ]  # fmt: skip
+    ]
     assert told(sync(db)) == {"unchanged": 5}
     (folder / "binary").write_text("now text")
     assert told(sync(db)) == {"changed": 1, "unchanged": 4}
@@ -197,7 +203,9 @@ def test_a_folder_that_is_not_there_now_loses_nothing(db, folder, tmp_path):
 
     folder.mkdir()  # the place of a disk that is not mounted: empty since before it was read
     os.utime(folder, (5, 5))
-    assert [kept.partition(":")[0] for kept in sync(db).warnings] == [f"{folder} is empty, as if a disk were not mounted"]
+    assert [kept.partition(":")[0] for kept in sync(db).warnings] == [
+        f"{folder} is empty, as if a disk were not mounted"
+    ]
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
 

@@ -34,10 +34,19 @@ from tests.turns import close_with
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
 UNTOLD = {  # where a thing was said, and names that are made of few letters or given by programs
-    "session": "place source external_id", "message": "place author parts answers tool external_id",
-    "tool_call": "call_id", "note": "place", "summary": "place", "skill": "name", "fact": "place predicate source",
-    "task": "place", "collection": "place", "schedule": "place", "prompt": "place", "caller": "name owner",
-}  # fmt: skip
+    "session": "place source external_id",
+    "message": "place author parts answers tool external_id",
+    "tool_call": "call_id",
+    "note": "place",
+    "summary": "place",
+    "skill": "name",
+    "fact": "place predicate source",
+    "task": "place",
+    "collection": "place",
+    "schedule": "place",
+    "prompt": "place",
+    "caller": "name owner",
+}
 FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
 
 
@@ -55,12 +64,12 @@ def session_of_secret(file):
     return session
 
 
-def planned(db, *told):
-    return forget.planned(db, provenance.select_by_handle(db, "person", told))
+def planned(db, *named):
+    return forget.planned(db, provenance.select_by_handle(db, "person", named))
 
 
-def erase(db, *told):
-    return erasure_receipt.erase(db, planned(db, *told), noon)
+def erase(db, *named):
+    return erasure_receipt.erase(db, planned(db, *named), noon)
 
 
 def about(db, words):
@@ -235,11 +244,18 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
 
 
 def test_an_import_does_not_bring_it_back(db):
-    lines = [json.dumps({"id": "1", "messages": [
-        {"id": "1", "role": "user", "content": "The code is swordfish.", "at": "2026-01-01T10:00:00+01:00"},
-        {"id": "2", "role": "assistant", "content": "ok", "at": "2026-01-01T10:00:01+01:00"},
-        {"id": "3", "role": "user", "content": "ok", "at": "2026-01-01T10:00:02+01:00"},
-    ]})]  # fmt: skip
+    lines = [
+        json.dumps(
+            {
+                "id": "1",
+                "messages": [
+                    {"id": "1", "role": "user", "content": "The code is swordfish.", "at": "2026-01-01T10:00:00+01:00"},
+                    {"id": "2", "role": "assistant", "content": "ok", "at": "2026-01-01T10:00:01+01:00"},
+                    {"id": "3", "role": "user", "content": "ok", "at": "2026-01-01T10:00:02+01:00"},
+                ],
+            }
+        )
+    ]
     transfer.import_lines(db, HERE, lines, "x", noon, print)
     erase(db, "m1")
 
@@ -312,10 +328,13 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
         about(db, "Graz")
 
 
-@pytest.mark.parametrize(("told", "said"), [
-    ("m9", "there is no message m9; `agent search` finds what there is"),
-    ("x9", "'x9' is no handle: write it like s3, m9, n4, f12, y7, k2, t4, d12 or c3, or name words with --topic"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("m9", "there is no message m9; `agent search` finds what there is"),
+        ("x9", "'x9' is no handle: write it like s3, m9, n4, f12, y7, k2, t4, d12 or c3, or name words with --topic"),
+    ],
+)
 def test_what_is_not_there_is_said(db, told, said):
     with pytest.raises(UsageError, match=re.escape(said)):
         provenance.select_by_handle(db, "person", [told])

@@ -36,16 +36,16 @@ def add(db, path):
     return sync(db)
 
 
-def planned(db, *told):
-    return forget.planned(db, provenance.select_by_handle(db, "person", told))
+def planned(db, *handles):
+    return forget.planned(db, provenance.select_by_handle(db, "person", handles))
 
 
 def about(db, words):
     return forget.planned(db, topic.select_by_topic(db, "person", words, NOON), words)
 
 
-def erase(db, *told):
-    return erasure_receipt.erase(db, planned(db, *told), noon)
+def erase(db, *handles):
+    return erasure_receipt.erase(db, planned(db, *handles), noon)
 
 
 def texts(db):

@@ -53,7 +53,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5NXg
         ("Meine Steuer-ID ist 36 574 261 809 übrigens", "Meine Steuer-ID ist [masked: ID number] übrigens"),
         ("my passport number is P1234567 and mine", "my passport number is [masked: ID number] and mine"),
     ],
-)  # fmt: skip
+)
 def test_a_secret_is_masked_and_nothing_else(text, masked):
     assert secrets.mask(text) == masked
     assert secrets.mask(masked) == masked
@@ -62,18 +62,43 @@ def test_a_secret_is_masked_and_nothing_else(text, masked):
 @pytest.mark.parametrize(
     "text",
     [
-        "call me at +43 664 1234567", "0316 123456 78", "1-800-555-0199", "order 4111111111111111",
-        "Bestellnummer: 4111 1111 1111 1111", "1234 5678 9012 3456", "isbn 978-3-16-148410-0", "ISBN 9783161484100",
-        "123e4567-e89b-12d3-a456-426614174000", "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
-        "192.168.1.12:8080", "2001:db8:85a3::8a2e:370:7334", "1763700000000000", "imei 356938035643809",
-        "the password is wrong", "the password is expired", "Das Passwort ist abgelaufen", "my password was changed",
-        "I forgot my password, what is it?", "the password for the router is on the back of it",
-        "secret is out", "the token is invalid", "the key is under the flowerpot", "sk-learn-tutorial-for-beginners-x",
-        "https://example.com/a/long/path/to/somewhere?x=1", "the pin is in the drawer", "GR86 is a car",
-        "000-12-3456", "Donaudampfschifffahrtsgesellschaft", "a passing thought is fine", "3.141592653589793",
-        "git@github.com:me/thing.git", "2026-11-20T18:30:00+01:00", "token budget is 4096", "",
+        "call me at +43 664 1234567",
+        "0316 123456 78",
+        "1-800-555-0199",
+        "order 4111111111111111",
+        "Bestellnummer: 4111 1111 1111 1111",
+        "1234 5678 9012 3456",
+        "isbn 978-3-16-148410-0",
+        "ISBN 9783161484100",
+        "123e4567-e89b-12d3-a456-426614174000",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "192.168.1.12:8080",
+        "2001:db8:85a3::8a2e:370:7334",
+        "1763700000000000",
+        "imei 356938035643809",
+        "the password is wrong",
+        "the password is expired",
+        "Das Passwort ist abgelaufen",
+        "my password was changed",
+        "I forgot my password, what is it?",
+        "the password for the router is on the back of it",
+        "secret is out",
+        "the token is invalid",
+        "the key is under the flowerpot",
+        "sk-learn-tutorial-for-beginners-x",
+        "https://example.com/a/long/path/to/somewhere?x=1",
+        "the pin is in the drawer",
+        "GR86 is a car",
+        "000-12-3456",
+        "Donaudampfschifffahrtsgesellschaft",
+        "a passing thought is fine",
+        "3.141592653589793",
+        "git@github.com:me/thing.git",
+        "2026-11-20T18:30:00+01:00",
+        "token budget is 4096",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_secret_is_left_alone(text):
     assert secrets.spans(text) == []
 
@@ -89,10 +114,27 @@ def test_a_secret_cut_in_two_is_masked_in_both_pieces():
 
 
 _PARTS = some.sampled_from(
-    ["password is ", "PIN ", "hunter2", "4111111111111111", "sk-", "-----BEGIN PRIVATE KEY-----", "\n", '"', " ", ":",
-     "AKIAIOSFODNN7EXAMPLE", "DE89370400440532013000", "://", "@", "[masked: password]", "ß", "key=",
-     "abcd1234efgh5678"]
-)  # fmt: skip
+    [
+        "password is ",
+        "PIN ",
+        "hunter2",
+        "4111111111111111",
+        "sk-",
+        "-----BEGIN PRIVATE KEY-----",
+        "\n",
+        '"',
+        " ",
+        ":",
+        "AKIAIOSFODNN7EXAMPLE",
+        "DE89370400440532013000",
+        "://",
+        "@",
+        "[masked: password]",
+        "ß",
+        "key=",
+        "abcd1234efgh5678",
+    ]
+)
 
 
 @given(some.text() | some.lists(_PARTS).map("".join))

@@ -86,7 +86,7 @@ def keys(db, grain):
     return {key for (key,) in db.rows("select period from summary where grain = ?", (grain,))}
 
 
-def told(db):
+def summary_texts(db):
     """All that summaries say and where they have it from."""
     rows = db.rows("select id, text, details, method, at from summary")
     return {row[0]: (*row[1:], summaries.sources(db, row[0])) for row in rows}
@@ -110,29 +110,30 @@ def every(grain, after):
 def test_each_preset_removes_what_is_older_than_it_says_and_nothing_else(
     lived, preset, working, day, week, month, quarter, year
 ):
-    before = told(lived)
+    before = summary_texts(lived)
 
     run(lived, {"preset": preset})
 
     days = {FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days + 1)}
     assert messages(lived) == {each for each in days if at(each, 10, 1) >= at(date(*working), 12)} | (
         {each for each in days if each.weekday() == 6 and at(each, 15, 1) >= at(date(*working), 12)} & days
-        if at(NOW.date(), 15) < NOW else set()
-    )  # fmt: skip
+        if at(NOW.date(), 15) < NOW
+        else set()
+    )
     kept = {each for each in days if at(each + timedelta(days=1), 0) > at(date(*day), 12)}
     assert of_sessions(lived) == kept
     for grain, limit in (("day", day), ("week", week), ("month", month), ("quarter", quarter), ("year", year)):
         assert keys(lived, grain) == every(grain, at(date(*limit), 12)), grain
-    after = told(lived)
+    after = summary_texts(lived)
     assert after == {id: row for id, row in before.items() if id in after}
 
 
 def test_while_it_is_off_nothing_goes(lived):
-    before = told(lived), messages(lived)
+    before = summary_texts(lived), messages(lived)
 
     assert run(lived, {}) == {}
     assert retention.plan(lived, retention.policy({}), NOW) == []
-    assert (told(lived), messages(lived)) == before
+    assert (summary_texts(lived), messages(lived)) == before
 
 
 def test_what_would_go_is_what_goes(lived):
@@ -271,8 +272,18 @@ def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
     run(season, SHORT)
 
     assert {"2026-W02", "2026-W03"} <= keys(season, "week")
-    assert {key for key in keys(season, "day") if key < "2026-02"} == {"2026-01-01", "2026-01-02", "2026-01-03",
-        "2026-01-04", "2026-01-26", "2026-01-27", "2026-01-28", "2026-01-29", "2026-01-30", "2026-01-31"}  # fmt: skip
+    assert {key for key in keys(season, "day") if key < "2026-02"} == {
+        "2026-01-01",
+        "2026-01-02",
+        "2026-01-03",
+        "2026-01-04",
+        "2026-01-26",
+        "2026-01-27",
+        "2026-01-28",
+        "2026-01-29",
+        "2026-01-30",
+        "2026-01-31",
+    }
 
 
 def test_hidden_and_imported_conversations_go_like_all_others(season):
@@ -445,8 +456,9 @@ def test_search_and_what_is_carried_over_know_what_is_left(season):
     hits = recall.find(season, "7 km on foot", Filter(HERE.owner), NOW, 500).hits
     assert {hit.id for hit in hits if hit.kind == "message"} <= {id for (id,) in season.rows("select id from message")}
     assert [each.started_at for each in summaries.recent(season, HERE, 2)] == [
-        clock.utc(at(date(2026, 3, 14), 10)), clock.utc(at(date(2026, 3, 15), 10)),
-    ]  # fmt: skip
+        clock.utc(at(date(2026, 3, 14), 10)),
+        clock.utc(at(date(2026, 3, 15), 10)),
+    ]
 
 
 def test_what_retention_left_can_be_forgotten(season):
@@ -516,9 +528,14 @@ def test_what_is_pinned_meanwhile_stays(season):
 
 def job_context(db, time=now, cancel=None, **table):
     return JobContext(
-        db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000,
-        Cancel() if cancel is None else cancel, retention=table,
-    )  # fmt: skip
+        db,
+        time,
+        lambda: None,
+        EmbedderSelection("127.0.0.1:9", "nomic-embed-text"),
+        10_000,
+        Cancel() if cancel is None else cancel,
+        retention=table,
+    )
 
 
 def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):
@@ -547,10 +564,10 @@ def test_the_person_comes_first(season):
 
 def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season):
     jobs.add(season, retention.JOB, "all", NOW)
-    before = told(season)
+    before = summary_texts(season)
 
     assert worker.run_one(job_context(season))
-    assert told(season) == before
+    assert summary_texts(season) == before
 
 
 @pytest.mark.parametrize(

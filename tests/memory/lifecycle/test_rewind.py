@@ -20,7 +20,7 @@ from agent_cli.memory.search import handle_completion, index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skill_adoption, skills
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.transfers import transfer  # fmt: skip
+from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part
 from tests.conftest import HERE, NOON, noon
 from tests.turns import summarise
@@ -125,9 +125,13 @@ def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(
     day = periods.parse("2026-01-02")
     with db.write():
         period_summaries.save(
-            db, period_summaries.collect(db, HERE.owner, day, 1000), period_summaries.compose(period_summaries.collect(db, HERE.owner, day, 1000),
-            "The printer is called Gutenberg.", "model", "m"), noon,
-        )  # fmt: skip
+            db,
+            period_summaries.collect(db, HERE.owner, day, 1000),
+            period_summaries.compose(
+                period_summaries.collect(db, HERE.owner, day, 1000), "The printer is called Gutenberg.", "model", "m"
+            ),
+            noon,
+        )
     assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
     take_back(db, session, last)
     assert summaries.of_session(db, session) is None

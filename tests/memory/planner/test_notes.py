@@ -22,9 +22,14 @@ def test_a_note_comes_back_as_it_was_written(db):
     assert notes.get(db, 1, "person") == note
     assert (note.handle, note.name) == ("n1", "Shopping")
     assert note.describe() == {
-        "id": "n1", "title": "Shopping", "text": "Buy milk\nand bread", "origin": "typed", "place": HERE.place,
-        "at": AT, "changed_at": AT,
-    }  # fmt: skip
+        "id": "n1",
+        "title": "Shopping",
+        "text": "Buy milk\nand bread",
+        "origin": "typed",
+        "place": HERE.place,
+        "at": AT,
+        "changed_at": AT,
+    }
 
 
 def test_a_note_without_title_is_called_by_its_words():
@@ -58,8 +63,11 @@ def test_a_changed_note_keeps_its_handle_and_its_day(db):
 
     assert changed == notes.get(db, 1, "person")
     assert (changed.text, changed.title, changed.at, changed.changed_at) == (
-        "Buy beer", "Shopping", AT, "2026-01-02T13:00:00.000Z",
-    )  # fmt: skip
+        "Buy beer",
+        "Shopping",
+        AT,
+        "2026-01-02T13:00:00.000Z",
+    )
 
 
 def test_a_note_cannot_be_changed_into_nothing(db):
@@ -96,6 +104,8 @@ def test_every_change_is_in_the_audit_log(db):
     notes.restore(db, note, noon)
 
     assert [(event["kind"], event["actor"], event["subject"]) for event in reversed(events.recent(db))] == [
-        ("note written", "model", "n1"), ("note changed", "person", "n1"), ("note hidden", "person", "n1"),
+        ("note written", "model", "n1"),
+        ("note changed", "person", "n1"),
+        ("note hidden", "person", "n1"),
         ("note restored", "person", "n1"),
-    ]  # fmt: skip
+    ]

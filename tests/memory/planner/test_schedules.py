@@ -96,18 +96,36 @@ def test_a_run_that_was_late_into_the_second_such_hour_is_not_run_again_in_it():
 
 def test_what_runs_every_quarter_of_an_hour_runs_in_both_such_hours():
     assert times("*/30 * * * *", at("2026-10-25 01:45"), 5) == [
-        "25 02:00 +0200", "25 02:30 +0200", "25 02:00 +0100", "25 02:30 +0100", "25 03:00 +0100",
-    ]  # fmt: skip
+        "25 02:00 +0200",
+        "25 02:30 +0200",
+        "25 02:00 +0100",
+        "25 02:30 +0100",
+        "25 03:00 +0100",
+    ]
 
 
 def test_a_schedule_is_kept_with_all_that_was_said_of_it(db):
     added = add(db, "@daily", skill="", model="qwen3:8b", target="command", target_path='["/bin/cat", "-n"]')
     assert added.describe() == {
-        "id": "c1", "cron": "0 0 * * *", "zone": "UTC", "prompt": "Good morning?", "skill": "", "model": "qwen3:8b",
-        "target": "command", "file": "", "command": ["/bin/cat", "-n"], "place": HERE.place,
-        "next_at": "2026-01-03T00:00:00.000Z", "last_at": None, "last_session": None, "error": "", "running": False,
-        "paused_at": None, "at": "2026-01-02T12:00:00.000Z", "hidden_at": None,
-    }  # fmt: skip
+        "id": "c1",
+        "cron": "0 0 * * *",
+        "zone": "UTC",
+        "prompt": "Good morning?",
+        "skill": "",
+        "model": "qwen3:8b",
+        "target": "command",
+        "file": "",
+        "command": ["/bin/cat", "-n"],
+        "place": HERE.place,
+        "next_at": "2026-01-03T00:00:00.000Z",
+        "last_at": None,
+        "last_session": None,
+        "error": "",
+        "running": False,
+        "paused_at": None,
+        "at": "2026-01-02T12:00:00.000Z",
+        "hidden_at": None,
+    }
     assert [(each["kind"], each["subject"]) for each in events.recent(db)] == [("schedule added", "c1")]
 
 
@@ -120,8 +138,13 @@ def test_a_schedule_has_a_prompt_or_a_skill(db, told):
 def test_it_is_due_at_its_time_and_then_at_the_next(db):
     add(db)
     assert [run(db, NOON + timedelta(hours=hours)) for hours in (0, 18, 19, 19, 42, 43)] == [
-        None, None, "c1", None, None, "c1",
-    ]  # fmt: skip
+        None,
+        None,
+        "c1",
+        None,
+        None,
+        "c1",
+    ]
 
 
 def test_what_was_missed_for_three_days_is_made_up_once(db):
@@ -166,8 +189,9 @@ def test_a_run_that_ends_its_process_five_times_waits_for_its_next_time(db):
     assert schedules.claim(db, "person", morning) is None
     given_up = schedules.get(db, 1, "person")
     assert (given_up.error, given_up.next_at) == (
-        "the process that ran it died, 5 times", "2026-01-04T07:00:00.000Z",
-    )  # fmt: skip
+        "the process that ran it died, 5 times",
+        "2026-01-04T07:00:00.000Z",
+    )
     assert run(db, morning + timedelta(days=1)) == "c1"
 
 

@@ -24,9 +24,17 @@ def say(db, session, at, words="hello", scope=HERE):
 
 def task(db, due=None, owner="person", **columns):
     values = {
-        "uid": ids.new(NOW), "owner": owner, "place": "", "origin": "typed", "text": "milk", "at": clock.utc(NOW),
-        "due_at": due and clock.utc(due), "utc_offset": 60, "changed_at": clock.utc(NOW), **columns,
-    }  # fmt: skip
+        "uid": ids.new(NOW),
+        "owner": owner,
+        "place": "",
+        "origin": "typed",
+        "text": "milk",
+        "at": clock.utc(NOW),
+        "due_at": due and clock.utc(due),
+        "utc_offset": 60,
+        "changed_at": clock.utc(NOW),
+        **columns,
+    }
     with db.write():
         return db.insert(f"insert into task ({', '.join(values)}) values (:{', :'.join(values)})", values)
 
@@ -79,9 +87,13 @@ def test_tasks_done_on_days_in_a_row_are_told_from_the_events(db):
 
 def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
     for days, kind, name in (
-        (0, "call allowed", "jot"), (0, "call allowed by rule", "jot"), (0, "call refused", "save_note"),
-        (1, "call refused by rule", "jot"), (9, "call allowed", "jot"), (0, "note written", "n1"),
-    ):  # fmt: skip
+        (0, "call allowed", "jot"),
+        (0, "call allowed by rule", "jot"),
+        (0, "call refused", "save_note"),
+        (1, "call refused by rule", "jot"),
+        (9, "call allowed", "jot"),
+        (0, "note written", "n1"),
+    ):
         events.append(db, lambda days=days: NOW - days * DAY, kind, name, actor="program", session=session)
     assert signals.calls(db, "person", NOW - 2 * DAY) == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
     assert signals.calls(db, "caller", NOW - 2 * DAY) == ()

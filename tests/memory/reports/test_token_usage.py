@@ -9,7 +9,7 @@ from agent_cli.messages import Message, Part
 from tests.conftest import HERE, NOON
 
 
-def told(db, session, at, *usages, scope=HERE):
+def add_replies(db, session, at, *usages, scope=HERE):
     log.add_user_message(db, session, scope, [Part("Hello?", "typed")], at)
     for usage in usages:
         id = log.open_reply(db, session, scope, usage.model, at)
@@ -18,12 +18,12 @@ def told(db, session, at, *usages, scope=HERE):
 
 @pytest.fixture
 def talked(db, session):
-    told(db, session, NOON, log.Usage("small", 100, 10, 0.5, 1500), log.Usage("small", 200, 20, 0.25, 500))
+    add_replies(db, session, NOON, log.Usage("small", 100, 10, 0.5, 1500), log.Usage("small", 200, 20, 0.25, 500))
     other = sessions.start(db, HERE, NOON)
     late = datetime(2026, 1, 2, 23, 30, tzinfo=timezone(timedelta(hours=-3)))  # the 3rd in UTC
-    told(db, other, late, log.Usage("large", 1000, 100, 0, 9000))
+    add_replies(db, other, late, log.Usage("large", 1000, 100, 0, 9000))
     stranger = Scope("http", HERE.place)
-    told(db, sessions.start(db, stranger, NOON), NOON, log.Usage("large", 7, 7, 7, 7), scope=stranger)
+    add_replies(db, sessions.start(db, stranger, NOON), NOON, log.Usage("large", 7, 7, 7, 7), scope=stranger)
     return db
 
 

@@ -54,7 +54,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     old = known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20", message=said, quote="NAS on .20", place=HERE.place)
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
-    here = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
+    local_fact = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
     assert read(reviewer, fact).describe() == {
         "kind": "fact",
         "id": "f2",
@@ -74,7 +74,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
         "at": "2025-12-31T12:00:00.000Z",
         "session": "s1",
         "title": "router setup",
-        "conflicts": [{"id": here.handle, "statement": old.statement, "since": "2025-11-23T12:00:00.000Z"}],
+        "conflicts": [{"id": local_fact.handle, "statement": old.statement, "since": "2025-11-23T12:00:00.000Z"}],
     }
 
 

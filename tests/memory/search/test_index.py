@@ -18,9 +18,13 @@ from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
 
 CORPUS = (
-    "The cat of my sister is called Mia", "We go to Lisbon in May", "Dinner with Katarzyna in the harbour",
-    "Set MAX_RETRY_COUNTER to seven", "我下周去东京出差", "My bicycle needs new brakes",
-)  # fmt: skip
+    "The cat of my sister is called Mia",
+    "We go to Lisbon in May",
+    "Dinner with Katarzyna in the harbour",
+    "Set MAX_RETRY_COUNTER to seven",
+    "我下周去东京出差",
+    "My bicycle needs new brakes",
+)
 QUESTIONS = ("cat of my sister", "Lisbon", "Katarzina", "retry_coun", "东京", "brakes")
 
 
@@ -111,9 +115,13 @@ def test_a_note_that_is_edited_before_it_was_indexed_is_found_by_its_new_words(d
 
 @pytest.mark.parametrize(
     "change",
-    ["update note set text = 'new'", "update note set title = 'new'", "update message set text = 'new' where id = 1",
-     "update summary set text = 'new'"],
-)  # fmt: skip
+    [
+        "update note set text = 'new'",
+        "update note set title = 'new'",
+        "update message set text = 'new' where id = 1",
+        "update summary set text = 'new'",
+    ],
+)
 def test_a_text_cannot_change_while_an_index_holds_it(db, session, change):
     say(db, session, "Buy milk")
     note(db, "Buy milk")
@@ -324,10 +332,16 @@ def test_search_survives_a_damaged_trigram_index_and_is_the_same_when_it_is_mend
 
 @pytest.mark.parametrize(
     "damage_",
-    ["update bits_1_vector_chunks00 set vectors = x'00'", "delete from bits_1_vector_chunks00",
-     "delete from bits_1_chunks", "drop table vectors_1", "update vectors_1 set e = x'00'",
-     "update vectors_1 set e = zeroblob(256)", "delete from bits_1_rowids"],
-)  # fmt: skip
+    [
+        "update bits_1_vector_chunks00 set vectors = x'00'",
+        "delete from bits_1_vector_chunks00",
+        "delete from bits_1_chunks",
+        "drop table vectors_1",
+        "update vectors_1 set e = x'00'",
+        "update vectors_1 set e = zeroblob(256)",
+        "delete from bits_1_rowids",
+    ],
+)
 def test_search_survives_damaged_vectors(full, damage_):
     db = full.db
     before = hits(db, meaning=full.meaning)
@@ -481,9 +495,10 @@ def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session
     assert set(matches(catch_up(db) or db, "walnuts")) == {f"f{number}", f"m{first}", f"m{second}"}
 
     for change in (
-        "valid_to = '2026-01-02T12:00:00.000Z'", "valid_to = null, owner = 'caller'",
+        "valid_to = '2026-01-02T12:00:00.000Z'",
+        "valid_to = null, owner = 'caller'",
         "owner = 'person', expires_at = '2030-01-02T12:00:00.000Z'",
-    ):  # fmt: skip
+    ):
         db.execute(f"update fact set {change} where id = ?", (number,))
         catch_up(db)
         assert [each for each in matches(db, "walnuts") if each[0] == "m"] == []

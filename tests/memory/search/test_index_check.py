@@ -69,14 +69,21 @@ def index_job(db, time=noon):
 
 
 SILENT = {
-    "words": ["delete from words_1_idx", "delete from words_1_docsize where id % 2 = 0",
-              "delete from words_1_docsize where id = 7"],
+    "words": [
+        "delete from words_1_idx",
+        "delete from words_1_docsize where id % 2 = 0",
+        "delete from words_1_docsize where id = 7",
+    ],
     "trigrams": ["delete from trigrams_1_idx"],
-    "vectors": ["delete from bits_1_rowids", "delete from bits_1_chunks", "delete from vectors_1",
-                "update bits_1_chunks set validity = zeroblob(length(validity))",
-                "update bits_1_vector_chunks00 set vectors = zeroblob(length(vectors))",
-                "update vectors_1 set e = zeroblob(256)"],
-}  # fmt: skip
+    "vectors": [
+        "delete from bits_1_rowids",
+        "delete from bits_1_chunks",
+        "delete from vectors_1",
+        "update bits_1_chunks set validity = zeroblob(length(validity))",
+        "update bits_1_vector_chunks00 set vectors = zeroblob(length(vectors))",
+        "update vectors_1 set e = zeroblob(256)",
+    ],
+}
 LOUD = {
     "words": ["delete from words_1_data", "drop table words_1_data"],
     "trigrams": ["update trigrams_1_data set block = randomblob(40)"],
@@ -116,9 +123,21 @@ def test_what_is_whole_is_never_taken_for_damaged(file):
     db = opened(file)
     session = session_of(db)
     for words in (
-        "x", "…", "🙂 🙃", '"quoted" -words OR "', "a\0b", "我下周去东京出差", "İstanbul ÄÖÜ ß Ⅻ ½", "snake_case isn't",
-        "cafe\u0301 nai\u0308ve", "word " * 700, "\u200b\u200c", "²", "١٢٣", "e\u0301",
-    ):  # fmt: skip
+        "x",
+        "…",
+        "🙂 🙃",
+        '"quoted" -words OR "',
+        "a\0b",
+        "我下周去东京出差",
+        "İstanbul ÄÖÜ ß Ⅻ ½",
+        "snake_case isn't",
+        "cafe\u0301 nai\u0308ve",
+        "word " * 700,
+        "\u200b\u200c",
+        "²",
+        "١٢٣",
+        "e\u0301",
+    ):
         say(db, session, words)
         take_in(db, session, words, "Ann")
     note(db, "Buy milk", title="Shopping")

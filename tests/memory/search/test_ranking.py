@@ -58,13 +58,21 @@ def test_coverage_is_the_weighted_share_of_the_questions_words():
 @given(
     some.lists(
         some.builds(
-            row, id=some.integers(1, 99), own=some.dictionaries(some.sampled_from(sorted(IDFS)), some.integers(1, 5)),
-            age=some.floats(-5, 5000), author=some.sampled_from(["", "Ann"]), cosine=some.floats(-1, 1),
-            session=some.none() | some.integers(1, 3), timely=some.booleans(), length=some.integers(0, 5000),
+            row,
+            id=some.integers(1, 99),
+            own=some.dictionaries(some.sampled_from(sorted(IDFS)), some.integers(1, 5)),
+            age=some.floats(-5, 5000),
+            author=some.sampled_from(["", "Ann"]),
+            cosine=some.floats(-1, 1),
+            session=some.none() | some.integers(1, 3),
+            timely=some.booleans(),
+            length=some.integers(0, 5000),
             text=some.sampled_from(["Mia.", "Who?", "Last week. Or when?", "", "?"]),
-        ), max_size=9,
-    ), some.floats(0, 1),
-)  # fmt: skip
+        ),
+        max_size=9,
+    ),
+    some.floats(0, 1),
+)
 def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
     scored = score(*rows, query="when mia", sessions={1: 3.0, 2: 1.5}, named=frozenset({"Ann"}), floor=floor)
 
@@ -101,11 +109,18 @@ def test_meaning_counts_above_its_floor_and_the_nearest_most():
 
 
 def test_the_speaker_the_session_the_time_and_the_moment_count():
-    (best,) = score(row(author="Ann", timely=True, text="Mia came last week."), query="When did Ann get Mia?",
-                    sessions={1: 2.0}, named=frozenset({"Ann"}))  # fmt: skip
+    (best,) = score(
+        row(author="Ann", timely=True, text="Mia came last week."),
+        query="When did Ann get Mia?",
+        sessions={1: 2.0},
+        named=frozenset({"Ann"}),
+    )
     assert {name: best.legs[name] for name in ("speaker", "session", "time", "moment")} == {
-        "speaker": ranking.SPEAKER, "session": ranking.SESSION, "time": ranking.TIME, "moment": ranking.MOMENT,
-    }  # fmt: skip
+        "speaker": ranking.SPEAKER,
+        "session": ranking.SESSION,
+        "time": ranking.TIME,
+        "moment": ranking.MOMENT,
+    }
 
 
 def test_of_equals_the_later_comes_first():

@@ -33,9 +33,13 @@ from tests.recalling import (
 from tests.turns import summarise
 
 SMALL_TALK = (
-    "The weather is fine again", "I watched a film about whales", "Dinner was pasta with basil",
-    "We should paint the fence green", "The train was late this morning", "My bicycle needs new brakes",
-)  # fmt: skip
+    "The weather is fine again",
+    "I watched a film about whales",
+    "Dinner was pasta with basil",
+    "We should paint the fence green",
+    "The train was late this morning",
+    "My bicycle needs new brakes",
+)
 
 
 @pytest.fixture
@@ -331,8 +335,13 @@ def test_a_hit_says_what_it_is(db):
 
     (hit,) = find(db, "cat").hits
     assert (hit.kind, hit.id, hit.external_id, hit.session, hit.at, hit.text) == (
-        "message", 1, "D1:3", session, NOON.timestamp(), "The cat is called Mia",
-    )  # fmt: skip
+        "message",
+        1,
+        "D1:3",
+        session,
+        NOON.timestamp(),
+        "The cat is called Mia",
+    )
     assert sum(hit.legs.values()) == pytest.approx(hit.score)
 
 
@@ -344,11 +353,50 @@ def test_of_two_that_say_as_much_the_newer_comes_first_and_an_old_one_is_still_f
 
 
 NASTY = (
-    '"', '""', "'", "a AND", "OR OR", "NEAR(a b)", "own:cat", "-cat", "^cat", "cat*", "(cat", "{own} : cat", "cat\0dog",
-    "\0", "👋🏽", "\ud800", "cat \udfff dog", "", " ", "\n", "the of and", "der die das", "what is it", "x" * 1_000_000,
-    "cat " * 250_000, "东" * 5000, "・", "_", "___", "a_b-c.d", "ſunday", "in December 9999", "31 December 9999",
-    "last frıday", "on 31 February", "99999 years ago", "sıx days ago", "before 0000-00-00", "%", "\\", "ﬁre", "ß", "é́",
-)  # fmt: skip
+    '"',
+    '""',
+    "'",
+    "a AND",
+    "OR OR",
+    "NEAR(a b)",
+    "own:cat",
+    "-cat",
+    "^cat",
+    "cat*",
+    "(cat",
+    "{own} : cat",
+    "cat\0dog",
+    "\0",
+    "👋🏽",
+    "\ud800",
+    "cat \udfff dog",
+    "",
+    " ",
+    "\n",
+    "the of and",
+    "der die das",
+    "what is it",
+    "x" * 1_000_000,
+    "cat " * 250_000,
+    "东" * 5000,
+    "・",
+    "_",
+    "___",
+    "a_b-c.d",
+    "ſunday",
+    "in December 9999",
+    "31 December 9999",
+    "last frıday",
+    "on 31 February",
+    "99999 years ago",
+    "sıx days ago",
+    "before 0000-00-00",
+    "%",
+    "\\",
+    "ﬁre",
+    "ß",
+    "é́",
+)
 
 
 @pytest.fixture(scope="module")
@@ -373,9 +421,44 @@ def test_any_question_is_safe(searched, question):
 
 
 _PIECES = some.sampled_from(
-    ["cat", "AND", "OR", "NOT", "NEAR", "(", ")", '"', "*", "^", ":", "-", "+", "{", "}", "own", ",", "last", "week",
-     "in", "march", "\0", "东京", "mia", "3", "may", "ago", "two", "days", "'", ";", "--", "\ud83d", "🎉", "retry_c"]
-)  # fmt: skip
+    [
+        "cat",
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR",
+        "(",
+        ")",
+        '"',
+        "*",
+        "^",
+        ":",
+        "-",
+        "+",
+        "{",
+        "}",
+        "own",
+        ",",
+        "last",
+        "week",
+        "in",
+        "march",
+        "\0",
+        "东京",
+        "mia",
+        "3",
+        "may",
+        "ago",
+        "two",
+        "days",
+        "'",
+        ";",
+        "--",
+        "\ud83d",
+        "🎉",
+        "retry_c",
+    ]
+)
 
 
 @given(question=some.one_of(some.text(), some.lists(_PIECES).map(" ".join), some.lists(_PIECES).map("".join)))

@@ -22,8 +22,8 @@ def file(tmp_path):
 
 
 @pytest.fixture
-def here(file):
-    """A session in which a code was told, and then something else."""
+def code_session(file):
+    """A session in which a code is mentioned, and then something else."""
     session = sessions.start(file, HERE, NOON)
     say(file, session, f"The code is {SECRET}.")
     say(file, session, "Turn the wheel slowly.")
@@ -48,10 +48,10 @@ def bodies(db):
     return [(f"k{id}", skill_file.parse(text).body, version) for id, text, version in rows]
 
 
-def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(file, here):
+def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(file, code_session):
     write(file, "open-safe", "Turn the wheel.")
-    learn(file, here, "open-safe", "Turn the wheel slowly.")
-    learn(file, here, "open-safe", f"Turn the wheel slowly to {SECRET}.")
+    learn(file, code_session, "open-safe", "Turn the wheel slowly.")
+    learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
     index.refresh_all(file)
     assert handles(file, SECRET) != []
 
@@ -70,9 +70,9 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
 
 
 @pytest.mark.parametrize("last", [1, 3])
-def test_what_the_person_wrote_before_and_brought_back_stays(file, here, last):
+def test_what_the_person_wrote_before_and_brought_back_stays(file, code_session, last):
     write(file, "open-safe", "Turn the wheel.")
-    learn(file, here, "open-safe", f"Turn the wheel slowly, the code is {SECRET}.")
+    learn(file, code_session, "open-safe", f"Turn the wheel slowly, the code is {SECRET}.")
     skill = skills.get(file, 1, "person")
     skill = skill_adoption.edit(file, skill, f"{skill.text}\nThen push.\n", noon)
     skill = skill_adoption.restore(file, skill, noon, version=1)
@@ -85,9 +85,9 @@ def test_what_the_person_wrote_before_and_brought_back_stays(file, here, last):
     assert traces(file.path, SECRET) == 0
 
 
-def test_a_version_in_between_goes_and_the_present_one_stays(file, here):
+def test_a_version_in_between_goes_and_the_present_one_stays(file, code_session):
     write(file, "open-safe", "Turn the wheel.")
-    learn(file, here, "open-safe", f"Turn the wheel slowly to {SECRET}.")
+    learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
     skill_adoption.edit(
         file, skills.get(file, 1, "person"), skill_file.compose("open-safe", "Opens it", "Turn it."), noon
     )
@@ -101,10 +101,10 @@ def test_a_version_in_between_goes_and_the_present_one_stays(file, here):
     assert [each.was["version"] for each in skills.former(file, skills.get(file, 1, "person"))] == [1]
 
 
-def test_what_was_changed_later_and_still_says_it_goes_too(file, here):
+def test_what_was_changed_later_and_still_says_it_goes_too(file, code_session):
     elsewhere = sessions.start(file, HERE, NOON)
     write(file, "open-safe", "Turn the wheel.")
-    learn(file, here, "open-safe", f"Turn the wheel slowly to {SECRET}.")
+    learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
     learn(file, elsewhere, "open-safe", f"Breathe. Then turn the wheel to {SECRET}.")
     learn(file, elsewhere, "open-safe", f"Breathe twice. Then turn the wheel to {SECRET}.", yes=False)
     learn(file, elsewhere, "open-safe", "Hum. Then turn the wheel.", yes=False)
@@ -115,8 +115,8 @@ def test_what_was_changed_later_and_still_says_it_goes_too(file, here):
     assert traces(file.path, SECRET) == 0
 
 
-def test_a_skill_of_which_nothing_is_left_is_erased_and_does_not_come_back(file, here):
-    learn(file, here, "open-safe", f"Turn the wheel slowly to {SECRET}.")
+def test_a_skill_of_which_nothing_is_left_is_erased_and_does_not_come_back(file, code_session):
+    learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
 
     assert erase(file, "m1").clean
 
@@ -126,9 +126,9 @@ def test_a_skill_of_which_nothing_is_left_is_erased_and_does_not_come_back(file,
     assert skill_adoption.propose(file, "person", text, noon) is None
 
 
-def test_proposals_go_with_the_session_they_were_learned_in_even_when_it_stays(file, here):
-    learn(file, here, "wait", "Wait.", yes=False)
-    skill_adoption.reject(file, learn(file, here, "refuse", "Refuse.", yes=False), noon)
+def test_proposals_go_with_the_session_they_were_learned_in_even_when_it_stays(file, code_session):
+    learn(file, code_session, "wait", "Wait.", yes=False)
+    skill_adoption.reject(file, learn(file, code_session, "refuse", "Refuse.", yes=False), noon)
     learn(file, sessions.start(file, HERE, NOON), "stay", "Stay.", yes=False)
 
     erase(file, "m1")
@@ -136,8 +136,8 @@ def test_proposals_go_with_the_session_they_were_learned_in_even_when_it_stays(f
     assert [body for _, body, _ in bodies(file)] == ["Stay."]
 
 
-def test_a_skill_learned_from_what_is_left_of_the_session_stays(file, here):
-    learn(file, here, "turn", "Turn the wheel slowly, the code follows.")
+def test_a_skill_learned_from_what_is_left_of_the_session_stays(file, code_session):
+    learn(file, code_session, "turn", "Turn the wheel slowly, the code follows.")
     file.execute("update message set text = 'Turn the wheel slowly, then the code.' where id = 2")
 
     plan = planned(file, "m1")
@@ -145,7 +145,7 @@ def test_a_skill_learned_from_what_is_left_of_the_session_stays(file, here):
     assert (plan.format_counts, plan.skills) == ("1 message", [])
 
 
-def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(file, here):
+def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(file, code_session):
     write(file, "open-safe", f"Remember: The code is {SECRET}.")
 
     receipt = erase(file, "m1")
@@ -155,7 +155,7 @@ def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(fi
     assert traces(file.path, SECRET) == 0
 
 
-def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, here):
+def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, code_session):
     write(file, "open-safe", f"Turn the wheel to {SECRET}.")
     skill_adoption.edit(
         file, skills.get(file, 1, "person"), skill_file.compose("open-safe", "Opens it", "Turn it."), noon
@@ -190,9 +190,9 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     assert traces(file.path, "ask anna") == 0
 
 
-def test_a_skill_whose_former_name_is_taken_is_put_aside(file, here):
+def test_a_skill_whose_former_name_is_taken_is_put_aside(file, code_session):
     write(file, "open-safe", "Turn the wheel.")
-    learnt = learn(file, here, "open", f"Turn the wheel slowly to {SECRET}.", yes=False)
+    learnt = learn(file, code_session, "open", f"Turn the wheel slowly to {SECRET}.", yes=False)
     with file.write():
         file.execute("update skill set target_id = 1 where id = ?", (learnt.id,))
     skill_adoption.accept(file, skills.get(file, learnt.id, "person"), noon)
@@ -206,12 +206,12 @@ def test_a_skill_whose_former_name_is_taken_is_put_aside(file, here):
         skill_adoption.restore(file, skills.get(file, 1, "person"), noon)
 
 
-def test_a_skill_stays_when_its_session_goes(file, here):
-    learn(file, here, "sing", "La la la.")
+def test_a_skill_stays_when_its_session_goes(file, code_session):
+    learn(file, code_session, "sing", "La la la.")
     skill_adoption.hide(file, skills.get(file, 1, "person"), noon)
     skill_adoption.restore(file, skills.get(file, 1, "person"), noon)
 
-    assert erase(file, f"s{here}").clean
+    assert erase(file, f"s{code_session}").clean
 
     assert [(each.body, each.session_id) for each in skills.listing(file, "person")] == [("La la la.", None)]
     assert file.rows("select was ->> 'session_id' from skill_version where was is not null") == [(None,)] * 3

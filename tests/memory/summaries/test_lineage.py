@@ -164,9 +164,10 @@ def test_a_summary_that_is_named_itself_is_not_made_again_and_what_was_made_from
 def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
     gone = say(db, session, "My piano is out of tune.")
     other = say(db, session, "I sold a boat.")
-    day, next_day = keep_period(db, "day", "A piano.", "", message(gone)), keep_period(
-        db, "day", "A boat.", "", message(other), at=NOON + timedelta(days=1)
-    )  # fmt: skip
+    day, next_day = (
+        keep_period(db, "day", "A piano.", "", message(gone)),
+        keep_period(db, "day", "A boat.", "", message(other), at=NOON + timedelta(days=1)),
+    )
     id = keep_period(db, "week", "They own a piano. They sold something.", "")
     with db.write():
         db.execute_many("insert into summary_source values (?, ?, 'summary', ?)", [(id, 1, day), (id, 2, next_day)])

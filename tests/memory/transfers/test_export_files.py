@@ -248,9 +248,11 @@ def test_of_a_claude_conversation_with_branches_the_shown_one_is_taken(db, take)
         return {"parent_message_uuid": uuid}
 
     branched = claude(
-        ("human", "Ask", behind("00000000")), ("assistant", "One", behind("u0")), ("assistant", "Two", behind("u0")),
+        ("human", "Ask", behind("00000000")),
+        ("assistant", "One", behind("u0")),
+        ("assistant", "Two", behind("u0")),
         current_leaf_message_uuid="u2",
-    )  # fmt: skip
+    )
     take([branched], from_claude, "claude")
     assert said(db) == [("user", "Ask"), ("assistant", "Two")]
 
@@ -298,9 +300,13 @@ def test_a_log_of_llm_that_was_updated_brings_its_turns_once(db, take, tmp_path)
     exports.llm_turn(file, "t4", "Elsewhere", "Yes", thread="l2")
     assert take(file, from_llm, "llm") == ((1, 6), [])
     assert said(db) == [
-        ("user", "Ten names"), ("assistant", "Cheddar"), ("user", "More"), ("assistant", "Brie"),
-        ("user", "Read [fragment left out]"), ("assistant", "Done"),
-    ]  # fmt: skip
+        ("user", "Ten names"),
+        ("assistant", "Cheddar"),
+        ("user", "More"),
+        ("assistant", "Brie"),
+        ("user", "Read [fragment left out]"),
+        ("assistant", "Done"),
+    ]
     usage = log.history(db, 1)[-1].usage
     assert (usage.model, usage.tokens_in, usage.tokens_out) == ("gpt-5", 7, 9)
 

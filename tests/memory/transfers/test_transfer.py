@@ -157,7 +157,7 @@ BROKEN = {
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "tokens": {"in": 1e999}}]}': "cannot convert",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "tokens": {"in": 9223372036854775808}}]}': "",
     "[" * 9000: "maximum recursion depth",
-}  # fmt: skip
+}
 
 
 def test_broken_lines_are_told_by_number_and_skipped_and_the_others_imported(db):
@@ -209,11 +209,15 @@ def test_times_without_offset_are_local_and_missing_ones_now(db):
 
 
 json_values = some.recursive(
-    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=5)
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats()
+    | some.text(max_size=5)
     | some.sampled_from(["user", "assistant", "tool", "2026-01-02", "\ud800"]),
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(max_size=3), inner, max_size=3),
     max_leaves=6,
-)  # fmt: skip
+)
 call = some.fixed_dictionaries({}, optional=dict.fromkeys(("id", "name", "arguments"), json_values))
 message = some.fixed_dictionaries(
     {"role": some.sampled_from(["user", "assistant", "tool", "robot"]), "content": some.text(max_size=9) | json_values},

@@ -21,9 +21,15 @@ def test_conversation_goes_on_in_its_session(bot, server):
     second = bot.chat("What did I say?", first["session"]).json()
 
     assert first == {
-        "answer": "heard: My boat is called Windrose.", "session": "s1", "turn": "m1", "used": [],
-        "usage": first["usage"], "finish": "stop", "model": CHAT.name, "notices": [],
-    }  # fmt: skip
+        "answer": "heard: My boat is called Windrose.",
+        "session": "s1",
+        "turn": "m1",
+        "used": [],
+        "usage": first["usage"],
+        "finish": "stop",
+        "model": CHAT.name,
+        "notices": [],
+    }
     assert (second["session"], second["turn"]) == ("s1", "m3")
     assert first["usage"]["tokens_in"] > 0
     assert "My boat is called Windrose." in str(server.requests[-1].body["messages"])
@@ -51,8 +57,9 @@ def test_what_is_to_be_remembered_only_waits_for_a_yes(house, bot):
     mine = house.caller("own", mine=True).chat("Remember that I live in Graz.").json()
 
     assert rows(house, "select owner, state, origin from fact order by id") == [
-        ("caller:bot", "pending", "http"), ("person", "pending", "http")
-    ]  # fmt: skip
+        ("caller:bot", "pending", "http"),
+        ("person", "pending", "http"),
+    ]
     assert "waits" in str(told["notices"])
     assert "waits" in str(mine["notices"])
 

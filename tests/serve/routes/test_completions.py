@@ -26,13 +26,15 @@ def test_answer_has_the_form_of_openai_and_real_numbers(house, bot, server):
     told = ask(bot, message("hi")).json()
 
     assert told["choices"] == [
-        {"index": 0, "message": {"role": "assistant", "content": "heard: hi", "refusal": None}, "logprobs": None,
-         "finish_reason": "stop"}
-    ]  # fmt: skip
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "heard: hi", "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ]
     tokens = house.db.row("select tokens_in, tokens_out from message where role = 'assistant'")
-    assert told["usage"] == {
-        "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)
-    }  # fmt: skip
+    assert told["usage"] == {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
     assert tokens[0] > 0 < tokens[1]
     assert (told["object"], told["model"]) == ("chat.completion", "agent")
 
@@ -46,8 +48,10 @@ def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, se
 
     assert last.headers["x-session"] == "s1"
     assert [text for _, role, text in logged(house) if role == "user"] == [
-        "I am building a boat.", "It is called Windrose.", "What is it called?"
-    ]  # fmt: skip
+        "I am building a boat.",
+        "It is called Windrose.",
+        "What is it called?",
+    ]
     assert said(server.requests[-1].body) == ["I am building a boat.", "It is called Windrose.", "What is it called?"]
 
 
@@ -70,21 +74,38 @@ def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_ca
 
     assert other.headers["x-session"] == "s2"
     assert [(session, text) for session, _, text in logged(house)] == [
-        (1, "one"), (1, "heard: one"), (1, "two"), (1, "heard: two"),
-        (2, "one"), (2, "heard: one"), (2, "three"), (2, "heard: three"),
-    ]  # fmt: skip
+        (1, "one"),
+        (1, "heard: one"),
+        (1, "two"),
+        (1, "heard: two"),
+        (2, "one"),
+        (2, "heard: one"),
+        (2, "three"),
+        (2, "heard: three"),
+    ]
     assert said(server.requests[-1].body) == ["one", "three"]
 
 
 def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server):
     ask(bot, message("old question"), message("old answer", "assistant"), message("new"))
-    more = ask(bot, message("old question"), message("old  answer\n", "assistant"), message("new"),
-               message("heard: new", "assistant"), message("newer"))  # fmt: skip
+    more = ask(
+        bot,
+        message("old question"),
+        message("old  answer\n", "assistant"),
+        message("new"),
+        message("heard: new", "assistant"),
+        message("newer"),
+    )
 
     assert more.headers["x-session"] == "s1"
     assert [text for _, _, text in logged(house)] == [
-        "old question", "old answer", "new", "heard: new", "newer", "heard: newer"
-    ]  # fmt: skip
+        "old question",
+        "old answer",
+        "new",
+        "heard: new",
+        "newer",
+        "heard: newer",
+    ]
     assert house.db.value("select parts from message where text = 'old answer'") == '[["http", 10]]'
 
 

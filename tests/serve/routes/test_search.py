@@ -35,8 +35,10 @@ def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
     assert ("message", "m1", "s1", "My boat is called Windrose.", "") in found
     assert set(told["hits"][0]) == {"kind", "id", "session", "at", "text", "label"}
     assert bot.get("/search", params={"q": "xylophone zebra"}).json() == {
-        "query": "xylophone zebra", "verdict": "nothing", "hits": []
-    }  # fmt: skip
+        "query": "xylophone zebra",
+        "verdict": "nothing",
+        "hits": [],
+    }
 
 
 def samples(text):
@@ -125,8 +127,10 @@ def test_no_event_is_seen_by_two_owners(house, bot):
     log.append(house.db, house.app.time, "restored", "memory.db", actor="person")
     log.append(house.db, house.app.time, "forgotten", "f99", actor="person")
 
-    seen = [{event["id"] for event in audit.after(house.db, owner, 0)[0]}
-            for owner in ("caller:bot", "caller:other", PERSON)]  # fmt: skip
+    seen = [
+        {event["id"] for event in audit.after(house.db, owner, 0)[0]}
+        for owner in ("caller:bot", "caller:other", PERSON)
+    ]
     assert all(seen)
     assert sum(map(len, seen)) == len(set.union(*seen)) == house.db.value("select count(*) from event")
 
@@ -151,9 +155,13 @@ def full_of_canaries(house, owner, caller):
     caller.post("/tasks", {"text": f"feed {CANARY} dragon fish"})
     section(house.db, owner)
     skill_adoption.propose(
-        house.db, owner, f"---\nname: feed-dragon\ndescription: Feed {CANARY}.\n---\n1. Call {CANARY}.\n", time,
-        origin="model", trust="typed",
-    )  # fmt: skip
+        house.db,
+        owner,
+        f"---\nname: feed-dragon\ndescription: Feed {CANARY}.\n---\n1. Call {CANARY}.\n",
+        time,
+        origin="model",
+        trust="typed",
+    )
     house.db.execute("update fact set state = 'accepted' where owner = ?", (owner,))
     house.db.execute("update skill set state = 'accepted' where owner = ?", (owner,))
     summaries.save_session(house.db, 1, summaries.NewSummary(f"They spoke of {CANARY}.", "", "model", "x"), time)
@@ -164,11 +172,23 @@ def section(db, owner):
     then = ("at", "'2026-01-01T00:00:00.000Z'"), ("utc_offset", "0")
     for table, *columns in (
         ("collection", ("uid", "'c'"), ("place", "''"), ("pattern", "'/x'")),
-        ("document", ("uid", "'d'"), ("collection_id", "1"), ("path", "'/x'"), ("size", "1"), ("changed_ns", "1"),
-         ("read_at", "'2026'")),
-        ("section", ("document_id", "1"), ("position", "0"), ("line", "1"),
-         ("text", f"'The dragon {CANARY} likes fish.'")),
-    ):  # fmt: skip
+        (
+            "document",
+            ("uid", "'d'"),
+            ("collection_id", "1"),
+            ("path", "'/x'"),
+            ("size", "1"),
+            ("changed_ns", "1"),
+            ("read_at", "'2026'"),
+        ),
+        (
+            "section",
+            ("document_id", "1"),
+            ("position", "0"),
+            ("line", "1"),
+            ("text", f"'The dragon {CANARY} likes fish.'"),
+        ),
+    ):
         names, values = zip(*columns, *then, strict=True)
         db.execute(f"insert into {table} (owner, {', '.join(names)}) values (?, {', '.join(values)})", (owner,))
 
@@ -188,12 +208,15 @@ def test_no_route_gives_another_callers_words(two, server):
     get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/docs", "/openapi.json")
     words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
-        *map(curious.get, get), curious.post("/tasks/t1/done", None), curious.chat("What is my dragon called?"),
-        curious.chat("dragon", "s1"), curious.chat("dragon", "s2"),
+        *map(curious.get, get),
+        curious.post("/tasks/t1/done", None),
+        curious.chat("What is my dragon called?"),
+        curious.chat("dragon", "s1"),
+        curious.chat("dragon", "s2"),
         curious.post("/chat", {"message": "dragon fish", "stream": True}),
         *[curious.post("/v1/chat/completions", words, headers={"X-Session": name}) for name in ("s1", "dragon")],
         curious.post("/v1/chat/completions", words),
-    ]  # fmt: skip
+    ]
     paths = {path.replace("{task}", "t1") for path in http.application(house.house).openapi()["paths"]}
     assert paths - {"/events", "/health"} <= {response.url.path for response in asked}
     found = audit.after(house.db, "caller:curious", 0)[0]
@@ -218,9 +241,18 @@ def test_no_tool_gives_another_callers_words(two):
     app = house.house.app_of(callers.get(house.db, "curious"))
     here = turns.tool_context(app, house.db, session)
     tries = {
-        "query": "dragon fish friend", "around": "m1", "name": "feed-dragon", "text": "x", "statement": "I am rich.",
-        "quote": "dragon", "replaces": "f1", "title": "dragon", "task": "t1", "path": "x", "when": "",
-    }  # fmt: skip
+        "query": "dragon fish friend",
+        "around": "m1",
+        "name": "feed-dragon",
+        "text": "x",
+        "statement": "I am rich.",
+        "quote": "dragon",
+        "replaces": "f1",
+        "title": "dragon",
+        "task": "t1",
+        "path": "x",
+        "when": "",
+    }
 
     results = {}
     for name, each in registry.BUILT_IN.items():
@@ -230,8 +262,11 @@ def test_no_tool_gives_another_callers_words(two):
     assert results["timeline"] == "there is no message m1"
 
     owner = house.house.app_of(callers.get(house.db, "full"))
-    told = tools.run(registry.BUILT_IN["search_memory"], ToolCall("1", "search_memory", {"query": "dragon"}),
-                     turns.tool_context(owner, house.db, 1))  # fmt: skip
+    told = tools.run(
+        registry.BUILT_IN["search_memory"],
+        ToolCall("1", "search_memory", {"query": "dragon"}),
+        turns.tool_context(owner, house.db, 1),
+    )
     assert CANARY in told.text
 
 
@@ -241,8 +276,11 @@ def test_folders_feeds_and_servers_of_the_person_are_out_of_reach_for_others(tmp
     (tmp_path / "none.toml").write_text(
         f'folders = ["{tmp_path}/notes"]\nfeeds = {{ news = "{tmp_path}/notes/dragon.txt" }}\n'
     )
-    calls = [("read_file", {"path": f"{tmp_path}/notes/dragon.txt"}), ("search_files", {"words": "sleeps"}),
-             ("fetch_feed", {"name": "news"})]  # fmt: skip
+    calls = [
+        ("read_file", {"path": f"{tmp_path}/notes/dragon.txt"}),
+        ("search_files", {"words": "sleeps"}),
+        ("fetch_feed", {"name": "news"}),
+    ]
     with served(opened(tmp_path, server.host, CHAT.name)) as house:
         for caller in (house.caller("bot"), house.caller("mine", mine=True)):
             server.play(script.reply("", calls=calls), script.reply("so"))
