@@ -20,10 +20,10 @@ from agent_cli.serve.core import refusals
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.state import ServerState
 
-Scope = dict[str, Any]
+AsgiScope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+Asgi = Callable[[AsgiScope, Receive, Send], Awaitable[None]]
 
 OPEN = "/health"
 PAGES = ("/docs", "/openapi.json")  # read in a browser, which asks for a name and a password: the token is the password
@@ -37,7 +37,7 @@ class Gate:
         self._app, self._state = app, state
         self._names, self._beyond = {*_HERE, *(name.lower() for name in names)}, beyond
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -45,7 +45,7 @@ class Gate:
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _let_in(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         caller: Caller | None = None
         try:
             headers = _headers(scope)
@@ -70,7 +70,7 @@ class Gate:
                 421, "host", "this server is not reached under that name: use its address, or start it with --name"
             )
 
-    async def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
+    async def _caller(self, scope: AsgiScope, headers: Mapping[str, str]) -> Caller:
         token = _token(headers.get("authorization", ""), page=scope["path"] in PAGES)
         caller = await self._state.read(lambda _: self._state.caller_with_token(token)) if token else None
         if caller is None:
@@ -106,7 +106,7 @@ class Gate:
         except TimeoutError:
             raise Refused(408, "slow", f"the request did not arrive within {limits.read_seconds:g} s") from None
 
-    async def _refuse(self, refused: Refused, caller: Caller | None, scope: Scope, send: Send) -> None:
+    async def _refuse(self, refused: Refused, caller: Caller | None, scope: AsgiScope, send: Send) -> None:
         send = self._counted(send, caller)
         body = b"" if scope["method"] == "HEAD" else json.dumps(refused.body).encode()
         headers = {"content-type": "application/json", **refused.headers}
@@ -125,7 +125,7 @@ class Gate:
         return counting
 
 
-def _headers(scope: Scope) -> dict[str, str]:
+def _headers(scope: AsgiScope) -> dict[str, str]:
     """The first of each name, in small letters."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
