@@ -20,12 +20,12 @@ _NEW, _CHANGED, _REMOVED = "+~-"
 
 @frozen
 class _Table:
-    name: str  # of the kind and of its table
+    name: str
     displayed: str  # the column that is shown
     columns: tuple[str, ...]  # a row counts as changed when one of these differs
 
 
-_KINDS = (
+_TABLES = (
     _Table("fact", "statement", ("statement", "place", "session_id", "valid_from")),
     _Table("skill", "name", ("name", "text")),
 )
@@ -37,7 +37,7 @@ def since_opened(db: Database, session: int, owner: str, review: str) -> list[st
     `review`: the command that shows the proposals.
     """
     opened = db.value("select max(started_at, coalesce(opened_at, '')) from session where id = ?", (session,))
-    changes = [change for kind in _KINDS for change in _changes(db, kind, owner, opened)]
+    changes = [change for table in _TABLES for change in _changes(db, table, owner, opened)]
     lines = [f"{sign} {words}" for wanted in (_NEW, _CHANGED, _REMOVED) for sign, words in changes if sign == wanted]
     if len(lines) > MAX_LINES:
         lines = [*lines[:MAX_LINES], f"and {len(lines) - MAX_LINES} more"]
@@ -45,28 +45,28 @@ def since_opened(db: Database, session: int, owner: str, review: str) -> list[st
     return [*lines, f"{count} {'waits' if count == 1 else 'wait'} for your yes: {review}"] if count else lines
 
 
-def _changes(db: Database, kind: _Table, owner: str, since: str) -> Iterator[tuple[str, str]]:
+def _changes(db: Database, table: _Table, owner: str, since: str) -> Iterator[tuple[str, str]]:
     """(sign, handle and words) of each row that differs from what it was at that time."""
-    read = ("id", "state", "hidden_at", *(["valid_to"] if kind.name == "fact" else []), *kind.columns)
+    read = ("id", "state", "hidden_at", *(["valid_to"] if table.name == "fact" else []), *table.columns)
     rows = db.rows(
         f"""select v.was, {", ".join(f"t.{column}" for column in read)}
-            from (select {kind.name}_id changed, min(id) first from {kind.name}_version where at >= ?2 group by 1) c
-            join {kind.name} t on t.id = c.changed join {kind.name}_version v on v.id = c.first
+            from (select {table.name}_id changed, min(id) first from {table.name}_version where at >= ?2 group by 1) c
+            join {table.name} t on t.id = c.changed join {table.name}_version v on v.id = c.first
             where t.owner = ?1 order by t.id""",
         (owner, since),
     )
     for former, *values in rows:
         was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
-        sign = _sign(kind, was, now)
+        sign = _sign(table, was, now)
         if sign:
-            yield sign, f"{ids.handle(kind.name, now['id'])} {text.one_line(now[kind.displayed], 100)}"
+            yield sign, f"{ids.handle(table.name, now['id'])} {text.one_line(now[table.displayed], 100)}"
 
 
-def _sign(kind: _Table, was: dict[str, Any], now: dict[str, Any]) -> str:
+def _sign(table: _Table, was: dict[str, Any], now: dict[str, Any]) -> str:
     if _is_accepted(was) != _is_accepted(now):
         return _NEW if _is_accepted(now) else _REMOVED
     if _is_accepted(now):
-        return _CHANGED if any(was.get(column) != now[column] for column in kind.columns) else ""
+        return _CHANGED if any(was.get(column) != now[column] for column in table.columns) else ""
     return PENDING if _is_pending(now) and not _is_pending(was) else ""
 
 

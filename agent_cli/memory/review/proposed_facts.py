@@ -46,20 +46,20 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     statement = words or visible_line(fact.statement)
     if statement != fact.statement:
         triple = triples.parse(statement) or Triple("", "", "")
-        worded = replace(
+        edited = replace(
             fact, statement=statement, subject=triple.subject, predicate=triple.predicate, object=triple.object
         )
     else:
-        worded = fact
+        edited = fact
     known = [
         ConflictingFact(
             each.id,
             visible_line(each.statement),
             each.began_at,
             each.utc_offset,
-            _outcome(each, worded, reviewer.single),
+            _outcome(each, edited, reviewer.single),
         )
-        for each in adoption.conflicts(reviewer.db, worded, reviewer.single)
+        for each in adoption.conflicts(reviewer.db, edited, reviewer.single)
     ]
     known.sort(key=lambda each: (each.outcome == STAYS, -each.id))
     shown = tuple(known[:_MAX_CONFLICTS])
@@ -74,7 +74,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         describe_scope(reviewer.scope, fact),
         _format_day(fact, fact.valid_from),
         _format_day(fact, fact.expires_at),
-        _unexpected_triple(worded),
+        _unexpected_triple(edited),
         fact.origin,
         fact.trust,
         bool(fact.inferred),
