@@ -33,9 +33,8 @@ TABLES = (
         dated=False,
         other_texts=("select key from answered where id {ids}",),
     ),
-    Table(
-        "caller", text_columns="name owner", other_columns="uid hash may at seen_at revoked_at"
-    ),  # goes by a command of its own
+    # Callers are removed by a command of their own.
+    Table("caller", text_columns="name owner", other_columns="uid hash may at seen_at revoked_at"),
     Table("prompt", text_columns="place text", other_columns="uid owner pasted at"),
 )
 COPIES = (

@@ -2,8 +2,8 @@
 
 A file with the same size and time is not opened, so a second sync costs little more than walking the folders. A file
 that is opened and has the same bytes only gets a new stamp. Files are read outside of transactions and written a few at
-a time, each whole or not at all, and indexed at once: whoever stops in the middle, by Ctrl-C or kill, goes on from
-there, and what was read is found already. Ids come in the order of the names, so the rows are the same in the end.
+a time, each completely or not at all, and indexed at once, so an interrupted sync continues where it stopped and finds
+what it has read. Ids follow the order of the names, so interruptions do not change them.
 """
 
 import os

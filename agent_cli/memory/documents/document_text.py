@@ -160,12 +160,12 @@ def html(data: bytes) -> tuple[str, list[Block]]:
             raise UnreadableFile("it cannot be taken apart as HTML") from error
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     found: list[tuple[Any, list[str]]] = []
-    stands: dict[int, Any] = {id(soup): None}  # the block element around each tag, or _HIDDEN
+    enclosing: dict[int, Any] = {id(soup): None}  # the block element around each tag, or _HIDDEN
     for piece in soup.descendants:
-        above = stands[id(piece.parent)]
+        above = enclosing[id(piece.parent)]
         if isinstance(piece, Tag):
             hidden = above is _HIDDEN or piece.name in _SKIPPED or "hidden" in piece.attrs
-            stands[id(piece)] = _HIDDEN if hidden else piece if piece.name in _BLOCKS else above
+            enclosing[id(piece)] = _HIDDEN if hidden else piece if piece.name in _BLOCKS else above
         elif type(piece) is NavigableString and above is not _HIDDEN:
             block = piece.parent if above is None else above
             if not found or found[-1][0] is not block:

@@ -31,7 +31,7 @@ TABLES = (
         partial_names=("summaries in part", "summary in part"),
         line="iif(period = '', '', period || ': ') || text",
         mentions=lineage.mentions_topic("text", "details"),
-        dated=False,  # it goes with the messages it was made from
+        dated=False,  # it is erased with its messages
         stated_text=lineage.joined("text", "details"),
         other_texts=("select text, details from summary where id {ids}",),
         summary_texts=("select text from summary where id {ids}",),
