@@ -35,7 +35,7 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
     if words.strip() == fact.statement.strip():
         output.note(f"{fact.handle} was left as it is")
         return
-    changed = adoption.edit(app_.db, fact, words, app_.time, single=app_.single_valued)
+    changed = adoption.edit(app_.db, fact, words, app_.time, single_valued=app_.single_valued)
     output.say(f"changed {fact_format.short(changed)}")
 
 

@@ -51,7 +51,13 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
 
 
 def add(
-    db: Database, scope: Scope, claim: Claim, time: clock.Clock, single: Set[str] = SINGLE_VALUED, *, batch: str = ""
+    db: Database,
+    scope: Scope,
+    claim: Claim,
+    time: clock.Clock,
+    single_valued: Set[str] = SINGLE_VALUED,
+    *,
+    batch: str = "",
 ) -> Adopted:
     """Add a fact that the person states. Raises UsageError when the statement is empty or too long."""
     claim = _sanitised(claim, time())
@@ -59,12 +65,12 @@ def add(
     with db.write():
         for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.current):
             if each.state == PENDING:
-                return _accept(db, _restate_pending(db, each, claim, time, batch), time, single, None, batch)
+                return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
             if each.current:
                 facts.add_source(db, each, claim.message, claim.quote, time())
                 return Adopted(each, new=False)
         fact = facts.insert(db, scope, claim, ACCEPTED, "added", time, actor="person", batch=batch)
-        replaced = _close_earlier_values(db, fact, time, single, batch)
+        replaced = _close_earlier_values(db, fact, time, single_valued, batch)
         return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
@@ -92,13 +98,13 @@ def accept(
     fact: Fact,
     time: clock.Clock,
     *,
-    single: Set[str] = SINGLE_VALUED,
+    single_valued: Set[str] = SINGLE_VALUED,
     replacing: Fact | None = None,
     batch: str = "",
 ) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
     with db.write():
-        return _accept(db, fact, time, single, replacing, batch or ids.new(time()))
+        return _accept(db, fact, time, single_valued, replacing, batch or ids.new(time()))
 
 
 def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
@@ -118,7 +124,13 @@ def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> F
 
 
 def edit(
-    db: Database, fact: Fact, statement: str, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = ""
+    db: Database,
+    fact: Fact,
+    statement: str,
+    time: clock.Clock,
+    *,
+    single_valued: Set[str] = SINGLE_VALUED,
+    batch: str = "",
 ) -> Fact:
     """Change the statement to what the person typed: nothing is masked. Raises UsageError when it is empty."""
     words = absolute_dates.resolve(statement.strip(), time())
@@ -141,7 +153,7 @@ def edit(
             object=triple.object,
         )
         if changed.current:
-            _close_earlier_values(db, changed, time, single, batch)
+            _close_earlier_values(db, changed, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -170,22 +182,24 @@ def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fac
         )
 
 
-def restore(db: Database, fact: Fact, time: clock.Clock, *, single: Set[str] = SINGLE_VALUED, batch: str = "") -> Fact:
+def restore(
+    db: Database, fact: Fact, time: clock.Clock, *, single_valued: Set[str] = SINGLE_VALUED, batch: str = ""
+) -> Fact:
     """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
     batch = batch or ids.new(time())
     with db.write():
         changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
         if changed.current:
-            _close_earlier_values(db, changed, time, single, batch)
+            _close_earlier_values(db, changed, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
-def conflicts(db: Database, fact: Fact, single: Set[str] = SINGLE_VALUED) -> list[Fact]:
+def conflicts(db: Database, fact: Fact, single_valued: Set[str] = SINGLE_VALUED) -> list[Fact]:
     """Accepted facts that this one contradicts: its target, another value, other numbers, or a negation."""
     found: dict[int, Fact] = {}
     if fact.target_id:
         found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
-    if fact.predicate in single:
+    if fact.predicate in single_valued:
         found |= {each.id: each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate)}
     found |= {each.id: each for each in facts.similar(db, fact.owner, fact.statement)}
     return [
@@ -283,7 +297,7 @@ def _equivalent(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
 
 
 def _accept(
-    db: Database, fact: Fact, time: clock.Clock, single: Set[str], replacing: Fact | None, batch: str
+    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], replacing: Fact | None, batch: str
 ) -> Adopted:
     proposal = _require_pending(db, fact)
     now = clock.utc(time())
@@ -298,7 +312,7 @@ def _accept(
             until = now if proposal.operation == "delete" else max(changed.began_at, each.began_at)
             replaced.append(_replace(db, each, until, time, batch))
     if state == ACCEPTED:
-        replaced += _close_earlier_values(db, changed, time, single, batch)
+        replaced += _close_earlier_values(db, changed, time, single_valued, batch)
     return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
@@ -308,12 +322,12 @@ def _without(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def _close_earlier_values(
-    db: Database, fact: Fact, time: clock.Clock, single: Set[str], batch: str
+    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], batch: str
 ) -> tuple[Fact, ...]:
     """End each value of a single-valued predicate where the next one begins; returns the facts that ended."""
     if _is_due(time(), fact):
         return (_end_at_expiry(db, fact, time, "person", batch),)
-    if fact.predicate not in single:
+    if fact.predicate not in single_valued:
         return ()
     values = [
         each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate) if _same_scope(each, fact)

@@ -33,13 +33,19 @@ class Contradiction:
 
 
 def find(
-    db: Database, scope: Scope, session: int, message: int, parts: Sequence[Part], now: datetime, single: Set[str]
+    db: Database,
+    scope: Scope,
+    session: int,
+    message: int,
+    parts: Sequence[Part],
+    now: datetime,
+    single_valued: Set[str],
 ) -> list[Contradiction]:
     """The sentences of a message that contradict accepted facts which hold in this place and session."""
     found: dict[int, Contradiction] = {}
     for quote in capture.typed_sentences(parts):
         claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
-        if claim.triple is None or claim.triple.predicate not in single or not is_fact(claim.statement):
+        if claim.triple is None or claim.triple.predicate not in single_valued or not is_fact(claim.statement):
             continue
         for known in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
             holds = known.place in ("", scope.place) and known.session_id in (None, session)
@@ -49,12 +55,14 @@ def find(
 
 
 def accept(
-    db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single: Set[str]
+    db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single_valued: Set[str]
 ) -> list[str]:
     """Add the claims as facts and end those they contradict; returns a receipt for each."""
     batch = ids.new(time())
     with db.write():
-        return [receipts.accepted(adoption.add(db, scope, each.claim, time, single, batch=batch)) for each in found]
+        return [
+            receipts.accepted(adoption.add(db, scope, each.claim, time, single_valued, batch=batch)) for each in found
+        ]
 
 
 def _agrees(known: Fact, claim: Claim) -> bool:

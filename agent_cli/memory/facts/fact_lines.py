@@ -33,7 +33,7 @@ def import_lines(
     complain: Callable[[str], None],
     *,
     accepted: bool = False,
-    single: Set[str] = SINGLE_VALUED,
+    single_valued: Set[str] = SINGLE_VALUED,
 ) -> tuple[int, int]:
     """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
 
@@ -52,7 +52,7 @@ def import_lines(
                         if tombstones.contains(db, claim.statement, scope.owner):
                             complain(f"line {number} was skipped: you had it forgotten")
                             continue
-                        new += _import_claim(db, scope, claim, time, accepted, single, batch)
+                        new += _import_claim(db, scope, claim, time, accepted, single_valued, batch)
                 except (ValueError, TypeError, KeyError, AttributeError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -61,7 +61,7 @@ def import_lines(
 
 
 def _import_claim(
-    db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single: Set[str], batch: str
+    db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single_valued: Set[str], batch: str
 ) -> bool:
     """Import one claim; returns whether that changed anything."""
     before = _imported_before(db, scope, claim)
@@ -73,10 +73,10 @@ def _import_claim(
     if before:
         accepting = accepted and before.state == PENDING
         if accepting:
-            adoption.accept(db, before, time, single=single, batch=batch)
+            adoption.accept(db, before, time, single_valued=single_valued, batch=batch)
         return accepting
     if accepted:
-        return adoption.add(db, scope, claim, time, single, batch=batch).new
+        return adoption.add(db, scope, claim, time, single_valued, batch=batch).new
     return adoption.propose(db, scope, claim, time, actor="person", batch=batch) is not None
 
 

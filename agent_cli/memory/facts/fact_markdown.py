@@ -90,7 +90,9 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
     )
 
 
-def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, single: Set[str] = SINGLE_VALUED) -> Applied:
+def apply(
+    db: Database, scope: Scope, changes: Changes, time: clock.Clock, single_valued: Set[str] = SINGLE_VALUED
+) -> Applied:
     """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
     batch = ids.new(time())
     with db.write():
@@ -98,11 +100,14 @@ def apply(db: Database, scope: Scope, changes: Changes, time: clock.Clock, singl
             if facts.many(db, [each.id], each.owner) != [each]:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
         hidden = [adoption.hide(db, each, time, batch=batch) for each in changes.hidden]
-        edited = [adoption.edit(db, each, words, time, single=single, batch=batch) for each, words in changes.edited]
+        edited = [
+            adoption.edit(db, each, words, time, single_valued=single_valued, batch=batch)
+            for each, words in changes.edited
+        ]
         added = []
         for words, (place, session) in changes.added:
             claim = adoption.claim(words, "typed", place=place, session=session)
-            added.append(adoption.add(db, scope, claim, time, single, batch=batch))
+            added.append(adoption.add(db, scope, claim, time, single_valued, batch=batch))
     return Applied(tuple(edited), tuple(hidden), tuple(added))
 
 

@@ -27,7 +27,7 @@ class Reviewer:
     db: Database
     scope: Scope
     time: clock.Clock
-    single: Set[str] = SINGLE_VALUED
+    single_valued: Set[str] = SINGLE_VALUED
 
 
 @frozen

@@ -57,9 +57,9 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
             visible_line(each.statement),
             each.began_at,
             each.utc_offset,
-            _outcome(each, edited, reviewer.single),
+            _outcome(each, edited, reviewer.single_valued),
         )
-        for each in adoption.conflicts(reviewer.db, edited, reviewer.single)
+        for each in adoption.conflicts(reviewer.db, edited, reviewer.single_valued)
     ]
     known.sort(key=lambda each: (each.outcome == STAYS, -each.id))
     shown = tuple(known[:_MAX_CONFLICTS])
@@ -89,11 +89,11 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     )
 
 
-def _outcome(known: Fact, fact: Fact, single: Set[str]) -> str:
+def _outcome(known: Fact, fact: Fact, single_valued: Set[str]) -> str:
     """What happens to a known fact when this one is accepted as it is."""
     if known.id == fact.target_id and fact.operation in ("update", "delete"):
         return ENDS
-    if fact.predicate in single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
+    if fact.predicate in single_valued and (known.subject, known.predicate) == (fact.subject, fact.predicate):
         return ENDS if (known.began_at, known.id) < (fact.began_at, fact.id) else LATER
     return STAYS
 
@@ -128,12 +128,14 @@ def state(reviewer: Reviewer, id: int) -> str:
 
 def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
     """Accept the words that were shown; returns the receipt. `replacing`: the known facts that were shown end too."""
-    db, time, single = reviewer.db, reviewer.time, reviewer.single
+    db, time, single_valued = reviewer.db, reviewer.time, reviewer.single_valued
     fact = facts.get(db, proposal.id, reviewer.scope.owner)
     if proposal.statement != fact.statement:
-        fact = adoption.edit(db, fact, proposal.statement, time, single=single, batch=batch)
+        fact = adoption.edit(db, fact, proposal.statement, time, single_valued=single_valued, batch=batch)
     known = facts.many(db, [each.id for each in proposal.known if replacing], fact.owner)
-    adopted = adoption.accept(db, fact, time, single=single, replacing=known[0] if known else None, batch=batch)
+    adopted = adoption.accept(
+        db, fact, time, single_valued=single_valued, replacing=known[0] if known else None, batch=batch
+    )
     replaced = {each.id for each in adopted.replaced}
     ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in replaced]
     return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)))
