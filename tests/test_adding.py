@@ -1,5 +1,6 @@
 """What CONTRIBUTING says of adding things: each takes the one file, or the one line, that is named there."""
 
+import json
 import os
 import shutil
 import sys
@@ -65,12 +66,12 @@ from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
-from agent_cli.memory.search.sources import Source
+from agent_cli.memory.search.sources import SearchSource
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
 SOURCES = {
-    "recipe": Source(
+    "recipe": SearchSource(
         passages="""select r.id, owner, place, null, '', at, utc_offset, text, null
             from json_each(?) c cross join recipe r on r.id = c.value""",
         current="hidden_at is null",
@@ -80,14 +81,14 @@ SOURCES = {
 TABLES = (
     Table(
         "recipe",
-        words="place text",
-        wordless="uid owner at hidden_at",
+        text_columns="place text",
+        other_columns="uid owner at hidden_at",
         letter="r",
         counts={("recipes", "recipe"): "true"},
         line="text",
-        mentions=lineage.says("text"),
-        says="text",
-        own=("select text from recipe where id {ids}",),
+        mentions=lineage.mentions_topic("text"),
+        stated_text="text",
+        personal_texts=("select text from recipe where id {ids}",),
         statements=("select text from recipe where id {ids}",),
     ),
 )
@@ -100,7 +101,7 @@ def derive(db: Database, walk: Walk) -> None:
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     texts = lineage.texts(db, ("select text from recipe where id {ids}",), walk["recipe"])
-    tombstones.remember(db, texts, time(), walk.names.owner)
+    tombstones.add(db, texts, time(), walk.request.owner)
     index.erase_many(db, "r", walk["recipe"])
     db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
 
@@ -181,3 +182,39 @@ def test_a_setting_is_one_line(extended, program):
     assert program("config", "set", "toast", "Anna").code == 0
     assert toast() == "Anna"
     assert toast(AGENT_TOAST="Maria") == "Maria"
+
+
+def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, server):
+    schema = (PACKAGE / "store" / "schema.sql").read_text(encoding="utf-8")
+    extended("store/schema.sql", schema.replace("when 'd'", VIEW, 1) + TABLE)
+    extended("memory/recipes.py", OWNER)
+    registry = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
+    extended("kinds.py", registry.replace("\n    # What the program keeps", ROW, 1))
+    program("notes", "add", "The boat is blue")
+
+    program.command = [sys.executable, "-P", "-m", "agent_cli.memory.recipes"]
+    assert program(program.db, "Apple strudel needs cinnamon and breadcrumbs").err == ""
+    program.command = [sys.executable, "-P", "-m", PACKAGE.name]
+
+    found = program("search", "--kind", "recipe", "--json", "apple strudel cinnamon")
+    assert [(hit["kind"], hit["id"]) for hit in found.json["hits"]] == [("recipe", "r1")], found.err
+    assert [row["text"] for row in rows(program("db", "export", "--kind", "recipe"))] == [
+        "Apple strudel needs cinnamon and breadcrumbs"
+    ]
+
+    server.play(script.reply("Cinnamon [r1], says nobody [r9]."))
+    ran = program.use(server)("ask", "What does apple strudel need?")
+    assert ran.out == "Cinnamon [r1], says nobody.\n", ran.err
+    (asked,) = server.chats
+    assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
+
+    assert "r1     " in program("forget", "--topic", "breadcrumbs", "--dry-run").out
+    forgotten = program("forget", "r1", "--yes")
+    erased, proof = forgotten.out.splitlines()
+    assert (erased, proof[:9]) == ("erased: 1 recollection, 1 recipe", "0 traces:"), forgotten.err
+    assert program("search", "--kind", "recipe", "--json", "apple strudel").json["hits"] == []
+
+
+def rows(ran):
+    """What was printed as JSON lines."""
+    return [json.loads(line) for line in ran.out.splitlines()]

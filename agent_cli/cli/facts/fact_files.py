@@ -75,7 +75,14 @@ def import_(
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
             new, broken = fact_lines.import_lines(
-                app_.db, app_.scope, lines, source, app_.time, output.note, accepted=accept, single_valued=app_.single_valued
+                app_.db,
+                app_.scope,
+                lines,
+                source,
+                app_.time,
+                output.note,
+                accepted=accept,
+                single_valued=app_.single_valued,
             )
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error

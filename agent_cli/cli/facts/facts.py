@@ -182,7 +182,9 @@ def approve(
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
-        done = [adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting]
+        done = [
+            adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
+        ]
     for adopted in done:
         output.say(fact_format.receipt(adopted, "accepted"))
 
@@ -236,7 +238,9 @@ def restore(context: typer.Context, handles: list[str]) -> None:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
     with app_.db.write():
-        back = [adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen]
+        back = [
+            adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen
+        ]
     for fact in back:
         ended = f"; it was true until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
         output.say(f"restored {fact_format.short(fact)}{ended}")

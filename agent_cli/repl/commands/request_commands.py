@@ -12,7 +12,7 @@ from agent_cli.repl.session.conversation import Conversation
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on."""
     app = conversation.app
-    chosen, notice = models.use(app, argument) if argument else models.chat(app, app.db)
+    chosen, notice = models.switch(app, argument) if argument else models.chat(app, app.db)
     return notice or f"{chosen.name} answers"
 
 

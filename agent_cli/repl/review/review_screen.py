@@ -15,7 +15,7 @@ from agent_cli import editor
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Proposal, Reviewer
-from agent_cli.memory.review.review import ReviewDecision, ProposalKey
+from agent_cli.memory.review.review import ProposalKey, ReviewDecision
 from agent_cli.render.program_text import wrap
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
