@@ -109,7 +109,7 @@ def listening(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
         http=connections.limited_protocol(limits),
     )
     server = uvicorn.Server(settings)
-    sock = http.bound("127.0.0.1", 0, beyond=False)
+    sock = http.bound("127.0.0.1", 0, allow_remote=False)
     thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"

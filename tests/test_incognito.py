@@ -51,7 +51,7 @@ def ask(app, *replies, words=QUESTION):
 
 
 def shown(agent, here):
-    return str(loop.request(agent, here).messages)
+    return str(loop.build_request(agent, here).messages)
 
 
 def content(app):

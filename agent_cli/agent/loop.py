@@ -108,7 +108,7 @@ def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
     return [tool.schema() for tool in agent.tools.values() if tool.offered(context)]
 
 
-def request(agent: Agent, context: ToolContext, extra: Message | None = None) -> model_context.Context:
+def build_request(agent: Agent, context: ToolContext, extra: Message | None = None) -> model_context.Context:
     """The next request to the model."""
     session = sessions.get(context.db, context.session, context.scope.owner)
     schemas = offered_tools(agent, context)
@@ -153,7 +153,7 @@ def _reply(
     unlogged: Done | None = None,
 ) -> Generator[Event, None, tuple[Message, Done]]:
     """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count."""
-    shown = request(agent, context, extra)
+    shown = build_request(agent, context, extra)
     schemas = offered_tools(agent, context)
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))

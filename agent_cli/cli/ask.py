@@ -220,7 +220,7 @@ def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Se
             tool_context = turns.tool_context(app, app.db, session)
             loop.prepare_session(tool_context)
             log.add_user_message(app.db, session, app.scope, parts, app.time())
-            shown, tools = loop.request(agent, tool_context), loop.offered_tools(agent, tool_context)
+            shown, tools = loop.build_request(agent, tool_context), loop.offered_tools(agent, tool_context)
             raise _Undo
     except _Undo:
         pass

@@ -63,7 +63,7 @@ def serve(
         port,
         limits,
         name or [],
-        beyond=insecure_bind,
+        allow_remote=insecure_bind,
         ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
     )
     raise typer.Exit(code)

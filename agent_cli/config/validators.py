@@ -73,7 +73,7 @@ _AGE = re.compile(r"keep|[1-9]\d{0,3} ?(h|d|w|mo|q|y)")
 
 
 def retention(table: dict[str, Any]) -> str:
-    """The form alone; what it means is known to memory/retention.py."""
+    """The form alone; what it means is known to memory/lifecycle/retention.py."""
     if unknown := [key for key in table if key not in ("preset", *_GRAINS)]:
         return f"must not hold {unknown[0]}: there are preset, {', '.join(_GRAINS)}"
     if table.get("preset", "short") not in ("short", "medium", "long"):

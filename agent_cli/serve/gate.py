@@ -33,9 +33,9 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 class Gate:
     """Lets a request in with `scope["state"]["caller"]`, its body read whole. `names`: hosts it is reached under."""
 
-    def __init__(self, app: Asgi, state: ServerState, names: Sequence[str] = (), *, beyond: bool = False):
+    def __init__(self, app: Asgi, state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False):
         self._app, self._state = app, state
-        self._names, self._beyond = {*_HERE, *(name.lower() for name in names)}, beyond
+        self._names, self._allow_remote = {*_HERE, *(name.lower() for name in names)}, allow_remote
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -65,7 +65,7 @@ class Gate:
     def _check_host(self, host: str) -> None:
         name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
         name = name.strip("[]").lower().rstrip(".")
-        if name not in self._names and not (self._beyond and _is_address(name)):
+        if name not in self._names and not (self._allow_remote and _is_address(name)):
             raise Refused(
                 421, "host", "this server is not reached under that name: use its address, or start it with --name"
             )
@@ -134,8 +134,9 @@ def _headers(scope: AsgiScope) -> dict[str, str]:
 
 
 def _token(authorization: str, *, page: bool) -> str:
-    """What stands behind Bearer. A browser sends what it was once told with every request, whoever made the page: so
-    a password counts where only a person reads.
+    """The bearer token, or on pages for people the password of basic authentication; empty where there is none.
+
+    A browser repeats a password with every request to the server, whichever page caused it: so nowhere else.
     """
     way, _, rest = authorization.strip().partition(" ")
     if way.lower() == "bearer":
@@ -153,7 +154,7 @@ def _too_large(limit: int) -> Refused:
 
 
 def _is_address(name: str) -> bool:
-    """An address in numbers was looked up under no name, and so under no false one."""
+    """Whether the name is an IP address: those need no look-up, and cannot be spoofed by DNS."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -162,7 +163,7 @@ def _is_address(name: str) -> bool:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body at once, and then what the server has to say: that the client has gone."""
+    """A `receive` that gives the body at once, and then waits for the client to disconnect."""
     given = False
 
     async def next_message() -> dict[str, Any]:

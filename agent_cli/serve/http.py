@@ -89,20 +89,20 @@ def application(state: ServerState) -> FastAPI:
     for part in (chat, tasks, completions, search):
         api.include_router(part.router(state))
     for kind, answer in (
-        (Refused, _refused),
-        (AgentError, _failed),
-        (RequestValidationError, _wrong),
-        (HTTPException, _other),
+        (Refused, _on_refused),
+        (AgentError, _on_agent_error),
+        (RequestValidationError, _on_invalid_request),
+        (HTTPException, _on_http_error),
     ):
         api.add_exception_handler(kind, cast(Any, answer))
-    api.add_exception_handler(Exception, _broken)  # the traceback goes to standard error
+    api.add_exception_handler(Exception, _on_bug)  # the traceback goes to standard error
     _describe(api)
     return api
 
 
-def guarded(state: ServerState, names: Sequence[str] = (), *, beyond: bool = False) -> Asgi:
+def guarded(state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False) -> Asgi:
     """The whole server as one ASGI application."""
-    return Gate(cast(Asgi, application(state)), state, names, beyond=beyond)
+    return Gate(cast(Asgi, application(state)), state, names, allow_remote=allow_remote)
 
 
 def serve(
@@ -112,14 +112,14 @@ def serve(
     limits: ServerLimits,
     names: Sequence[str] = (),
     *,
-    beyond: bool = False,
+    allow_remote: bool = False,
     ready: Callable[[str], None],
 ) -> int:
     """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is called with the address. Raises UsageError."""
-    listening = bound(host, port, beyond=beyond)
+    listening = bound(host, port, allow_remote=allow_remote)
     state = ServerState(app, limits)
     settings = uvicorn.Config(
-        guarded(state, (host, *names), beyond=beyond),
+        guarded(state, (host, *names), allow_remote=allow_remote),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -167,13 +167,13 @@ async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
     await state.close()
 
 
-def bound(host: str, port: int, *, beyond: bool) -> socket.socket:
+def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
     """A socket that listens there; beyond this machine only where that is allowed. Raises UsageError."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise UsageError(f"{host!r} is no address of this machine: {error.strerror or error}") from error
-    if not ipaddress.ip_address(place[0]).is_loopback and not beyond:
+    if not ipaddress.ip_address(place[0]).is_loopback and not allow_remote:
         raise UsageError(f"{host} can be reached from other machines: say --insecure-bind too if that is meant")
     # Without its protocol a socket sends small packets late (Nagle), and each answer takes 40 ms longer.
     listening = socket.socket(family, kind, protocol)
@@ -212,19 +212,19 @@ def _describe(api: FastAPI) -> None:
     cast(Any, api).openapi = openapi
 
 
-async def _refused(request: Request, error: Refused) -> Response:
+async def _on_refused(request: Request, error: Refused) -> Response:
     return JSONResponse(error.body, error.status, error.headers)
 
 
-async def _failed(request: Request, error: AgentError) -> Response:
-    return await _refused(request, refusals.from_error(error))
+async def _on_agent_error(request: Request, error: AgentError) -> Response:
+    return await _on_refused(request, refusals.from_error(error))
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _on_bug(request: Request, error: Exception) -> Response:
     return JSONResponse(refusals.body(500, "bug", "this is a fault of the server: its standard error says more"), 500)
 
 
-async def _wrong(request: Request, error: RequestValidationError) -> Response:
+async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
     """What is wrong and where; never what was sent, which may hold anything."""
     faults = [_fault(row) for row in error.errors()[:5]]
     return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(faults)), 1000)), 422)
@@ -243,7 +243,7 @@ def _fault(row: dict[str, Any]) -> str:
     return f"{where}: {sentences.get(kind, row['msg'])}"
 
 
-async def _other(request: Request, error: HTTPException) -> Response:
+async def _on_http_error(request: Request, error: HTTPException) -> Response:
     sentences = {
         404: "there is no such route: GET /docs lists them",
         405: "this route takes another method: see GET /docs",

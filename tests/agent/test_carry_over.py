@@ -122,10 +122,10 @@ def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
     current = giant(context, 6)
     loop.prepare_session(current)
     asked(current, "And now?")
-    first = loop.request(agent(num_ctx=16_384), current)
+    first = loop.build_request(agent(num_ctx=16_384), current)
     replied(current, "Now.")
     asked(current, "And then?")
-    second = loop.request(agent(num_ctx=16_384), current)
+    second = loop.build_request(agent(num_ctx=16_384), current)
 
     assert first.messages[1].before == second.messages[1].before
     assert 1000 < first.sizes["summaries"] + first.sizes.get("last session", 0) <= 16_384 // 4 + 1

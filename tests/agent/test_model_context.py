@@ -31,7 +31,7 @@ def replied(context, words, finish="stop"):
 
 def request(context, **settings):
     """What the next request shows, as (role, content)."""
-    shown = loop.request(agent(**settings), context)
+    shown = loop.build_request(agent(**settings), context)
     return [(message.role, message.content) for message in shown.messages]
 
 
@@ -223,7 +223,7 @@ def test_over_budget_the_oldest_go_first_then_what_was_carried_over_and_never_th
     asked(current, "Last? " + "word " * 100)
 
     def seen(num_ctx):
-        shown = loop.request(agent(num_ctx=num_ctx, tools={}), current).messages
+        shown = loop.build_request(agent(num_ctx=num_ctx, tools={}), current).messages
         assert shown[-1].text.startswith("Last?")
         beside = [name for name in ("From memory", "Earlier in this session") if name in shown[1].before]
         return [*beside, *(message.text.split()[1] for message in shown if message.text.startswith("Question"))]
@@ -272,7 +272,7 @@ def test_the_sizes_add_up_to_what_is_sent(context):
     current = another(current)
     assistant = agent("Mia.", recall=remember)
     run(assistant, current, "How is my cat called?")
-    shown = loop.request(assistant, current)
+    shown = loop.build_request(assistant, current)
 
     assert list(shown.sizes) == ["instructions", "tools", "summaries", "last session", "conversation", "recalled"]
     assert min(shown.sizes.values()) > 10
@@ -310,7 +310,7 @@ def test_a_session_with_ten_thousand_message_linesis_read_from_where_it_was_fold
             asked(context, f"Question {number}?")
             replied(context, f"Answer {number}.")
     asked(context, "Last?")
-    loop.request(agent(), context)
+    loop.build_request(agent(), context)
     folded = rolling_summary.get(context.db, context.session)
 
     replied(context, "The last.")

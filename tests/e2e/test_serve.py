@@ -93,13 +93,13 @@ def test_server_without_its_libraries_says_what_to_install(program, tmp_path):
 def test_server_stays_on_this_machine_unless_told():
     for host in ("0.0.0.0", "::"):
         with pytest.raises(UsageError, match="say --insecure-bind too"):
-            http.bound(host, 0, beyond=False)
-    with http.bound("127.0.0.1", 0, beyond=False) as taken, http.bound("0.0.0.0", 0, beyond=True):
+            http.bound(host, 0, allow_remote=False)
+    with http.bound("127.0.0.1", 0, allow_remote=False) as taken, http.bound("0.0.0.0", 0, allow_remote=True):
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} cannot be listened on"):
-            http.bound("127.0.0.1", port, beyond=False)
+            http.bound("127.0.0.1", port, allow_remote=False)
     with pytest.raises(UsageError, match="is no address"):
-        http.bound("no.such.host.invalid", 0, beyond=False)
+        http.bound("no.such.host.invalid", 0, allow_remote=False)
 
 
 def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):

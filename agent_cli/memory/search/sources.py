@@ -1,7 +1,7 @@
 """How the rows of a kind are searched and completed, as SQL given by the folder that owns their table.
 
 Search is below the owners' folders and imports none of them: the row of a kind in kinds.py names the module whose
-SOURCES hold its Source, and that is loaded when it is first needed. These modules import nothing else, so that a
+SOURCES hold its SearchSource, and that is loaded when it is first needed. These modules import nothing else, so that a
 search starts without the code of all kinds.
 """
 

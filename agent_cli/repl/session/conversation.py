@@ -263,7 +263,7 @@ class Conversation:
     def _request(self, agent: loop.Agent, session: int) -> Context:
         context = turns.tool_context(self.app, self.app.db, session)
         loop.prepare_session(context)
-        return loop.request(agent, context)
+        return loop.build_request(agent, context)
 
     def _reset(self) -> None:
         self.id = None

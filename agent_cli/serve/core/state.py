@@ -68,7 +68,7 @@ class ServerState:
         closing.close_abandoned(self.app.db, self.app.time)
         callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
-            self._worker = IdleWorker(self._desk, self.app.config.idle_seconds)
+            self._worker = IdleWorker(self._job_context, self.app.config.idle_seconds)
 
     async def close(self) -> None:
         """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
@@ -151,7 +151,7 @@ class ServerState:
         if self._worker:
             self._worker.touch(busy=busy)
 
-    def _desk(self, cancel: Cancel) -> JobContext:
+    def _job_context(self, cancel: Cancel) -> JobContext:
         return background.job_context(self.app, self.app.db.another_connection(), cancel)
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events: a response that ends when its client goes, and says something while there is nothing to say."""
+"""Server-sent events: a response that ends when its client disconnects, with heartbeats in silence."""
 
 import asyncio
 import json

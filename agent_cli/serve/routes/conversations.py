@@ -1,4 +1,4 @@
-"""Which session a client means that resends its whole history.
+"""Finds the session of a client that resends the whole conversation with each request.
 
 A client of OpenAI's API knows no sessions: each request holds all that was said. The session is the one that has come
 just so far, found by a hash of the words up to the last answer; only what comes after that is logged. Where none has,

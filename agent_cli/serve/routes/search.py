@@ -40,7 +40,7 @@ Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
 
 
 class SearchQuery(BaseModel):
-    """What is looked for; a name that is not here is a slip of the pen."""
+    """The question and its filters; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
