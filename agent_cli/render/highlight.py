@@ -10,6 +10,8 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
+from agent_cli.render.styles import styled
+
 _STYLES = {
     "Comment": "2",
     "Comment.Preproc": "36",
@@ -47,7 +49,7 @@ class Highlighter:
         for style, group in groupby(tokens, lambda token: _style(token[0])):
             value = "".join(value for _, value in group).rstrip("\n")
             core = value.strip(" ")
-            coloured += value.replace(core, f"\x1b[{style}m{core}\x1b[m", 1) if style and core else value
+            coloured += value.replace(core, styled(core, style), 1) if style and core else value
         return coloured
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str]]:

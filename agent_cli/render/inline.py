@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 
 from agent_cli.render.layout import MAX_WORD, WIDE, StyledText, split_words
+from agent_cli.render.styles import BOLD, CODE, ITALIC, STRUCK
 from agent_cli.text import Pattern
-
-BOLD, DIM, ITALIC, STRUCK, CODE = "1", "2", "3", "9", "36"
 
 _WINDOW = 240  # characters within which a delimiter must be closed
 

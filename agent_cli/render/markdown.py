@@ -16,9 +16,10 @@ from typing import TextIO
 from agent_cli.render import table
 from agent_cli.render.display import Display
 from agent_cli.render.highlight import Highlighter
-from agent_cli.render.inline import BOLD, DIM, InlineParser
+from agent_cli.render.inline import InlineParser
 from agent_cli.render.layout import LineWrapper, StyledText
 from agent_cli.render.plain_writer import StreamCleaner
+from agent_cli.render.styles import BOLD, DIM, styled
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
 _MAX_ROW = 4_000  # characters of a table row
@@ -187,7 +188,7 @@ class MarkdownWriter:
         """Write a line without wrapping it."""
         self._separate_from_previous()
         style = _join_styles(style, self._style)
-        self._written.append(f"\x1b[{style}m{line}\x1b[m\n" if style and self._display.colour else f"{line}\n")
+        self._written.append(f"{styled(line, style)}\n" if style and self._display.colour else f"{line}\n")
 
     # Code
 
@@ -222,7 +223,7 @@ class MarkdownWriter:
         if not shown.strip():
             self._written.append("\n")
         elif self._style and self._display.colour:
-            self._written.append(f"  \x1b[{self._style}m{shown}\x1b[m\n")
+            self._written.append(f"  {styled(shown, self._style)}\n")
         else:
             self._written.append(f"  {shown}\n")
 
@@ -260,7 +261,7 @@ class MarkdownWriter:
         text = ""
         for style, spans in groupby(line, lambda span: _join_styles(span.style, self._style)):
             words = "".join(span.text for span in spans)
-            text += f"\x1b[{style}m{words}\x1b[m" if style and self._display.colour else words
+            text += styled(words, style) if style and self._display.colour else words
         return text
 
 

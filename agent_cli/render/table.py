@@ -7,7 +7,7 @@ rows broken at the edge of a window.
 import re
 from collections.abc import Sequence
 
-from agent_cli.render import inline
+from agent_cli.render import inline, styles
 from agent_cli.render.layout import StyledText, cell_width
 
 _SEPARATOR = re.compile(r"(?<!\\)\|")
@@ -28,7 +28,7 @@ def layout(rows: Sequence[str], width: int) -> list[list[StyledText]]:
     head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
     count = max(len(head), len(alignments), *(len(row) for row in body), 1)
     table = [
-        [inline.parse(cell, inline.BOLD if row is head else "") for cell in _padded(row, count)]
+        [inline.parse(cell, styles.BOLD if row is head else "") for cell in _padded(row, count)]
         for row in (head, *body)
     ]
     widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]

@@ -172,7 +172,7 @@ def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context
     ] * 2
 
 
-def test_five_summaries_and_twenty_message_linesare_carried_over(context):
+def test_five_summaries_and_twenty_messages_are_carried_over(context):
     current = context
     for number in range(7):
         for line in range(12):
@@ -304,7 +304,7 @@ def remember(context, message, words):
     prompt_recall.recall_for_message(context, message, words, visible(context.db, context.session, Window()))
 
 
-def test_a_session_with_ten_thousand_message_linesis_read_from_where_it_was_folded(context):
+def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(context):
     with context.db.write():
         for number in range(5000):
             asked(context, f"Question {number}?")

@@ -1,4 +1,5 @@
-"""Finds secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked before the text is copied.
+"""Finds secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked
+where a text is copied: into the search index (search/index.py), into facts and skills. The log keeps what was said.
 
 By rules. Existing detectors are made for source code: detect-secrets needs requests and PyYAML and reports the line,
 not the position. The shapes of keys are as published (AWS: "Understanding unique ID prefixes"; GitHub:

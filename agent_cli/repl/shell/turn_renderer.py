@@ -19,13 +19,11 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.render import answer_writer
+from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
 from agent_cli.render.program_text import formatted
 from agent_cli.render.spinner import Spinner
 from agent_cli.text import one_line
-
-_DIM = "2"
 
 
 def _waiting_for_model() -> str:
@@ -47,7 +45,7 @@ class TurnRenderer:
         self._out, self._display, self._waiting, self._now = out, display, waiting, now
         self.show_thinking = show_thinking
         self._answer = answer_writer.create(out, display)
-        self._thoughts = answer_writer.create(out, display, _DIM)
+        self._thoughts = answer_writer.create(out, display, styles.DIM)
         self._spinner = Spinner(out, display.width) if display.spinner else None
         self._thinking_since: float | None = None
         self._announced = ""  # the last announcement to a screen reader: "Thinking." or "Answer:"
@@ -95,7 +93,7 @@ class TurnRenderer:
         """Print a dimmed line beside the answer."""
         self.end()
         text = formatted(text, self._display)
-        print(f"\x1b[{_DIM}m{text}\x1b[m" if self._display.colour else text, file=self._out, flush=True)
+        print(styles.styled(text, styles.DIM) if self._display.colour else text, file=self._out, flush=True)
 
     def end(self) -> None:
         """End what is being written, and the spinner."""
