@@ -169,6 +169,13 @@ class Program:
         file.write_text(text, encoding="utf-8")
         return f"scripted:{file}"
 
+    def edit_with(self, script: str) -> None:
+        """Let its editor be a shell script; "$1" is the file."""
+        file = self.home / "editor"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        self.env["EDITOR"] = str(file)
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What stands in its database."""
         database = Database(self.db)

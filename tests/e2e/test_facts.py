@@ -17,14 +17,6 @@ def program(program, server):
     return program
 
 
-def editor(program, script):
-    """An editor that is a shell script; "$1" is the file."""
-    file = program.home / "editor"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-    program.env["EDITOR"] = str(file)
-
-
 def lines(*rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
@@ -77,7 +69,7 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
 
 
 def test_at_a_terminal_a_fact_is_written_in_the_editor(program, terminal):
-    editor(program, 'echo "I like tea" > "$1"')
+    program.edit_with('echo "I like tea" > "$1"')
     screen = terminal("facts", "add", EDITOR=program.env["EDITOR"])
     screen.wait("saved f1 “I like tea”")
     assert screen.ended() == 0
@@ -192,7 +184,7 @@ def three(tmp_path_factory):
 @pytest.mark.parametrize("command", CHANGES, ids=" ".join)
 def test_a_process_that_the_assistant_started_accepts_nothing(program, three, command):
     shutil.copy(three, program.db)
-    editor(program, 'echo "- I like beer" >> "$1"')
+    program.edit_with('echo "- I like beer" >> "$1"')
     before = program.rows("select * from fact")
     ran = program("facts", *command, env={"AGENT_CHILD": "1"}, stdin=lines({"statement": "I like beer"}))
     assert ran.code == 2
@@ -208,7 +200,7 @@ def test_what_a_process_of_the_assistant_pipes_in_waits(program):
 def test_a_fact_is_changed_in_words_and_in_the_editor(program):
     program("facts", "add", "I like tea")
     assert program("facts", "edit", "f1", "I", "like", "green", "tea") == Ran(0, "changed f1 “I like green tea”\n", "")
-    editor(program, 'sed -i s/green/black/ "$1"')
+    program.edit_with('sed -i s/green/black/ "$1"')
     assert program("facts", "edit", "f1") == Ran(0, "changed f1 “I like black tea”\n", "")
     assert program("facts", "edit", "f1") == Ran(0, "", "agent: f1 was left as it is\n")
     assert program("facts", "history", "f1").out == (
@@ -229,7 +221,7 @@ def test_a_fact_is_changed_in_words_and_in_the_editor(program):
 def test_all_facts_are_changed_as_one_file(program):
     program("facts", "add", "I like tea")
     program("facts", "add", "The NAS is in the cellar")
-    editor(program, """sed -i -e s/tea/coffee/ -e /NAS/d "$1"; echo '- Anna plays the cello' >> "$1" """)
+    program.edit_with("""sed -i -e s/tea/coffee/ -e /NAS/d "$1"; echo '- Anna plays the cello' >> "$1" """)
     assert program("facts", "edit") == Ran(
         0,
         "changed f1 “I like coffee”\nhidden f2 “The NAS is in the cellar”\nsaved f3 “Anna plays the cello”\n",
@@ -238,13 +230,13 @@ def test_all_facts_are_changed_as_one_file(program):
     assert program("facts", "list").out == "f3  2026-01-02  Anna plays the cello\nf1  2026-01-02  I like coffee\n"
     assert program("facts", "undo").code == 0
     assert program("facts", "list").out == "f2  2026-01-02  The NAS is in the cellar\nf1  2026-01-02  I like tea\n"
-    editor(program, "true")
+    program.edit_with("true")
     assert program("facts", "edit") == Ran(0, "", "agent: nothing was changed\n")
 
 
 def test_a_broken_file_changes_nothing_and_is_kept(program):
     program("facts", "add", "I like tea")
-    editor(program, 'sed -i s/f1:/f7:/ "$1"')
+    program.edit_with('sed -i s/f1:/f7:/ "$1"')
     ran = program("facts", "edit")
     assert (ran.code, ran.out) == (2, "")
     said, kept = ran.err.strip().split("; your text is kept in ")
@@ -256,7 +248,9 @@ def test_a_broken_file_changes_nothing_and_is_kept(program):
 def test_a_fact_that_changes_while_the_file_is_open_is_not_written_over(program):
     program("facts", "add", "I like tea")
     command = " ".join(program.command)
-    editor(program, f'AGENT_CHILD= ; unset AGENT_CHILD; {command} facts edit f1 "I like beer"; sed -i s/tea/wine/ "$1"')
+    program.edit_with(
+        f'AGENT_CHILD= ; unset AGENT_CHILD; {command} facts edit f1 "I like beer"; sed -i s/tea/wine/ "$1"'
+    )
     ran = program("facts", "edit")
     assert ran.code == 2
     assert "f1 was changed elsewhere while you wrote; nothing was changed; your text is kept in " in ran.err

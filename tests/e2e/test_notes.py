@@ -15,14 +15,6 @@ def program(program, server):
     return program
 
 
-def editor(program, script):
-    """An editor that is a shell script; "$1" is the file."""
-    file = program.home / "editor"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-    program.env["EDITOR"] = str(file)
-
-
 def test_a_note_is_written_listed_shown_and_found(program):
     assert program("notes", "add", "-t", "Milk", "Buy", "two bottles") == Ran(0, "saved n1 “Milk”\n", "")
     assert (
@@ -57,7 +49,7 @@ def test_a_note_as_json_is_an_object_with_everything(program):
 
 def test_a_note_is_changed_in_the_editor(program):
     program("notes", "add", "-t", "Milk", "Buy two bottles")
-    editor(program, 'sed -i s/two/three/ "$1"')
+    program.edit_with('sed -i s/two/three/ "$1"')
     assert program("notes", "edit", "n1") == Ran(0, "changed n1\n", "")
     assert program("notes", "show", "n1").out == "Milk\n\nBuy three bottles\n"
     assert program("notes", "edit", "n1") == Ran(0, "", "agent: n1 was left as it is\n")
@@ -65,13 +57,13 @@ def test_a_note_is_changed_in_the_editor(program):
 
 def test_an_editor_that_fails_changes_nothing(program):
     program("notes", "add", "Buy milk")
-    editor(program, 'echo gone > "$1"; exit 3')
+    program.edit_with('echo gone > "$1"; exit 3')
     failed = program("notes", "edit", "n1")
     assert (failed.code, failed.out) == (1, "")
     said, kept = failed.err.strip().split("; your text is kept in ")
     assert said == "agent: the editor ended with 3; nothing was changed"
     assert Path(kept).read_text() == "gone\n"
-    editor(program, ': > "$1"')
+    program.edit_with(': > "$1"')
     emptied = "agent: n1 was left as it is: an empty note says nothing (`agent notes rm` hides one)\n"
     assert program("notes", "edit", "n1") == Ran(2, "", emptied)
     program.env["EDITOR"] = "no-such-editor --wait"

@@ -42,14 +42,6 @@ def program(program):
     return program
 
 
-def editor(program, told):
-    """An editor that is a shell script; "$1" is the file."""
-    file = program.home / "editor"
-    file.write_text(f"#!/bin/sh\n{told}\n")
-    file.chmod(0o755)
-    program.env["EDITOR"] = str(file)
-
-
 def written(program, name, words):
     """A SKILL.md in a folder of its name."""
     file = program.work / "library" / name / "SKILL.md"
@@ -93,7 +85,7 @@ def test_what_comes_through_a_pipe_waits_for_a_yes(program):
 
 
 def test_at_a_terminal_a_skill_is_written_in_the_editor(program, terminal):
-    editor(program, 'sed -i "s/what it does: use when …/Publish it/; s/1. …/1. rsync/" "$1"')
+    program.edit_with('sed -i "s/what it does: use when …/Publish it/; s/1. …/1. rsync/" "$1"')
     screen = terminal("skills", "add", "deploy-site", EDITOR=program.env["EDITOR"])
     screen.wait("saved k1 “deploy-site”")
     assert screen.ended() == 0
@@ -173,7 +165,7 @@ def test_broken_files_are_skipped_and_said(program):
 
 def test_a_skill_is_changed_in_the_editor_and_the_difference_shown(program):
     add(program)
-    editor(program, 'sed -i "s/2. rsync/2. run the tests/" "$1"')
+    program.edit_with('sed -i "s/2. rsync/2. run the tests/" "$1"')
     assert program("skills", "edit", "deploy-site") == Ran(
         0, "changed k1 “deploy-site”, version 2\n@@ -5,3 +5,3 @@\n \n 1. build\n-2. rsync\n+2. run the tests\n", ""
     )
@@ -183,14 +175,14 @@ def test_a_skill_is_changed_in_the_editor_and_the_difference_shown(program):
 def test_an_edit_leaves_the_line_ends_of_the_file(program):
     written(program, "windows", FILES["windows"])
     program("skills", "import", "library", "--accept", "--yes")
-    editor(program, 'sed -i s/One/Two/ "$1"')
+    program.edit_with('sed -i s/One/Two/ "$1"')
     assert program("skills", "edit", "windows").code == 0
     assert program.rows("select text from skill") == [(FILES["windows"].replace("One", "Two"),)]
 
 
 def test_what_is_no_skill_after_the_editor_is_said_and_kept(program):
     add(program)
-    editor(program, 'sed -i s/^name:.*/name:/ "$1"')
+    program.edit_with('sed -i s/^name:.*/name:/ "$1"')
     ran = program("skills", "edit", "deploy-site")
     said, kept = ran.err.strip().split("; your text is kept in ")
     assert (ran.code, said) == (2, "agent: the front matter of a skill must have a name and a description, both texts")
@@ -202,7 +194,7 @@ def test_a_skill_that_is_changed_while_the_editor_is_open_is_not_overwritten(pro
     add(program)
     written(program, "a", DEPLOY.replace("rsync", "scp"))
     inner = " ".join(program.command)
-    editor(program, f'unset AGENT_CHILD; {inner} skills import library --accept --yes; echo "3. more" >> "$1"')
+    program.edit_with(f'unset AGENT_CHILD; {inner} skills import library --accept --yes; echo "3. more" >> "$1"')
     ran = program("skills", "edit", "deploy-site")
     assert ran.code == 2
     assert "agent: k1 was changed meanwhile, and was left as it is now; look at it again; your text is kept" in ran.err
@@ -216,7 +208,7 @@ def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     assert program("skills", "list", "--hidden").out == f"k1  deploy-site  {LISTED}\n"
     assert program("skills", "restore", "deploy-site").out == "restored k1 “deploy-site”, version 1\n"
     assert program("search", "rsync", "--kind", "skill").out.startswith("k1 ")
-    editor(program, 'sed -i "s/2. rsync/2. scp/" "$1"')
+    program.edit_with('sed -i "s/2. rsync/2. scp/" "$1"')
     program("skills", "edit", "deploy-site")
     assert program("skills", "show", "deploy-site", "--version", "1").out.endswith(DEPLOY)
     assert program("skills", "restore", "deploy-site", "--version", "1").out == (
@@ -346,7 +338,7 @@ def test_what_is_wrong_is_said_in_a_sentence_and_changes_nothing(program):
 def test_a_process_that_the_assistant_started_accepts_nothing(program, arguments):
     add(program)
     written(program, "a", DEPLOY.replace("rsync", "rm -rf /"))
-    editor(program, 'echo "3. rm -rf /" >> "$1"')
+    program.edit_with('echo "3. rm -rf /" >> "$1"')
     ran = program("skills", *arguments, env={"AGENT_CHILD": "1"})
     assert (ran.code, "only you can say yes" in ran.err) == (2, True)
     assert states(program) == [("deploy-site", "accepted", 1, "typed")]

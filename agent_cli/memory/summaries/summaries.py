@@ -183,16 +183,6 @@ def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> lis
     return [Summary(*row) for row in rows]
 
 
-def of_unit(db: Database, owner: str, unit: str, limit: int) -> list[Summary]:
-    """The newest summaries of one unit."""
-    rows = db.rows(
-        f"""{_SELECT} where y.owner = ? and y.grain = ? and y.hidden_at is null
-            order by coalesce(y.last_at, y.at) desc, y.id desc limit ?""",
-        (owner, unit, limit),
-    )
-    return [Summary(*row) for row in rows]
-
-
 def sources(db: Database, id: int) -> dict[int, list[Source]]:
     """The sources of each sentence, by its number from 1; under 0 those of the whole summary."""
     found: dict[int, list[Source]] = {}
