@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent_cli.memory.language import languages
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -23,16 +24,8 @@ OUTDATED = 0.5  # share of its score that a message loses when its facts are no 
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 
-_TIME_WORDS = Pattern(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|since|recently|soon|morning"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|gestern|heute|morgen|letzte\w*|nächste\w*|vor|woche\w*|monat\w*|jahr\w*|seit|montag|dienstag"
-    r"|mittwoch|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember|\d+\.?(?:st|nd|rd|th)?)\b",
-    re.IGNORECASE,
-)
-_WHEN_QUESTION = Pattern(
-    r"\s*(?:when|how long|(?:in )?(?:what|which) (?:year|month|date|day)|wann|seit wann|wie lange)\b", re.I
-)
+_TIME_WORDS = Pattern(rf"\b{languages.alternatives('TIME_WORDS')}\b", re.IGNORECASE)
+_WHEN_QUESTION = Pattern(rf"\s*{languages.alternatives('WHEN_QUESTION')}\b", re.IGNORECASE)
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
