@@ -133,9 +133,6 @@ def _server(settings: Config) -> Iterator[Finding]:
         yield from _model(settings, found, url)
     except AgentError as error:
         yield Finding("model", False, str(error), _pull_suggestion() if not any(map(model_choice.chats, found)) else "")
-    there = tags.find(settings.embed_model, found) is not None
-    fix = "" if there else f"ollama pull {settings.embed_model}"
-    yield Finding("embedder", True, settings.embed_model if there else "none on the server: search by words alone", fix)
 
 
 def _pull_suggestion() -> str:
@@ -210,6 +207,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         fix = "" if check == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
         yield Finding("database", check == "ok", f"{path}: {summary}", fix)
         yield from _indexes(app)
+        yield from _embedder(app)
         yield from _vectors(app)
         yield from _pending(app)
         yield from _disk(path)
@@ -234,14 +232,19 @@ def _indexes(app: App) -> Iterator[Finding]:
     yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged else "")
 
 
+def _embedder(app: App) -> Iterator[Finding]:
+    """Whose vectors search by meaning uses."""
+    yield Finding("embedder", True, *app.embedders.report(app.db))
+
+
 def _vectors(app: App) -> Iterator[Finding]:
     """Whether all passages have vectors."""
     current, filling = vectors.current(app.db), vectors.being_filled(app.db)
     if current is None:
-        yield Finding("vectors", True, "none yet: search by words alone")
+        yield Finding("vectors", True, "none yet")
         return
     missing = vectors.count_missing(app.db, current)
-    summary = f"{vectors.count(app.db, current)} by {' '.join(current.identity.split()[:2])}"
+    summary = f"{vectors.count(app.db, current)} made"
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if filling else ""
     yield Finding("vectors", True, summary + more, "agent jobs run --until-idle" if missing or filling else "")

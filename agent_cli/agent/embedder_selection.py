@@ -1,6 +1,6 @@
 """Chooses the embedder of a database, and fills and queries its vectors with it.
 
-The choice is made once for a database, when an embedder is first needed: Ollama's if a server with the embedding model
+The choice is made once for a database, when an embedder is first needed: Ollama's if a server with an embedding model
 answers, else the embedded one, else none. A server that is down later is no reason to switch, because vectors of two
 models cannot be compared: until it is back, search is by words only. A model that has been pulled again is another
 model: the index job notices it by its digest, and search is by words only until the new vectors are made.
@@ -30,12 +30,15 @@ class Embedder(Protocol):
 
 
 class EmbedderSelection:
-    """The embedder for the vectors of a database: `host` is the model server, `model` its embedding model."""
+    """The embedder for the vectors of a database.
+
+    `host` is the model server, `model` its embedding model; "auto" is the preferred one of those that it has.
+    """
 
     def __init__(self, host: str, model: str):
         self._host, self._model = host, model
         self._embedded = embedded.EmbeddedEmbedder()
-        self._server = embed.OllamaEmbedder(host, model)
+        self._on_server: dict[str, embed.OllamaEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
         """The embedder of the database; the first call chooses it and creates its empty set. None: words only."""
@@ -84,7 +87,7 @@ class EmbedderSelection:
         """Whether vectors are missing, even all, and an embedder is there to make them."""
         target = vectors.being_filled(db) or vectors.current(db)
         if target is None:
-            return embedded.is_installed() or self._server_has_model()
+            return self.available() is not None
         unfinished = target != vectors.current(db) or vectors.count_missing(db, target) > 0
         return unfinished and self._for_identity(target.identity) is not None
 
@@ -99,9 +102,16 @@ class EmbedderSelection:
         return vector_set is None or vectors.count_missing(db, vector_set) <= _FEW_VECTORS
 
     def switch(self, db: Database, which: str) -> None:
-        """Begin a new set by `which`, "ollama" or "embedded"; it is searched once complete. Raises ModelMissing."""
-        chosen: Embedder = self._server if which == "ollama" else self._embedded
-        if chosen is self._embedded and not embedded.is_installed():
+        """Begin a new set by `which`, "ollama" or "embedded"; it is searched once complete.
+
+        Raises ModelMissing, ModelUnavailable.
+        """
+        chosen: Embedder = self._embedded
+        if which == "ollama":
+            chosen = embed.OllamaEmbedder(
+                self._host, self._pick_on_server()
+            )  # a new instance: it has no cached dimension
+        elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
         vectors.discard_unfinished(db)
         vectors.create(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
@@ -125,35 +135,66 @@ class EmbedderSelection:
 
     def _choose(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and create its empty set, unless another process has. None: no embedder is available."""
-        chosen: Embedder = self._embedded
-        try:
-            if self._server_has_model():
-                self._server.dimension()
-                chosen = self._server
-            identity = self._identity(chosen)
-        except AgentError:  # fall back to the embedded one
-            chosen, identity = self._embedded, self._embedded.identity()
-        if chosen is self._embedded and not embedded.is_installed():
+        chosen = self.available()
+        if chosen is None:
             return None
-        with db.write():
-            return vectors.current(db) or vectors.create(db, identity, chosen.dimension(), chosen.similarity_floor)
-
-    def _server_has_model(self) -> bool:
-        """Whether a server with the embedding model answers."""
         try:
-            return tags.find(self._model, tags.listing(self._host)) is not None
+            identity, dimension = self._identity(chosen), chosen.dimension()
+        except AgentError:  # the server lists the model and cannot use it
+            if not embedded.is_installed():
+                return None
+            chosen, identity, dimension = self._embedded, self._embedded.identity(), self._embedded.dimension()
+        with db.write():
+            return vectors.current(db) or vectors.create(db, identity, dimension, chosen.similarity_floor)
+
+    def available(self) -> Embedder | None:
+        """The embedder that would be chosen now; None without any."""
+        try:
+            return self._of_server(self._pick_on_server())
         except AgentError:
-            return False
+            return self._embedded if embedded.is_installed() else None
+
+    def report(self, db: Database) -> tuple[str, str]:
+        """Whose vectors are searched, or will be, and what would make search better or empty. For people."""
+        vector_set = vectors.current(db)
+        name = _server_model(vector_set.identity) if vector_set else ""
+        try:
+            listed = tags.listing(self._host)
+            best = embed.pick(self._model, listed)
+        except AgentError:
+            listed, best = None, None
+        if name and listed is None:
+            return f"{name} on the server, which does not answer: until then search is by words alone", ""
+        if name and not tags.find(name, listed or []):
+            fix = f"ollama pull {name}, or agent index rebuild --embedder embedded"
+            return f"{name}, which the server no longer has: search by words alone", fix
+        if name or (best and not vector_set):
+            return f"{name or (best and best.name)} on the server", ""
+        if embedded.is_installed():
+            better = f"agent index rebuild --embedder ollama uses {best.name}, which finds more" if best else ""
+            return "wordllama, in this process", better or f"ollama pull {embed.SUGGESTED} finds more"
+        return "none: search by words alone", f"ollama pull {embed.SUGGESTED}, or pip install 'agent-cli[embedded]'"
+
+    def _pick_on_server(self) -> str:
+        """The name of the server's embedding model. Raises ModelMissing, ModelUnavailable."""
+        tag = embed.pick(self._model, tags.listing(self._host))
+        if tag is None:
+            wanted = embed.SUGGESTED if self._model == embed.AUTO else self._model
+            raise ModelMissing(f"the server has no embedding model: run `ollama pull {wanted}`")
+        return tag.name
 
     def _for_identity(self, identity: str) -> Embedder | None:
         """The embedder of a set. On a server it is the model that made the set, whatever the settings name now."""
         name = _server_model(identity)
         if not name:
             return self._embedded if embedded.is_installed() else None
-        return self._server if tags.same_model(name, self._model) else embed.OllamaEmbedder(self._host, name)
+        return self._of_server(name)
+
+    def _of_server(self, name: str) -> embed.OllamaEmbedder:
+        return self._on_server.setdefault(name, embed.OllamaEmbedder(self._host, name))
 
     def _identity(self, chosen: Embedder) -> str:
-        return (_SERVER if chosen is self._server else "") + chosen.identity()
+        return ("" if chosen is self._embedded else _SERVER) + chosen.identity()
 
 
 def _server_model(identity: str) -> str:

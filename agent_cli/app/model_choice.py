@@ -8,7 +8,7 @@ from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import OfflineModel, SearchMemories
-from agent_cli.llm.ollama import address, faults
+from agent_cli.llm.ollama import address, embed, faults
 from agent_cli.llm.ollama import tags as tagged
 from agent_cli.llm.ollama.chat import BUSY_TIMEOUT, OllamaModel
 from agent_cli.llm.ollama.tags import Tag
@@ -34,7 +34,6 @@ SUGGESTIONS = (
 
 FROM_MEMORY = "answering from memory only"  # in each notice that no server answers
 _SCRIPT = "scripted:"
-_EMBEDDERS = ("embed", "bert", "minilm", "bge")
 
 
 def chat_model(
@@ -107,9 +106,7 @@ def chats(tag: Tag) -> bool:
     """Whether a model runs on the server itself and can chat; without listed capabilities, judged by its name."""
     if tag.remote or faults.is_cloud(tag.name):
         return False
-    if tag.capabilities:
-        return "completion" in tag.capabilities
-    return not any(word in f"{tag.name} {tag.family}".lower() for word in _EMBEDDERS)
+    return "completion" in tag.capabilities if tag.capabilities else not embed.embeds(tag)
 
 
 def _parse_time(stamp: str) -> datetime:

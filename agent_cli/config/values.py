@@ -28,7 +28,11 @@ class Config:
         validators.not_empty,
     )
     cheap_model: str = setting("the model for summaries; empty: the chat model", "")
-    embed_model: str = setting("the model for search by meaning", "nomic-embed-text", validators.not_empty)
+    embed_model: str = setting(
+        'the model for search by meaning; "auto": the best that the server has, else the embedded one',
+        "auto",
+        validators.not_empty,
+    )
     host: str = setting("the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434", "")
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",

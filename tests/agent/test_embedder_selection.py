@@ -63,6 +63,50 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     ]
 
 
+@pytest.mark.parametrize(
+    ("there", "chosen", "prefix"),
+    [
+        (["all-minilm", "bge-m3", "embeddinggemma"], "embeddinggemma", "title: none | text: "),
+        (["nomic-embed-text", "all-minilm:33m"], "nomic-embed-text", "search_document: "),
+        (["all-minilm:33m", "jane/bge-m3"], "jane/bge-m3", ""),
+        (["somebodys-own"], "somebodys-own", ""),
+        (["snowflake-arctic-embed2", "somebodys-own"], "snowflake-arctic-embed2", ""),
+    ],
+)
+def test_auto_takes_the_best_known_embedder_of_the_server(db, server, there, chosen, prefix):
+    for name in there:
+        server.registry.add(Model(name, capabilities=("embedding",)))
+    server.registry.remove("nomic-embed-text" if "nomic-embed-text" not in there else "none")
+    filled(ours(server.host, "auto"), db)
+    assert vectors.current(db).identity.split()[1].removesuffix(":latest") == chosen
+    embedded = {(each.model.removesuffix(":latest"), each.text.removesuffix(NOTES[0])) for each in server.embedded}
+    assert {(chosen, "dimension"), (chosen, prefix)} <= embedded
+
+
+def test_auto_never_takes_a_model_in_the_cloud_or_one_that_only_chats(db, server):
+    server.registry.remove("nomic-embed-text")
+    server.registry.add(Model("embeddinggemma:cloud", capabilities=("embedding",), remote_host="https://ollama.com"))
+    filled(ours(server.host, "auto"), db)
+    assert vectors.current(db).identity.startswith("embedded ")
+
+
+def test_the_report_says_what_is_used_and_what_would_find_more(db, server):
+    selection = ours(NOWHERE, "auto")
+    assert selection.report(db) == ("wordllama, in this process", "ollama pull embeddinggemma finds more")
+    filled(selection, db)
+    assert ours(server.host, "auto").report(db) == (
+        "wordllama, in this process",
+        "agent index rebuild --embedder ollama uses nomic-embed-text:latest, which finds more",
+    )
+    switched = ours(server.host, "auto")
+    switched.switch(db, "ollama")
+    list(switched.fill(db))
+    assert switched.report(db) == ("nomic-embed-text:latest on the server", "")
+    assert "does not answer" in ours(NOWHERE, "auto").report(db)[0]
+    server.registry.remove("nomic-embed-text")
+    assert "no longer has" in switched.report(db)[0]
+
+
 def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     filled(ours(server.host), db)
     before = vectors.current(db)

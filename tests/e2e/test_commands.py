@@ -201,7 +201,7 @@ def test_doctor_finds_everything_in_order(program, server):
     ran = program("doctor", "--json")
     assert (ran.code, ran.err) == (0, "")
     found = {row["id"]: row for row in ran.json}
-    ids = "settings server models model loaded embedder database indexes vectors jobs disk command terminal encoding"
+    ids = "settings server models model loaded database indexes embedder vectors jobs disk command terminal encoding"
     assert list(found) == ids.split()
     assert all(set(row) == {"id", "ok", "found", "fix"} and row["ok"] for row in ran.json)
     assert found["server"]["found"] == f"{server.url}, Ollama 0.33.0, 3 models"
@@ -211,7 +211,8 @@ def test_doctor_finds_everything_in_order(program, server):
     assert found["model"]["found"] == "qwen3:8b, context 8192 tokens of the 40960 it was made for"
     assert found["loaded"]["found"] == "qwen3:8b, 5.2 GB, on the CPU"
     assert "2 messages" in found["database"]["found"]
-    assert found["vectors"]["found"] == "2 by ollama nomic-embed-text:latest, complete"
+    assert found["vectors"]["found"] == "2 made, complete"
+    assert found["embedder"]["found"] == "nomic-embed-text:latest on the server"
     assert {line[:3] for line in program("doctor").out.splitlines()} == {"ok "}
 
 

@@ -97,6 +97,9 @@ class Registry:
     def add(self, model: Model) -> None:
         self._models[model.full_name.lower()] = model
 
+    def remove(self, name: str) -> None:
+        self._models.pop(with_tag(name).lower(), None)
+
     def find(self, name: str) -> Model | None:
         return self._models.get(with_tag(name).lower())
 

@@ -12,8 +12,10 @@ from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import address, faults, tags, wire
 from agent_cli.llm.ollama.chat import parse_keep_alive
+from agent_cli.llm.ollama.tags import Tag
 from agent_cli.values import frozen
 
+AUTO = "auto"  # the name that stands for any embedding model of the server
 BATCH_SIZE = 32
 MAX_CHARACTERS = 2000
 
@@ -34,26 +36,51 @@ _SEARCH_PREFIXES = ("search_document: ", "search_query: ")
 _PASSAGE_QUERY = "Represent this sentence for searching relevant passages: "
 _INSTRUCT_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
-# From the model cards, cut to what Ollama 0.30 feeds in one batch.
+# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several:
+# first those of many languages and long texts, the smaller before the larger.
 TRAITS: Mapping[str, ModelTraits] = {
-    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
-    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
-    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
-    "all-minilm": ModelTraits(256),
     "embeddinggemma": ModelTraits(2048, "title: none | text: ", "task: search result | query: "),
     "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),
     "bge-m3": ModelTraits(2048),
+    "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
+    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
+    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
+    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
     "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
     "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
-    "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
     "granite-embedding": ModelTraits(512),
+    "all-minilm": ModelTraits(256),
     "paraphrase-multilingual": ModelTraits(128),
 }
+SUGGESTED = "embeddinggemma"
+_NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
 
 
 def traits(model: str) -> ModelTraits:
     """The traits of a model by its name, without its tag and its origin."""
-    return TRAITS.get(model.rpartition("/")[2].partition(":")[0].lower(), ModelTraits())
+    return TRAITS.get(_bare_name(model), ModelTraits())
+
+
+def pick(name: str, listed: list[Tag]) -> Tag | None:
+    """The model with this name, with "auto" the preferred one that embeds on the server itself; None without one."""
+    if name != AUTO:
+        return tags.find(name, listed)
+    order = list(TRAITS)
+    found = [tag for tag in listed if embeds(tag) and not (tag.remote or faults.is_cloud(tag.name))]
+    bare_names = {tag.name: _bare_name(tag.name) for tag in found}
+    ranks = {name: order.index(bare) if bare in TRAITS else len(order) for name, bare in bare_names.items()}
+    return min(found, key=lambda tag: (ranks[tag.name], tag.size, tag.name), default=None)
+
+
+def embeds(tag: Tag) -> bool:
+    """Whether a model embeds; without listed capabilities, judged by its name."""
+    if tag.capabilities:
+        return "embedding" in tag.capabilities
+    return _bare_name(tag.name) in TRAITS or any(part in f"{tag.name} {tag.family}".lower() for part in _NAME_PARTS)
+
+
+def _bare_name(model: str) -> str:
+    return model.rpartition("/")[2].partition(":")[0].lower()
 
 
 def prefixes_of(model: str) -> tuple[str, str]:
