@@ -88,6 +88,15 @@ class Terminal:
             self.type(line[start : start + 6]).wait_for_line(line[: start + 6][-COLUMNS // 2 :])
         return self.type(ENTER)
 
+    def by_hand(self, keys: str, pause: float = 0.04) -> "Terminal":
+        """Type key by key, as a fast typist does, whatever is drawn meanwhile."""
+        for key in keys:
+            self.type(key)
+            next_key = time.monotonic() + pause
+            while (left := next_key - time.monotonic()) > 0:
+                self.read(left)
+        return self
+
     def wait_for_line(self, line: str) -> "Terminal":
         """Read until this stands where the cursor is; a menu may stand below."""
         return self.until(lambda: line.rstrip() in self.line, repr(line))

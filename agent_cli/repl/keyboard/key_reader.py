@@ -6,8 +6,6 @@ nothing is echoed and Ctrl-C is a key.
 """
 
 import asyncio
-import errno
-import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -136,14 +134,6 @@ class KeyReader(RawKeyboard):
         """End a paste whose end mark was lost: it would swallow every key, Ctrl-C too."""
         if self._recovery.held() is not None and time.monotonic() - self._read_last >= PASTE_TIMEOUT:
             self._arrived.put_nowait(self._recovery.end())
-
-    def _hung_up(self) -> bool:
-        """Whether the terminal is closed, in a process that received no signal for it."""
-        try:
-            os.tcgetpgrp(self._input.fileno())
-        except OSError as error:
-            return error.errno == errno.EIO
-        return False
 
 
 def _name(press: KeyPress) -> str:

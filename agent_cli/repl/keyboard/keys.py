@@ -1,7 +1,8 @@
 """The key bindings of the prompt.
 
 Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
-pastes. Among keys typed ahead during an answer each Enter sends. Ctrl-C clears a draft; on an empty prompt twice
+pastes. Among keys typed ahead during an answer each Enter sends, and a line counts as typed unless keys of it arrived
+faster than anyone types. Ctrl-C clears a draft; on an empty prompt twice
 within two seconds it leaves.
 """
 
@@ -26,10 +27,13 @@ from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
+from agent_cli.repl.keyboard import arrivals
+from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.pastes import Pastes
 from agent_cli.text import clean
 
 _SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
+_AT_ONCE = Keys.F22  # stands before a line that came too fast to be typed; nor does it have this one
 _DOUBLE_PRESS = 2.0  # seconds
 
 # Shift-Enter and Ctrl-Enter, where a terminal is set to distinguish them from Enter, and Alt-Enter, which in vi mode
@@ -73,12 +77,19 @@ def _no_key_follows() -> bool:
     return not get_app().key_processor.input_queue
 
 
-def typed_ahead(pressed: Sequence[KeyPress]) -> list[KeyPress]:
-    """Keys typed before their prompt was shown. An Enter among them sends, unless it belongs to Alt-Enter."""
-    sends = [
-        key.key == Keys.ControlM and (n == 0 or pressed[n - 1].key != Keys.Escape) for n, key in enumerate(pressed)
-    ]
-    return [KeyPress(_SEND, key.data) if send else key for key, send in zip(pressed, sends, strict=True)]
+def typed_ahead(pressed: Sequence[KeyAhead]) -> list[KeyAhead]:
+    """Keys for the next prompts. An Enter among them sends, unless it belongs to Alt-Enter."""
+    fast = arrivals.bursts([key.at for key in pressed])
+    ahead: list[KeyAhead] = []
+    start = 0
+    for n, key in enumerate(pressed):
+        alt = n > 0 and pressed[n - 1].key == Keys.Escape
+        sends = key.key == _SEND or (key.key == Keys.ControlM and not alt)
+        if sends or n == len(pressed) - 1:
+            mark = [KeyAhead(_AT_ONCE, "", key.at)] if any(fast[start : n + 1]) else []
+            ahead += [*mark, *pressed[start:n], KeyAhead(_SEND if sends else key.key, key.data, key.at)]
+            start = n + 1
+    return ahead
 
 
 def text_of(pressed: Sequence[KeyPress]) -> str:
@@ -142,6 +153,10 @@ def _paste(keys: KeyBindings, pastes: Pastes) -> None:
     def _(event: KeyPressEvent) -> None:
         piece = clean(event.data)
         event.current_buffer.insert_text(piece if is_searching() else pastes.add(piece))
+
+    @keys.add(_AT_ONCE)
+    def _(event: KeyPressEvent) -> None:
+        pastes.at_once = True
 
 
 def _move(keys: KeyBindings) -> None:

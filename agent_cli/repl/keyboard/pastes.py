@@ -12,9 +12,9 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyPress
 
 from agent_cli.messages import Part
+from agent_cli.repl.keyboard.arrivals import BURST_KEYS
 
 LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
-_BURST_KEYS = 8  # keys waiting together: a paste from a terminal that does not bracket pastes, or typed ahead
 PASTE_TIMEOUT = 1.0  # seconds without input after which the end mark of a paste counts as lost
 _END = "\x1b[201~"
 
@@ -91,7 +91,7 @@ class Pastes:
         """
         text, before = buffer.text, self._previous_text
         self._burst = self._burst + 1 if waiting else 0
-        self.at_once = bool(text) and (self.at_once or self._burst >= _BURST_KEYS)
+        self.at_once = bool(text) and (self.at_once or self._burst >= BURST_KEYS)
         if not text or buffer.working_index != self._index:
             self.pieces.clear()
             before = ""

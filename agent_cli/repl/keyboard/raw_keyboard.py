@@ -1,13 +1,19 @@
 """A terminal held in raw mode, and released while a question needs the keyboard."""
 
+import errno
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
+from prompt_toolkit.input import Input
+
 
 class RawKeyboard(ABC):
     """A context manager that holds the keyboard while it is entered."""
+
+    _input: Input
 
     @abstractmethod
     def _acquire(self) -> None:
@@ -32,3 +38,11 @@ class RawKeyboard(ABC):
             yield
         finally:
             self._acquire()
+
+    def _hung_up(self) -> bool:
+        """Whether the terminal is closed, in a process that received no signal for it."""
+        try:
+            os.tcgetpgrp(self._input.fileno())
+        except OSError as error:
+            return error.errno == errno.EIO
+        return False

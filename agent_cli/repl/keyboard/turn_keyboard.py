@@ -1,11 +1,15 @@
 """The keys while an answer comes: Ctrl-C and Esc stop it, the others are typed ahead for the next prompt.
 
-The terminal is raw meanwhile, so that nothing is echoed into the answer and Ctrl-C is a key. A dumb terminal keeps its
-mode: there Ctrl-C is a signal, and the terminal itself buffers what is typed ahead.
+The terminal is raw meanwhile, so that nothing is echoed into the answer and Ctrl-C is a key. Keys are read on a thread
+of their own, which notes when each arrived: however long drawing takes, typing is told from a paste. A dumb terminal
+keeps its mode: there Ctrl-C is a signal, and the terminal itself buffers what is typed ahead.
 """
 
-import asyncio
-from collections.abc import Callable
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Sequence
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
@@ -14,57 +18,70 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.repl.keyboard import keys
+from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, PasteRecovery
 from agent_cli.repl.keyboard.raw_keyboard import RawKeyboard
 
+_ESC_TIMEOUT = 0.1  # seconds after which Esc is a key of its own, and not the beginning of another's code
+
 
 class TurnKeyboard(RawKeyboard):
-    """Calls `cancel` at Ctrl-C and Esc, and leaves the other keys for the next prompt."""
+    """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt."""
 
     def __init__(self, input: Input, cancel: Callable[[], None]):
         self._input = input
         self._recovery = PasteRecovery(input)
         self._cancel = cancel
-        self._ahead: list[KeyPress] = []
+        self._ahead: list[KeyAhead] = []
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        store_typeahead(self._input, keys.typed_ahead(self._ahead))
+        store_typeahead(self._input, [*keys.typed_ahead(self._ahead)])
 
     def _acquire(self) -> None:
         if is_dumb_terminal():
             return
-        self._ahead += get_typeahead(self._input)  # typed after the last line or answer
-        self._raw, self._attached = self._input.raw_mode(), self._input.attach(self._read)
+        self._keep(get_typeahead(self._input))  # typed after the last line or answer
+        self._raw = self._input.raw_mode()
         self._raw.__enter__()
-        self._attached.__enter__()
+        self._stopped, self._stop = os.pipe()
+        self._thread = threading.Thread(target=self._read, name="keyboard", daemon=True)
+        self._thread.start()
 
     def _release(self) -> None:
         if is_dumb_terminal():
             return
+        os.close(self._stop)
+        self._thread.join()
+        os.close(self._stopped)
         self._handle(self._input.read_keys() + self._input.flush_keys())
-        self._attached.__exit__(None, None, None)
         self._raw.__exit__(None, None, None)
 
     def _read(self) -> None:
-        self._handle(self._input.read_keys())
-        loop = asyncio.get_running_loop()
-        # Esc also begins the codes of other keys: it is a key of its own when nothing follows at once.
-        loop.call_later(0.1, self._read_flushed)
-        if (held := self._recovery.held()) is not None:
-            loop.call_later(PASTE_TIMEOUT, self._end_lost_paste, held)
+        """Read keys until the other end of the pipe is closed, or the terminal."""
+        wait: float | None = None
+        while True:
+            ready = select.select([self._input.fileno(), self._stopped], [], [], wait)[0]
+            if self._stopped in ready:
+                return
+            if ready:
+                pressed = self._input.read_keys()
+                if not pressed and (self._input.closed or self._hung_up()):
+                    return
+                wait = _ESC_TIMEOUT if self._recovery.held() is None else PASTE_TIMEOUT
+            else:
+                pressed = self._input.flush_keys() if self._recovery.held() is None else self._recovery.end()
+                wait = None
+            self._handle(pressed)
 
-    def _read_flushed(self) -> None:
-        self._handle(self._input.flush_keys())
-
-    def _end_lost_paste(self, held: int) -> None:
-        if self._recovery.held() == held:
-            self._handle(self._recovery.end())
-
-    def _handle(self, pressed: list[KeyPress]) -> None:
+    def _handle(self, pressed: Sequence[KeyPress]) -> None:
         """Esc followed by another key is Alt and that key."""
         for key, after in zip(pressed, [*(each.key for each in pressed[1:]), Keys.Escape], strict=False):
             if key.key == Keys.ControlC or (key.key == Keys.Escape and after in (Keys.Escape, Keys.ControlC)):
                 self._cancel()
             else:
-                self._ahead.append(key)
+                self._keep([key])
+
+    def _keep(self, pressed: Sequence[KeyPress]) -> None:
+        now = time.monotonic()
+        self._ahead += [key if isinstance(key, KeyAhead) else KeyAhead(key.key, key.data, now) for key in pressed]

@@ -29,6 +29,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import log
 from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
+from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
 from agent_cli.repl.prompt import completion
@@ -153,9 +154,9 @@ class PromptInput:
         return f"{one_line(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
 
     def end_lost_paste(self) -> None:
-        """To be called every second: end a paste whose end mark was lost."""
+        """To be called every second: end a paste whose end mark was lost. Without a prompt, others read the keys."""
         app = get_app_or_none()
-        if (pressed := self._paste_recovery.poll()) and app:
+        if app and (pressed := self._paste_recovery.poll()):
             app.key_processor.feed_multiple(pressed)
             app.key_processor.process_keys()
 
@@ -191,7 +192,8 @@ class PromptInput:
             self._history.append_string(waiting)
 
     def _follow(self, buffer: Buffer) -> None:
-        self.pastes.follow(buffer, waiting=bool(self._prompt.app.key_processor.input_queue))
+        queue = self._prompt.app.key_processor.input_queue
+        self.pastes.follow(buffer, waiting=bool(queue) and not isinstance(queue[0], KeyAhead))
 
     def _completes(self) -> bool:
         return completion.while_typing(self.buffer.document.text_before_cursor)

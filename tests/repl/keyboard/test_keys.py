@@ -8,12 +8,12 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.typeahead import store_typeahead
-from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import keys
+from agent_cli.repl.keyboard import arrivals, keys
+from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.pastes import Pastes
 
 
@@ -52,7 +52,7 @@ class Typist:
             )
             prompt.app.ttimeoutlen, prompt.app.timeoutlen = 0.01, 0.2
             prompt.default_buffer.on_text_changed += self.pastes.follow
-            store_typeahead(pipe, keys.typed_ahead(self.ahead))
+            store_typeahead(pipe, [*keys.typed_ahead(self.ahead)])
             rest = iter(typed)
 
             def more(_=None):
@@ -197,7 +197,7 @@ def test_ctrl_r_looks_at_no_case_and_ctrl_c_leaves_the_search(typist):
 
 
 def test_an_enter_typed_ahead_ends_a_search_and_sends_nothing(typist):
-    typist.ahead = [KeyPress(Keys.ControlR, "\x12"), *map(KeyPress, "Graz"), KeyPress(Keys.ControlM, "\r")]
+    typist.ahead = [KeyAhead(Keys.ControlR, "\x12"), *map(KeyAhead, "Graz"), KeyAhead(Keys.ControlM, "\r")]
     assert typist("!", "\r") == "!"
 
 
@@ -275,5 +275,29 @@ def test_esc_closes_the_menu_and_gives_back_what_was_typed(typist):
 
 
 def test_keys_typed_ahead_and_never_seen_are_words_for_the_history():
-    pressed = [KeyPress("a"), KeyPress(Keys.ControlM, "\r"), KeyPress(Keys.Up, "\x1b[A"), KeyPress("b")]
+    pressed = [KeyAhead("a"), KeyAhead(Keys.ControlM, "\r"), KeyAhead(Keys.Up, "\x1b[A"), KeyAhead("b")]
     assert keys.text_of(keys.typed_ahead(pressed)) == "a\nb"
+
+
+def pressed(line, pause, since=0.0):
+    """The keys of a line with Enter, one after each pause."""
+    codes = [*line, Keys.ControlM]
+    return [KeyAhead(key, "\r" if key == Keys.ControlM else key, since + n * pause) for n, key in enumerate(codes)]
+
+
+@pytest.mark.parametrize(("pause", "fast"), [(0.0, True), (0.012, True), (0.02, False), (0.04, False)])
+def test_a_line_typed_ahead_counts_as_typed_unless_it_came_faster_than_anyone_types(typist, pause, fast):
+    typist.ahead = pressed("remember that I row", pause)
+    assert (typist(), typist.pastes.at_once) == ("remember that I row", fast)
+
+
+def test_of_two_lines_typed_ahead_the_one_that_came_at_once_is_pasted(typist):
+    typed, pasted = pressed("remember that I row", 0.04), pressed("remember that I sing", 0.0, since=9.0)
+    typist.ahead = [*typed, *pasted]
+    assert [key.data for key in keys.typed_ahead(typist.ahead)].index("") == len(typed), "the mark"
+    assert (typist(), typist.pastes.at_once) == ("remember that I row", False)
+
+
+def test_a_few_keys_that_arrive_late_together_are_typing_and_eight_are_not():
+    assert not any(arrivals.bursts([0.0, 0.2, *[0.5] * 7, 0.7]))
+    assert arrivals.bursts([0.0, *[0.5] * 8, 0.7]) == [False, *[True] * 8, False]

@@ -115,6 +115,26 @@ def test_two_lines_typed_during_an_answer_are_two_messages(talked, server, termi
     assert asked(server) == ["count", "more", "and more"]
 
 
+def origins(program):
+    return program.rows("select text, json_extract(parts, '$[0][0]') from message where role = 'user' order by id")
+
+
+def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, terminal):
+    stream_slowly(server, delay=0.02)
+    shell = terminal().wait_prompt().enter("go on").wait("word3").by_hand("remember that I row" + ENTER)
+    shell.type(CTRL_C).wait("kept f1 “I row”").wait("You said: remember that I row").wait_prompt()
+    assert origins(talked)[1:] == [("remember that I row", "typed")]
+
+
+@pytest.mark.parametrize("paste", ["\x1b[200~remember that I row\x1b[201~", "remember that I row"])
+def test_what_is_pasted_during_an_answer_is_pasted(talked, server, terminal, paste):
+    stream_slowly(server, delay=0.02)
+    shell = terminal().wait_prompt().enter("go on").wait("word3").type(paste).by_hand(ENTER)
+    shell.type(CTRL_C).wait("You said: remember that I row").wait_prompt()
+    assert origins(talked)[1:] == [("remember that I row", "pasted")]
+    assert talked.rows("select count(*) from fact where state = 'accepted'") == [(0,)]
+
+
 def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, terminal):
     stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
     server.play(script.reply("Eleven."))
