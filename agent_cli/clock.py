@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
+from agent_cli import text
 from agent_cli.errors import ConfigError
 
 EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
@@ -45,6 +46,15 @@ def local(stored: str, minutes: int) -> datetime:
     """A stored time with its offset in minutes, clamped to the range that can be shown."""
     clamped = min(max(stored, _EARLIEST), _LATEST)  # stored times sort as text
     return datetime.fromisoformat(clamped).astimezone(timezone(timedelta(minutes=minutes)))
+
+
+def ago(stored: str, now: datetime) -> str:
+    """How long a stored time is past, in its largest whole unit, as in `3 minutes ago`."""
+    seconds = (now - local(stored, 0)).total_seconds()
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return f"{text.counted(int(seconds // length), unit)} ago"
+    return "just now"
 
 
 def from_timestamp(seconds: float) -> datetime:

@@ -54,9 +54,11 @@ def run(
 
 
 @contextmanager
-def one_shot(db: Database, scope: Scope, time: clock.Clock, kind: str, title: str = "") -> Iterator[int]:
+def one_shot(
+    db: Database, scope: Scope, time: clock.Clock, kind: str, title: str = "", terminal: str | None = None
+) -> Iterator[int]:
     """The number of a session for one question; the session ends with the block, whether or not it was answered."""
-    session = sessions.start(db, scope, time(), kind)
+    session = sessions.start(db, scope, time(), kind, terminal)
     if title:
         sessions.rename(db, session, title)
     try:

@@ -24,7 +24,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import predicates
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.store import file
+from agent_cli.store import file, holder
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
@@ -47,6 +47,7 @@ class App:
     reads: bool = True  # whether memory is shown to the model
     learns: bool = True  # whether conversations may be read for facts and skills
     keeps: bool = True  # False: incognito, `db` is in memory only
+    terminal: str = ""  # see holder.terminal
     path: Path = field(default_factory=Path)  # of the database file, also when `db` is in memory
     model: ChatModel | None = None  # the chosen one, until the settings change
     tool_servers: "Servers | None" = None  # None until they are needed
@@ -135,6 +136,7 @@ def open_app(
         reads=reads,
         learns=not incognito,
         keeps=not incognito,
+        terminal=holder.terminal(),
         path=path,
     )
     with suppress(StoreError):  # a read-only file: the error is raised where something is written

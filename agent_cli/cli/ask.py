@@ -7,14 +7,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextlib import closing as closed_after
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from agent_cli import clock
 from agent_cli.agent import loop
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.policy import policy
@@ -45,7 +46,10 @@ def ask(
         list[Path] | None, typer.Option("-f", "--file", help="Put a file before the question; - is standard input.")
     ] = None,
     system: Annotated[str, typer.Option("-s", "--system", help="Instructions for this run.")] = "",
-    continue_: Annotated[bool, typer.Option("-c", "--continue", help="Continue the latest session.")] = False,
+    continue_: Annotated[
+        bool,
+        typer.Option("-c", "--continue", help="Continue what was last said in this terminal, else in the folder."),
+    ] = False,
     session: Annotated[str | None, typer.Option("--session", help="Continue this session.")] = None,
     interactive: Annotated[
         bool, typer.Option("-i", "--interactive", help="Go on as a conversation at the keyboard.")
@@ -80,7 +84,7 @@ def ask(
     """Ask one question."""
     invocation: Invocation = context.obj
     if continue_ and session:
-        raise UsageError("-c and --session exclude each other: continue the latest session, or a named one")
+        raise UsageError("-c and --session exclude each other: continue the last session here, or a named one")
     if render and (plain or invocation.plain):
         raise UsageError("--render and --plain exclude each other")
     invocation.latest, invocation.resume = invocation.latest or continue_, session or invocation.resume
@@ -117,7 +121,7 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
         _show_request(app, invocation, asked, parts)
         return
     chosen = invocation.chosen_session()
-    with _resumed(app, chosen) if chosen else agent_turns.one_shot(app.db, app.scope, app.time, "ask") as session:
+    with _resumed(app, chosen, invocation) if chosen else _asked_once(app) as session:
         transcript = _turn(app, invocation, asked, parts, session)
     upkeep.after_turn(app, app.db)
     background.start(app)
@@ -126,10 +130,17 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
         answers.print_code(transcript)
 
 
+def _asked_once(app: App) -> AbstractContextManager[int]:
+    return agent_turns.one_shot(app.db, app.scope, app.time, "ask", terminal=app.terminal)
+
+
 @contextmanager
-def _resumed(app: App, chosen: Session) -> Iterator[int]:
+def _resumed(app: App, chosen: Session, invocation: Invocation) -> Iterator[int]:
     """The number of a session that is reopened for one question, and then left as it was."""
-    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time()).id
+    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time(), app.terminal).id
+    if invocation.latest:
+        ago = clock.ago(chosen.last_at, app.time())
+        invocation.note(f"continuing {chosen.handle}, {ago}: {sessions.name(app.db, chosen)}")
     try:
         yield session
     finally:

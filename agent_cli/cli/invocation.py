@@ -81,7 +81,7 @@ class Invocation:
     def check(self) -> None:
         """Raises UsageError for options that exclude each other."""
         if self.resume is not None and self.latest:
-            raise UsageError("-c and -r exclude each other: continue the latest session, or resume a named one")
+            raise UsageError("-c and -r exclude each other: continue the last session here, or resume a named one")
         if self.incognito and (self.latest or self.resume is not None):
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
 
@@ -113,7 +113,11 @@ class Invocation:
             return sessions.resolve(app.db, self.resume, app.scope.owner)
         if not self.latest:
             return None
-        found = sessions.latest(app.db, app.scope.owner)
-        if found is None:
-            raise UsageError("there is no session to continue yet; start one without -c")
-        return found
+        if found := sessions.last_here(app.db, app.scope, app.terminal):
+            return found
+        nothing = "nothing was asked in this terminal or folder yet, so there is no session to continue: leave -c out"
+        if latest := sessions.latest(app.db, app.scope.owner):
+            nothing += (
+                f"; the latest elsewhere is {latest.handle} “{sessions.name(app.db, latest)}” (-r {latest.handle})"
+            )
+        raise UsageError(nothing)

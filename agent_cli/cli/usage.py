@@ -8,7 +8,7 @@ from agent_cli import __version__
 
 OPTIONS = {
     "-m, --model NAME": "The model for this run.",
-    "-c, --continue": "Continue the latest session.",
+    "-c, --continue": "Continue what was last said in this terminal, else in the folder.",
     "-r, --resume SESSION": "Resume a session: its handle, or words in it.",
     "-i, --interactive": "Ask what is piped in, then go on at the keyboard.",
     "--as CALLER": "Work in the memory of a caller of `agent serve`.",

@@ -1,4 +1,4 @@
-"""The process that holds a row, and whether it is still alive.
+"""The process that holds a row, and whether it is still alive; and the terminal that a process belongs to.
 
 An open session and a running job are held by a process, and must be free at once when it is killed. So a holder is
 `host/pid/start time`, which can be looked up on this host.
@@ -18,6 +18,18 @@ def _identity(pid: int) -> str:
 def this_process() -> str:
     """This process, as `host/pid/start`."""
     return _identity(os.getpid())
+
+
+def terminal() -> str:
+    """The terminal of this process: the leader of its session, mostly the shell, as `host/pid/start`.
+
+    Empty where there is no terminal, as under cron or an editor.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY))  # also when input and output are pipes
+        return _identity(os.getsid(0))
+    except (OSError, AttributeError):  # Windows has neither
+        return ""
 
 
 def is_alive(holder: str) -> bool:

@@ -18,6 +18,7 @@ create table session (
     closed_at text,
     hidden_at text,
     holder text,                                -- the process that has it open
+    terminal text,                              -- where it was typed last (holder.terminal); null: beside another or over HTTP
     opening text,                               -- what was carried over at its start, as the model sees it
     read_to integer not null default 0,         -- the last message that was searched for facts
     reflected_to integer not null default 0,    -- the last message that was searched for skills

@@ -57,11 +57,8 @@ def test_a_session_is_continued_by_words_that_stand_in_it(program, server):
     assert shown(server)[0] == ("user", "the boiler pressure")
 
 
-def test_one_shots_are_not_the_latest_session_and_not_carried_over(program, server):
+def test_one_shots_are_not_carried_over(program, server):
     program("ask", "the password is swordfish")
-    assert program("ask", "-c", "and?") == Ran(
-        2, "", "agent: there is no session to continue yet; start one without -c\n"
-    )
     program("ask", "hi")
     assert "swordfish" not in str(server.turns[-1])
 

@@ -87,7 +87,7 @@ def run_under(program, restriction, *words):
 def test_a_disk_that_fills_up_during_a_turn_leaves_the_file_whole(talked, server, room):
     """So many bytes are left for SQLite's log of writes, which begins empty: enough to open the file, or to begin."""
     server.answer = lambda body: script.reply(WORDS, delay=0.0005)
-    ran = run_under(talked, LIMITED.format(room), "ask", "-c", "go on")
+    ran = run_under(talked, LIMITED.format(room), "-q", "ask", "-c", "go on")
     assert (ran.code, ran.err.count("\n")) == (6, 1), ran.err
     assert ran.err.startswith(f"agent: {talked.db}: the disk")
     assert integrity(talked) == [("ok",)]

@@ -35,17 +35,27 @@ class Session:
         return ids.handle("session", self.id)
 
 
-def start(db: Database, scope: Scope, now: datetime, kind: str = "chat") -> int:
+def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", terminal: str | None = None) -> int:
     """Begin a session held by this process; returns its id.
 
-    Kind: "chat", or one of the ONE_SHOTS; a "trial" is discarded when it is over.
+    Kind: "chat", or one of the ONE_SHOTS; a "trial" is discarded when it is over. `terminal`: see holder.terminal; None
+    when it was not begun at a command line.
     """
     moment = clock.utc(now)
     with db.write():
         return db.insert(
-            """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder)
-               values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), moment, holder.this_process()),
+            """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder, terminal)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8)""",
+            (
+                ids.new(now),
+                scope.owner,
+                scope.place,
+                kind,
+                moment,
+                clock.offset(now),
+                holder.this_process(),
+                terminal,
+            ),
         )
 
 
@@ -114,15 +124,16 @@ def is_open_elsewhere(db: Database, id: int) -> bool:
     return bool(held_by) and held_by != holder.this_process() and holder.is_alive(held_by)
 
 
-def reopen(db: Database, id: int, owner: str, now: datetime) -> Session:
-    """Continue an earlier session. Raises UsageError while another process has it open."""
+def reopen(db: Database, id: int, owner: str, now: datetime, terminal: str | None = None) -> Session:
+    """Continue an earlier session, at this terminal. Raises UsageError while another process has it open."""
     session = get(db, id, owner)
     with db.write():
         if is_open_elsewhere(db, id):
             raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
         db.execute(
-            "update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat' where id = ?",
-            (holder.this_process(), clock.utc(now), id),
+            """update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat',
+                  terminal = coalesce(?, terminal) where id = ?""",
+            (holder.this_process(), clock.utc(now), terminal, id),
         )
     return get(db, id, owner)
 
@@ -214,6 +225,27 @@ def latest(db: Database, owner: str, place: str | None = None, before: int | Non
               and (:place is null or place = :place) and exists (select 1 from said where session_id = s.id)
             order by last_at desc, id desc limit 1""",
         {"owner": owner, "place": place, "before": before},
+    )
+    return Session(*row) if row else None
+
+
+def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
+    """What `-c` continues: the latest conversation or single question of this terminal, else of this place.
+
+    Not side questions, trials and what a schedule ran.
+    """
+    at_terminal = _latest_typed(db, scope.owner, "terminal = ?", terminal) if terminal else None
+    return at_terminal or _latest_typed(db, scope.owner, "place = ?", scope.place)
+
+
+def _latest_typed(db: Database, owner: str, condition: str, value: str) -> Session | None:
+    row = db.row(
+        f"""select {_COLUMNS} from session s
+            where owner = ? and {condition} and hidden_at is null
+              and (kind = 'chat' or kind = 'ask' and terminal is not null)
+              and exists (select 1 from said where session_id = s.id)
+            order by last_at desc, id desc limit 1""",
+        (owner, value),
     )
     return Session(*row) if row else None
 

@@ -81,7 +81,7 @@ class Conversation:
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""
         if self.id is None:
-            self.id = sessions.start(self.app.db, self.app.scope, self.app.time())
+            self.id = sessions.start(self.app.db, self.app.scope, self.app.time(), terminal=self.app.terminal)
         return self.id
 
     def turn(self, parts: Sequence[Part], *, instead: int | None = None, model: ChatModel | None = None) -> Work:
@@ -163,7 +163,7 @@ class Conversation:
         """
         if self.session is None or self.id is None:
             raise UsageError("nothing has been said in this session yet")
-        sessions.reopen(self.app.db, self.id, self.app.scope.owner, self.app.time())
+        self._reopen(self.id)
         return self.id
 
     def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
@@ -242,7 +242,7 @@ class Conversation:
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""
-        reopened = sessions.reopen(self.app.db, session.id, self.app.scope.owner, self.app.time())
+        reopened = self._reopen(session.id)
         if self.id is not None and self.id != reopened.id:
             self.leave()
         self.id = reopened.id
@@ -264,6 +264,9 @@ class Conversation:
         context = turns.tool_context(self.app, self.app.db, session)
         loop.prepare_session(context)
         return loop.build_request(agent, context)
+
+    def _reopen(self, id: int) -> Session:
+        return sessions.reopen(self.app.db, id, self.app.scope.owner, self.app.time(), self.app.terminal)
 
     def _reset(self) -> None:
         self.id = None

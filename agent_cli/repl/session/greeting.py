@@ -17,9 +17,9 @@ def carried_over(app: App) -> str:
     db, scope = app.db, app.scope
     composed, previous = carry_over.compose(db, scope)
     shown = carry_over.fit_context(composed, app.config.num_ctx)
-    latest = sessions.latest(db, scope.owner)
+    latest = sessions.last_here(db, scope, app.terminal)
     if previous is None or not shown.text:
-        return f"last: {_label(app, latest)} (agent -c goes on with it) · /help" if latest else ""
+        return _elsewhere(app, latest)
     summaries, messages = len(shown.summaries), len(shown.messages)
     parts = [counted(summaries, "summary", "summaries")] if summaries else []
     if messages:
@@ -28,6 +28,14 @@ def carried_over(app: App) -> str:
         parts.append(f"{last} of {_label(app, previous)} ({day})")
     option = "-c" if latest and latest.id == previous.id else f"-r {previous.handle}"
     return f"carried over: {' and '.join(parts)} · agent {option} goes on with {'it' if messages else previous.handle}"
+
+
+def _elsewhere(app: App, latest_here: Session | None) -> str:
+    """Which session can be continued when none of this place is carried over; empty when there is none at all."""
+    if latest_here:
+        return f"last: {_label(app, latest_here)} (agent -c goes on with it) · /help"
+    latest = sessions.latest(app.db, app.scope.owner)
+    return f"last: {_label(app, latest)} (agent -r {latest.handle} goes on with it) · /help" if latest else ""
 
 
 def incognito(app: App) -> str:

@@ -60,9 +60,9 @@ def test_the_day_is_said_as_a_person_would(app, days, when):
 def test_when_the_latest_session_was_elsewhere_the_one_from_here_is_named(app):
     elsewhere = Scope(app.scope.owner, "/elsewhere")
     talked(app, 1, 1, elsewhere)
-    assert greeting.carried_over(app) == "last: s1 “Question 0?” (agent -c goes on with it) · /help"
+    assert greeting.carried_over(app) == "last: s1 “Question 0?” (agent -r s1 goes on with it) · /help"
     talked(app, 1, 2)
-    assert greeting.carried_over(app).endswith(" · agent -r s2 goes on with it")
+    assert greeting.carried_over(app).endswith(" · agent -c goes on with it")
 
 
 def test_a_session_that_goes_on_says_what_was_folded(app):
