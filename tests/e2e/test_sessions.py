@@ -147,10 +147,10 @@ def test_a_session_is_hidden_and_brought_back(program, talk):
     assert program("sessions", "rm", "s1") == Ran(0, "hidden s1 (agent sessions restore s1)\n", "")
     assert [row["id"] for row in program("sessions", "list", "--json").json] == ["s2"]
     assert [row["id"] for row in program("sessions", "list", "--hidden", "--json").json] == ["s1"]
-    assert program("ask", "-c", "hi").code == 2
+    assert "the latest elsewhere" not in program("ask", "-c", "hi").err
     assert program("sessions", "restore", "s2") == Ran(2, "", "agent: s2 is not hidden\n")
     assert program("sessions", "restore", "s1") == Ran(0, "restored s1\n", "")
-    assert program("ask", "-c", "hi").code == 0
+    assert "the latest elsewhere is s1 “which tea?”" in program("ask", "-c", "hi").err
 
 
 def test_resuming_without_a_terminal_says_what_to_do(program, talk):
