@@ -545,6 +545,7 @@ create table relation (                         -- of an accepted fact: subject,
     object_id integer not null references entity (id)
 ) strict;
 create index relation_subject on relation (subject_id);
+create index relation_predicate on relation (subject_id, predicate);
 create index relation_object on relation (object_id);
 
 create table recollection (                     -- what was recalled for a message, and why

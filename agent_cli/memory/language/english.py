@@ -6,3 +6,12 @@ TIME_WORDS = (
     r"|november|december|\d+(?:st|nd|rd|th)?"
 )
 WHEN_QUESTION = r"when|how long|(?:in )?(?:what|which) (?:year|month|date|day)"
+POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
+FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name
+COMMON_NAME = (  # names that are common words too
+    r"angel|april|art|august|bill|brook|candy|carol|chance|chase|cliff|crystal|daisy|dawn|dean|don|drew|earl|faith"
+    r"|frank|gene|ginger|grace|grant|guy|harmony|heath|holly|hope|iris|ivy|jack|jade|jay|jean|john|joy|june|king|lance"
+    r"|lily|mark|max|may|melody|miles|nick|olive|page|pat|pearl|penny|ray|rich|rob|robin|rose|ruby|sandy|skip|sky"
+    r"|star|sue|summer|victor|violet|will"
+)
+NO_NAME_AFTER = r"the|an?|my|your|this|that|last|next|in|since|until|till|by"  # a word after one of these is no name

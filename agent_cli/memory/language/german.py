@@ -5,3 +5,10 @@ TIME_WORDS = (
     r"|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember"
 )
 WHEN_QUESTION = r"wann|seit wann|wie lange"
+POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
+FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
+COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"
+NO_NAME_AFTER = (
+    r"de[rnms]|das|die|ein(?:e[nmrs]?)?|kein(?:e[nmrs]?)?|[md]ein(?:e[nmrs]?)?|letzte[nmrs]?|nächste[nmrs]?|i[mn]"
+    r"|am|seit|bis"
+)

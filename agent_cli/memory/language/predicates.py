@@ -1,6 +1,9 @@
 """Which predicates have one value at a time: a new value ends the old one, by its date and without asking a model."""
 
 from collections.abc import Mapping
+from functools import cache
+
+from agent_cli.memory.language import triples
 
 ONE, MANY = "one", "many"
 
@@ -31,12 +34,17 @@ _SYNONYMS = {  # words of a question that a statement may express differently
     "age": "old age alt alter",
     "name": "name called heiße",
     "married_to": "married wife husband spouse verheiratet frau mann",
-    "wife": "wife married frau verheiratet",
-    "husband": "husband married mann verheiratet",
+    "wife": "wife married spouse frau verheiratet",
+    "husband": "husband married spouse mann verheiratet",
     "sister": "sister sibling schwester geschwister",
     "brother": "brother sibling bruder geschwister",
-    "mother": "mother parent mum mom mutter eltern",
-    "father": "father parent dad vater eltern",
+    "mother": "mother parent mum mummy mom mama mutti mutter eltern",
+    "father": "father parent dad daddy papa vati vater eltern",
+    "grandmother": "grandmother grandma granny oma großmutter",
+    "grandfather": "grandfather grandpa opa großvater",
+    "partner": "partner wife husband spouse girlfriend boyfriend frau mann freund freundin",
+    "girlfriend": "girlfriend partner freundin",
+    "boyfriend": "boyfriend partner freund",
     "son": "son child sohn kind kinder",
     "daughter": "daughter child tochter kind kinder",
     "dog": "dog pet hund haustier",
@@ -58,6 +66,20 @@ def search_words(predicate: str) -> str:
         if plain != predicate.replace("_", " ")
         else _SYNONYMS.get(predicate, plain)
     )
+
+
+def named_by(word: str) -> frozenset[str]:
+    """The predicates of the relation that a word (case folded) stands for: of "schwester" and of "sibling" sister."""
+    return _predicates_by_word().get(word, frozenset()) | {triples.predicate(word)}
+
+
+@cache
+def _predicates_by_word() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for predicate, words in _SYNONYMS.items():
+        for word in words.split():
+            found.setdefault(word, set()).add(predicate)
+    return {word: frozenset(predicates) for word, predicates in found.items()}
 
 
 def single_valued(settings: Mapping[str, str]) -> frozenset[str]:

@@ -21,7 +21,7 @@ _MAX_OBJECT_WORDS = 6
 _DOUBT = Pattern(
     r"\b(?:not|never|no longer|no more|nor|neither|cannot|without|if|unless|would|could|should|might|may be|maybe"
     r"|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think|guess|pretend|imagine|suppose|going to"
-    r"|will|formerly"
+    r"|(?-i:will)|formerly"
     r"|nicht|kein\w*|nie|niemals|nimmer|ohne|wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht"
     r"|wahrscheinlich|wohl|früher|fast|glaube|hoffe)\b|n['’]t\b|\?",
     re.IGNORECASE,
@@ -141,15 +141,15 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
         return None
     if rule.fits is triple_objects.is_place and _INDEFINITE.match(words):
         return None  # "in a flat", "for a bank": not a name
-    what = _slug(parts["what"]) if "what" in parts else ""
+    what = predicate(parts["what"]) if "what" in parts else ""
     if not rule.fits(object, sentence == sentence.lower()) or not rule.predicate + what:
         return None
     subject = parts.get("subject")
     return Triple(_ARTICLE.sub("", subject, count=1) if subject else PERSON, rule.predicate + what, object)
 
 
-def _slug(words: str) -> str:
-    """The person's words as a predicate."""
+def predicate(words: str) -> str:
+    """The person's words for a relation as a predicate."""
     slug = _GERMAN_KIN.get(words.casefold().strip()) or re.sub(
         r"\W+", "_", unicodedata.normalize("NFC", words.casefold())
     ).strip("_")

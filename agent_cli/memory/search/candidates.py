@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_cli import kinds
 from agent_cli.memory.language import terms
-from agent_cli.memory.search import index, ranking
+from agent_cli.memory.search import index, named_entities, ranking
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -133,10 +133,26 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
     return [(id, -s) for id, s in db.rows(sql, {"match": match, **bindings(allowed)})]
 
 
-def passages_of_facts(db: Database, ids: Sequence[int]) -> list[int]:
-    """The passages of facts."""
-    rows = db.rows("select p.id from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value", (ids,))
-    return [id for (id,) in rows]
+def by_names(
+    db: Database, owner: str, query: str, question: ParsedQuery, hits: Sequence[int]
+) -> dict[int, tuple[float, frozenset[str]]]:
+    """The passages of facts about what the question names: the weight of each, and the stems that it answers to."""
+    among_hits = db.rows(
+        "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'", (hits,)
+    )
+    named = named_entities.facts(db, owner, query, [fact for (fact,) in among_hits])
+    rows = db.rows(
+        "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value",
+        (named.keys(),),
+    )
+    stems = {word: db.tokens(word) for each in named.values() for word in each.words}
+    return {
+        id: (
+            named[fact].weight,
+            frozenset(stem for word in named[fact].words for stem in stems[word] if stem in question.idfs),
+        )
+        for id, fact in rows
+    }
 
 
 def by_trigrams(db: Database, question: ParsedQuery, *, files: bool = False) -> dict[int, frozenset[str]]:

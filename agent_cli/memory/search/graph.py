@@ -1,23 +1,19 @@
 """The graph of entities and relations, derived from accepted facts; it may be dropped and rebuilt at any time.
 
-Names match whatever their case, accents and article, and a person by the first name too, so names in a question are
-found without a model. An entity has its name from a fact that still exists: a forgotten fact leaves no name behind.
+Names match whatever their case, accents and article, and a person by the first name too. An entity has its name from a
+fact that still exists: a forgotten fact leaves no name behind.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
-from agent_cli.memory.language import terms
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, counted
 
 PERSON = "person"
-MAX_FACTS = 20  # facts proposed for the names in a question
-_FACTS_PER_NAME = 200  # the newest facts of each name that are read
-_MAX_NAME_WORDS = 4
-_MAX_QUESTION_WORDS = 100  # words of a question
+_MAX_RELATIONS = 200  # of an entity, up to which paths lead through it
 _MAX_NEIGHBOURS = 2000  # neighbours at most
 _MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
@@ -53,21 +49,6 @@ def rebuild(db: Database) -> None:
             _relate(db, *row)
 
 
-def facts_named_in(db: Database, owner: str, question: str) -> list[int]:
-    """Facts about entities that a question names: those with most of the names first, then the newest."""
-    counts: dict[int, int] = {}
-    newest = f"order by fact_id desc limit {_FACTS_PER_NAME}"
-    for entity in _entities_named(db, owner, question):
-        rows = db.rows(
-            f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
-                union select * from (select fact_id from relation where object_id = ?1 {newest})""",
-            (entity,),
-        )
-        for (fact,) in rows:
-            counts[fact] = counts.get(fact, 0) + 1
-    return sorted(counts, key=lambda fact: (-counts[fact], -fact))[:MAX_FACTS]
-
-
 def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
     """The nearest entities and their distance, at most `depth` relations away.
 
@@ -81,9 +62,9 @@ def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
                     select iif(r.subject_id = near.id, r.object_id, r.subject_id), near.far + 1
                     from near cross join relation r on r.subject_id = near.id or r.object_id = near.id
                     where near.far < :depth
-                      and (near.far = 0 or {_FACTS_PER_NAME} >= (select count(*) from (
+                      and (near.far = 0 or {_MAX_RELATIONS} >= (select count(*) from (
                           select 1 from relation where subject_id = near.id union all
-                          select 1 from relation where object_id = near.id limit {_FACTS_PER_NAME + 1})))
+                          select 1 from relation where object_id = near.id limit {_MAX_RELATIONS + 1})))
                     limit {_MAX_NEIGHBOURS})
                 select id, min(far) from near group by id""",
             {"entity": entity, "depth": depth},
@@ -111,8 +92,19 @@ def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tupl
 
 def fold_name(name: str) -> str:
     """A name without case, accents, punctuation and article."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
-    return " ".join(re.findall(r"\w+", _ARTICLE.sub("", " ".join(plain.split()))))
+    return " ".join(re.findall(r"\w+", _ARTICLE.sub("", " ".join(fold(name).split()))))
+
+
+def fold(word: str) -> str:
+    """A word without case and accents."""
+    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
+
+
+def bare_names(db: Database, entity: int) -> list[int]:
+    """The entities that are called no more than this one may be called in short: "Anna" for Anna Huber."""
+    owner, name = db.rows("select owner, name from entity where id = ?", (entity,))[0]
+    short = [id for alias in _aliases(name) - {fold_name(name)} for id in _by_alias(db, owner, alias)]
+    return [id for id in short if len(str(db.value("select name from entity where id = ?", (id,))).split()) == 1]
 
 
 def _branches(
@@ -205,23 +197,6 @@ def _tidy_entity(db: Database, entity: int) -> None:
     db.execute("delete from entity where id = ?", (entity,))
     for row in left:
         _relate(db, *row)
-
-
-def _entities_named(db: Database, owner: str, question: str) -> list[int]:
-    """The entities that a question names."""
-    words = fold_name(question).split()[:_MAX_QUESTION_WORDS]
-    grams = {
-        " ".join(words[start : start + length])
-        for length in range(1, _MAX_NAME_WORDS + 1)
-        for start in range(len(words) - length + 1)
-        if any(word not in terms.STOP_WORDS for word in words[start : start + length])
-    }
-    rows = db.rows(
-        """select distinct a.entity_id from json_each(?) g cross join alias a on a.owner = ? and a.folded = g.value
-           limit 20""",
-        (sorted(grams), owner),
-    )
-    return [id for (id,) in rows]
 
 
 def _display_name(name: str) -> str:

@@ -52,7 +52,7 @@ class CandidateRow:
     row: int = 0  # id of its row
     at: int = 0  # seconds since 1970
     place: str = ""  # where a fact holds, when that is another place
-    named: bool = False  # whether it is a fact about an entity that the question names
+    named: float = 0.0  # weight of a fact about an entity that the question names
     ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
     partly: bool = False  # whether only some of its facts did
 
@@ -129,7 +129,7 @@ def score(
         if when and _TIME_WORDS.search(row.text):
             legs["moment"] = MOMENT
         if row.named:
-            legs["entity"] = ENTITY
+            legs["entity"] = ENTITY * row.named
         if "?" in row.text:
             legs["question"] = -QUESTION * _question_share(row.text)
         if row.ended and not row.partly:

@@ -14,7 +14,15 @@ from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.language import terms
-from agent_cli.memory.search import candidates, damaged_indexes, graph, index, passage_context, ranking, vectors
+from agent_cli.memory.search import (
+    candidates,
+    damaged_indexes,
+    index,
+    named_entities,
+    passage_context,
+    ranking,
+    vectors,
+)
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow, Scored
 from agent_cli.store import ids
@@ -196,19 +204,25 @@ def _score_candidates(
             leg("vectors", partial(_add_cosines, db, rows, vector_set, vector), None)
         return rows
 
-    entity_facts = [] if files else candidates.passages_of_facts(db, graph.facts_named_in(db, allowed.owner, query))
-    proposed = dict.fromkeys([*[id for id, _ in hits[:RESCORED]], *guessed, *entity_facts])
+    proposed = [id for id, _ in hits[:RESCORED]]
+    about_named = {} if files else candidates.by_names(db, allowed.owner, query, parsed, proposed)
+    for id, (_, stems) in about_named.items():
+        guessed[id] = guessed.get(id, frozenset()) | stems
+    proposed = list(dict.fromkeys([*proposed, *guessed]))
     rows = fetch(proposed)
-    for id in entity_facts:
-        if id in rows:
-            rows[id].named = True
+    for id in about_named.keys() & rows.keys():
+        rows[id].named = about_named[id][0]
     nearest = leg("vectors", near, none)  # now, because they were searched on another thread meanwhile
     rows |= fetch(id for id, _ in nearest if id not in proposed)
     if time_filter:
         _mark_timely(db, rows, time_filter)
     floor = vector_set.floor if vector_set and nearest else 1.0
     scored = ranking.score(query, list(rows.values()), parsed.idfs, average, sessions, named, floor)
-    scored = [each for each in scored if each.score > 0 and ("words" in each.legs or each.row.cosine > floor)]
+    scored = [
+        each
+        for each in scored
+        if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
+    ]
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant
         scored = [each for each in scored if not each.row.place or each.coverage >= KNOWN]
     return scored
@@ -296,7 +310,8 @@ def _verdict(scored: Sequence[Scored]) -> str:
         return "nothing"
     if scored[0].coverage >= KNOWN:
         return "known"
-    return "maybe" if scored[0].coverage >= MAYBE or "meaning" in scored[0].legs else "nothing"
+    named = any(each.row.named == named_entities.NAMED for each in scored)
+    return "maybe" if scored[0].coverage >= MAYBE or "meaning" in scored[0].legs or named else "nothing"
 
 
 def _to_hit(db: Database, scored: Scored) -> Hit:

@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.search import graph
+from agent_cli.memory.search import graph, named_entities
 from tests.conftest import HERE, noon
 from tests.recalling import STRANGER
 
@@ -13,6 +13,10 @@ def learn(db, statement, subject="", predicate="", object="", scope=HERE):
     triple = Triple(subject, predicate, object) if subject else None
     told = Claim(statement, "typed", triple=triple) if triple else adoption.claim(statement, "typed")
     return adoption.add(db, scope, told, noon).fact
+
+
+def named(db, owner, question):
+    return list(named_entities.facts(db, owner, question))
 
 
 def names(db):
@@ -34,7 +38,7 @@ def test_a_name_is_spotted_whatever_its_case_and_accents(db, question):
     fact = learn(db, "Zoë lives in Graz")
     learn(db, "Tom lives in Linz")
 
-    assert graph.facts_named_in(db, "person", question) == [fact.id]
+    assert named(db, "person", question) == [fact.id]
 
 
 def test_a_thing_is_known_with_its_article_and_without(db):
@@ -42,15 +46,15 @@ def test_a_thing_is_known_with_its_article_and_without(db):
     second = learn(db, "NAS runs Debian", "NAS", "runs", "Debian")
 
     assert names(db) == ["192.168.1.12", "Debian", "NAS"]
-    assert graph.facts_named_in(db, "person", "is the nas up?") == [second.id, first.id]
-    assert graph.facts_named_in(db, "person", "who is 192.168.1.12?") == [first.id]
+    assert named(db, "person", "is the nas up?") == [second.id, first.id]
+    assert named(db, "person", "who is 192.168.1.12?") == [first.id]
 
 
 def test_somebody_is_known_by_the_first_name(db):
     first = learn(db, "Anna Huber is my sister")
     second = learn(db, "Anna lives in Graz")
 
-    assert graph.facts_named_in(db, "person", "What does Anna do?") == [second.id, first.id]
+    assert named(db, "person", "What does Anna do?") == [second.id, first.id]
     assert names(db) == ["Anna Huber", "Graz", "person"]
 
 
@@ -59,28 +63,28 @@ def test_what_holds_more_of_the_names_comes_first(db):
     learn(db, "Anna likes tea")
     learn(db, "Tom lives in Graz")
 
-    assert graph.facts_named_in(db, "person", "Does Anna live in Graz?")[0] == both.id
+    assert named(db, "person", "Does Anna live in Graz?")[0] == both.id
 
 
 def test_no_name_is_no_fact_and_the_person_is_not_a_name(db):
     learn(db, "I live in Graz")
 
-    assert graph.facts_named_in(db, "person", "Which person lives by the sea?") == []
-    assert graph.facts_named_in(db, "person", "") == []
-    assert graph.facts_named_in(db, "person", "the of and a") == []
+    assert named(db, "person", "Which person lives by the sea?") == []
+    assert named(db, "person", "") == []
+    assert named(db, "person", "the of and a") == []
 
 
 def test_at_most_twenty_facts_are_brought(db):
     for number in range(30):
         learn(db, f"Anna has {number} cats", "Anna", "has", f"{number} cats")
 
-    assert len(graph.facts_named_in(db, "person", "Anna?")) == 20
+    assert len(named(db, "person", "Anna?")) == 20
 
 
 def test_nothing_of_another_owner_is_spotted(db):
     learn(db, "Anna lives in Graz", scope=STRANGER)
 
-    assert graph.facts_named_in(db, "person", "Anna?") == []
+    assert named(db, "person", "Anna?") == []
     assert graph.outline(db, "person", None, 1) == []
 
 
