@@ -44,7 +44,7 @@ def chat_model(
     keep_alive: str | int | None = None,
     options: Mapping[str, Any] | None = None,
     find: SearchMemories = lambda question, limit: (),
-    last_used: str = "",
+    default: str = "",
     patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
@@ -61,7 +61,7 @@ def chat_model(
     if auto:
         url = address.parse(host).url
         try:
-            name, notice = pick(tagged.listing(host), last_used, url)
+            name, notice = pick(tagged.listing(host), default, url)
         except ModelUnavailable:
             offline_notice = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
             return OfflineModel(find), offline_notice
@@ -90,12 +90,12 @@ class _Auto:
             yield from self._offline.reply(*args, **kwargs)
 
 
-def pick(tags: list[Tag], last_used: str, url: str) -> tuple[str, str]:
-    """The name of the model last used, else of the newest with a notice if there were several. Raises ModelMissing."""
+def pick(tags: list[Tag], default: str, url: str) -> tuple[str, str]:
+    """The name of the default model, else of the newest with a notice if there were several. Raises ModelMissing."""
     chat_models = [tag for tag in tags if chats(tag)]
     if not chat_models:
         raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
-    known = tagged.find(last_used, chat_models) if last_used else None
+    known = tagged.find(default, chat_models) if default else None
     if known:
         return known.name, ""
     newest = max(chat_models, key=lambda tag: _parse_time(tag.modified_at))

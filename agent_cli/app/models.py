@@ -1,4 +1,8 @@
-"""The models of an app: for answers, for summaries and other jobs, and changing them."""
+"""The models of an app: for answers, for summaries and other jobs, and changing them.
+
+With "auto" in the settings the default model is remembered in the file: the one that `/model` chose, else the one that
+was the newest on the server at the first question. So neither a run with -m nor a model fetched later changes it.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -11,10 +15,13 @@ from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.ollama import address, faults, tags
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.memory.conversations import log
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
+from agent_cli.store import meta
 from agent_cli.store.db import Database
+
+_DEFAULT = "default model"  # key in meta
+_CHOSEN = "/model"  # origin of the setting once it is changed for this run
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
@@ -28,6 +35,8 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
         model, notice = _create(app, app.config.model, "chat", db)
         if model.name != "offline" or app.config.model == "offline":
             app.model = model
+        if app.config.model == "auto" and model.name != "offline" and app.keeps and _default(db) is None:
+            meta.put(db, _DEFAULT, model.name)
         return model, notice
 
 
@@ -39,13 +48,19 @@ def cheap(app: App, db: Database) -> ChatModel | None:
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:
-    """Answer with another model from now on; returns the same as `chat`. Raises AgentError and keeps the old one."""
+    """Answer with another model from now on; returns the same as `chat`. It is the default of later runs too.
+
+    Raises AgentError and keeps the old one.
+    """
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
         if isinstance(model, OllamaModel):
             notice = _check(app, name)
-        app.loaded = replace(app.loaded, config=replace(app.config, model=name))
+        origins = app.loaded.origins if named_by(app) else {**app.loaded.origins, "model": _CHOSEN}
+        app.loaded = replace(app.loaded, config=replace(app.config, model=name), origins=origins)
         app.model = model if model.name != "offline" or name == "offline" else None
+        if app.keeps and isinstance(model, OllamaModel):
+            meta.put(app.db, _DEFAULT, name)
         return model, notice
 
 
@@ -56,6 +71,17 @@ def for_one_answer(app: App, name: str) -> ChatModel:
         if isinstance(model, OllamaModel):
             _check(app, name)
         return model
+
+
+def named_by(app: App) -> str:
+    """What names the model for all runs, a settings file or a variable; empty while it is "auto"."""
+    origin = app.loaded.origins["model"]
+    return "" if app.config.model == "auto" or origin in ("default", "flag", _CHOSEN) else origin
+
+
+def _default(db: Database) -> str | None:
+    """The model that "auto" means while the server has it."""
+    return meta.get(db, _DEFAULT)
 
 
 def _check(app: App, name: str) -> str:
@@ -83,7 +109,7 @@ def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
         keep_alive=settings.keep_alive or None,
         options=settings.options,
         find=partial(find, app),
-        last_used=log.last_model(db, app.scope.owner),
+        default=_default(db) or "",
         patience=settings.patience,
         role=role,
     )

@@ -22,8 +22,8 @@ def setting(comment: str, default: Any, check: Callable[[Any], str] | None = Non
 @frozen
 class Config:
     model: str = setting(
-        'the chat model: a name on the server, "auto" (the one used last, or the built-in offline one when no server\n'
-        'answers), "offline", or "scripted:FILE"',
+        'the chat model: a name on the server, "auto" (the one that /model chose, else the newest at first use;\n'
+        'the built-in offline one when no server answers), "offline", or "scripted:FILE"',
         "auto",
         validators.not_empty,
     )

@@ -66,12 +66,23 @@ def clamp_future_sessions(db: Database) -> None:
     )
 
 
+def keep_default_model(db: Database) -> None:
+    """The model that answered last was the default; from now on it is remembered by itself."""
+    db.execute(
+        """insert or ignore into meta
+           select 'default model', m.model from message m join session s on s.id = m.session_id
+           where m.owner = 'person' and s.source is null and m.model not in ('', 'offline', 'scripted')
+           order by m.id desc limit 1"""
+    )
+
+
 STEPS: Steps = {
     "index all": queue_indexing,
     "trust facts": set_fact_trust,
     "without secrets": requeue_secrets,
     "queue days": queue_days,
     "end future": clamp_future_sessions,
+    "default model": keep_default_model,
 }
 
 

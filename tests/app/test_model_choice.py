@@ -44,16 +44,16 @@ def test_newest_of_several_is_used_and_named():
     assert auto(OLD, NEW, EMBEDDER) == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
 
 
-def test_last_used_model_is_used_again_without_a_word():
-    assert auto(OLD, NEW, last_used="Llama3.2:3B") == ("llama3.2:3b", "")
+def test_default_model_is_used_again_without_a_word():
+    assert auto(OLD, NEW, default="Llama3.2:3B") == ("llama3.2:3b", "")
 
 
-def test_last_used_model_that_is_gone_is_not_missed():
-    assert auto(OLD, NEW, last_used="gone:1b") == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
+def test_default_model_that_is_gone_is_not_missed():
+    assert auto(OLD, NEW, default="gone:1b") == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
 
 
-def test_last_used_model_that_cannot_chat_is_not_used():
-    assert auto(NEW, EMBEDDER, last_used="nomic-embed-text") == ("qwen3:8b", "")
+def test_default_model_that_cannot_chat_is_not_used():
+    assert auto(NEW, EMBEDDER, default="nomic-embed-text") == ("qwen3:8b", "")
 
 
 @pytest.mark.parametrize("name", ["nomic-embed-text", "all-minilm:22m", "bge-m3", "mxbai-embed-large", "my-bert"])

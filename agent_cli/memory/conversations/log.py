@@ -254,16 +254,6 @@ def redo_replaced(db: Database, session: int, by: int) -> list[int]:
     return [id for (id,) in rows]
 
 
-def last_model(db: Database, owner: str) -> str:
-    """The model that answered last, or an empty string."""
-    last = db.value(
-        """select model from message where owner = ? and model not in ('', 'offline', 'scripted')
-           order by id desc limit 1""",
-        (owner,),
-    )
-    return str(last or "")
-
-
 def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:
     """Blank the calls of these tools and their results in a session. Runs in the caller's transaction."""
     for tool in tools:

@@ -10,10 +10,18 @@ from agent_cli.repl.session.conversation import Conversation
 
 @command("/model [NAME]", completes=("model",))
 def model(conversation: Conversation, argument: str) -> Result:
-    """Say which model answers, or answer with another from now on."""
+    """Say which model answers, or answer with another from now on.
+
+    It stays the default of later runs, unless the settings name a model: then it holds until you leave.
+    """
     app = conversation.app
-    chosen, notice = models.switch(app, argument) if argument else models.chat(app, app.db)
-    return notice or f"{chosen.name} answers"
+    if not argument:
+        chosen, notice = models.chat(app, app.db)
+        return notice or f"{chosen.name} answers"
+    named = models.named_by(app)
+    chosen, notice = models.switch(app, argument)
+    until = f" until you leave: {named} names the model (agent models use {argument})" if named else ""
+    return f"{notice or f'{chosen.name} answers'}{until}"
 
 
 @command("/context [--full]")

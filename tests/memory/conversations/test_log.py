@@ -106,15 +106,6 @@ def test_healing_one_session_leaves_the_others_alone(db, session):
     assert log.history(db, other)[-1].finish is None
 
 
-def test_the_model_that_answered_last_is_known_for_each_owner(db, session):
-    assert log.last_model(db, "person") == ""
-    reply(db, session, Message("assistant", "Hi"), usage=log.Usage("first"))
-    reply(db, session, Message("assistant", "Hi"), usage=log.Usage("second"))
-    say(db, session)
-
-    assert (log.last_model(db, "person"), log.last_model(db, "somebody else")) == ("second", "")
-
-
 @pytest.mark.parametrize("words", ["", "\x00\x1b[2J\u202e", "👨‍👩‍👧", "a" * 1_000_000, "'; drop table message; --"])
 def test_the_log_keeps_what_came_as_it_came(db, session, words):
     say(db, session, Part(words, "pasted"))

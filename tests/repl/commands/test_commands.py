@@ -229,7 +229,9 @@ def test_model_is_said_and_changed(conversation, server):
         conversation.app.loaded, config=replace(conversation.app.config, host=server.host)
     )
     assert run(conversation, "/model") == "offline answers"
-    assert run(conversation, "/model qwen3:8b") == "qwen3:8b answers"
+    assert run(conversation, "/model qwen3:8b") == (
+        "qwen3:8b answers until you leave: environment AGENT_MODEL names the model (agent models use qwen3:8b)"
+    )
     for name in ("nosuch", "x:cloud", "scripted:/nope", "nomic-embed-text"):
         with pytest.raises(AgentError):
             run(conversation, f"/model {name}")
@@ -242,6 +244,7 @@ def test_model_of_a_server_that_does_not_answer_is_used_when_it_does(conversatio
     )
     assert run(conversation, "/model qwen3:8b") == (
         "no model server answers at http://127.0.0.1:9; qwen3:8b is used when one does"
+        " until you leave: environment AGENT_MODEL names the model (agent models use qwen3:8b)"
     )
     assert run(conversation, "/model") == "qwen3:8b answers"
 
