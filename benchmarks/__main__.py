@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks import crash, crowd, documents, facts, recall, scale, serve, startup, stream, typing, window, years
+from benchmarks.life import run as life
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "startup": lambda options: startup.run(),
@@ -18,7 +19,9 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "window": lambda options: window.run(),
     "serve": lambda options: serve.run(),
     "years": lambda options: years.run(),
+    "life": life.run,
 }
+WITH_OPTIONS = ("recall", "facts", "scale", "typing", "life")
 
 
 def main(arguments: list[str]) -> int:
@@ -28,8 +31,8 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    if options and names not in (["recall"], ["facts"], ["scale"], ["typing"]):
-        told = "options belong to recall, facts, scale or typing, named alone: python -m benchmarks recall --rows 10000"
+    if options and names not in [[name] for name in WITH_OPTIONS]:
+        told = f"options belong to {', '.join(WITH_OPTIONS)}, named alone: python -m benchmarks recall --rows 10000"
         print(told, file=sys.stderr)
         return 2
     met = [BENCHMARKS[name](options) for name in names or BENCHMARKS]
