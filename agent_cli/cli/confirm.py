@@ -11,7 +11,12 @@ def is_possible() -> bool:
 
 def is_given(question: str, stream: TextIO | None = None) -> bool:
     """Ask on this stream, by default standard output; whether the answer is yes."""
+    return answer(question, stream) == "yes"
+
+
+def answer(question: str, stream: TextIO | None = None) -> str:
+    """Ask on this stream, by default standard output; the typed line in lower case."""
     stream = stream or sys.stdout
     stream.write(question)
     stream.flush()
-    return sys.stdin.readline().strip().lower() == "yes"
+    return sys.stdin.readline().strip().lower()

@@ -11,9 +11,10 @@ from agent_cli.cli import confirm, output
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows, topic
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
+from agent_cli.memory.language.keywords import NO_KEYWORDS
 from agent_cli.memory.lineage import ErasureRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -30,15 +31,27 @@ def command(
     session: Annotated[list[str] | None, typer.Option("--session", help="A session and everything said in it.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
+    also: Annotated[
+        str | None,
+        typer.Option(
+            "--also",
+            metavar="WHICH",
+            help="What else says the same and goes too: all, none, or IDs as in m31,m40. At a terminal you are asked; "
+            "with --yes, none.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase for good, with everything made from it; `rm` only hides.
 
-    With a message go its answer and the tasks made from it. Of a document the stored text is erased, and no sync brings
-    it back; the file stays on the disk, and --since and --until alone erase no document. Without arguments, an erasure
-    that another program held up is finished. Exit code 8: it is erased, but something still holds words of it.
+    With a message go its answer and the tasks made from it. Replies that cite it and rows that share its rare words are
+    shown before the yes, and go only when you take them. The receipt prints the words that it looked for and what still
+    has them; of a session or a time span, only what nothing else says is looked for. Of a document the stored text is
+    erased, and no sync brings it back; the file stays on the disk, and --since and --until alone erase no document.
+    Without arguments, an erasure that another program held up is finished. Exit code 8: it is erased, but something
+    still holds words of it.
     """
     app_: App = context.obj.app()
     app_.refuse_child()
@@ -53,10 +66,12 @@ def command(
             _resume(app_, about or "", as_json)
             return
         raise
+    if also is not None:
+        plan = forget.with_related(app_.db, plan, related_rows.choose(plan.related, also))
     if dry_run:
         _show(plan, as_json)
         return
-    _confirm(plan, yes, as_json)
+    plan = _confirmed(app_, plan, yes, as_json, ask=also is None)
     _report(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
 
 
@@ -67,7 +82,7 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
     names: ErasureRequest = topic.select_by_topic(db, owner, about.strip(), app_.time(), since, until)
-    return forget.planned(db, names, about.strip())
+    return forget.planned(db, names, about.strip(), None if about.strip() else NO_KEYWORDS)
 
 
 def _session_handles(app_: App, names: list[str] | None) -> list[str]:
@@ -78,19 +93,28 @@ def _show(plan: ErasurePlan, as_json: bool) -> None:
     if as_json:
         output.put_json(plan.described())
     else:
-        for line in plan.format_lines():
+        for line in [*plan.format_lines(), *plan.format_related()]:
             output.say(line)
 
 
-def _confirm(plan: ErasurePlan, yes: bool, as_json: bool) -> None:
-    """Show what will be erased, and ask for a yes. Raises AgentError without one."""
+def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool) -> ErasurePlan:
+    """Show what will be erased and what else says the same, and ask for a yes; returns what the person chose.
+
+    Raises AgentError without a yes.
+    """
     if yes:
-        return
+        return plan
     if as_json or not confirm.is_possible():
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")
     _show(plan, False)
+    if plan.related and ask:
+        chosen = related_rows.choose(plan.related, confirm.answer(related_rows.QUESTION))
+        if chosen:
+            plan = forget.with_related(app_.db, plan, chosen)
+            output.say(f"to be erased: {plan.format_counts}")
     if not confirm.is_given("erase it for good? type yes: "):
         raise AgentError("nothing was erased")
+    return plan
 
 
 def _resume(app_: App, topic_words: str, as_json: bool) -> None:
@@ -110,6 +134,8 @@ def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None) ->
         output.say(f"erased: {plan.format_counts}")
         for line in plan.files:
             output.say(line)
+    if receipt.words:
+        output.say(receipt.words_line())
     if not receipt.clean:
         raise TracesLeft(receipt.sentence())
     output.say(receipt.sentence())

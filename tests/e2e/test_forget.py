@@ -110,6 +110,8 @@ def test_what_will_go_is_shown_and_nothing_goes_without_a_yes(program, terminal)
         "summaries_in_part": [],
         "skills": [],
         "files": [],
+        "words": ["milk"],
+        "related": [],
     }
     refused = "nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal"
     assert program("forget", "n2") == Ran(2, "", f"agent: {refused}\n")
@@ -311,7 +313,7 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     shell.enter("remember that I live in Graz").wait("kept f1").wait_prompt().enter("/exit")
     assert shell.ended() == 0
     told = program("forget", "f1", "--yes")
-    assert told.out == "erased: 1 fact, 1 prompt\n"
+    assert told.out == "erased: 1 fact, 1 prompt\nsearched everything for: graz: 2 left (m1, y1)\n"
     assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
     assert program("forget", "m1", "--yes").code == 0
     assert traces(program.db, "live in Graz") == 0
@@ -329,7 +331,8 @@ def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(p
 
     assert ran.out.splitlines()[0] == "erased: 1 task, 1 schedule, 1 section of a file"
     assert ran.out.splitlines()[1].endswith("bank.md stays on the disk: no sync brings these words of it back")
-    assert ran.out.splitlines()[2].startswith("0 traces")
+    assert ran.out.splitlines()[2] == "searched everything for: swordfish: 0 left"
+    assert ran.out.splitlines()[3].startswith("0 traces")
     (folder / "bank.md").write_text("# Bank\n\nThe vault is called swordfish.\n\nIt is deep.\n")
     assert "what you had erased stays out" in program("docs", "sync").out
     assert program.rows("select text from section") == [("It is deep.",)]

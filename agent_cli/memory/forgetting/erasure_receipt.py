@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.memory.forgetting import forget, verbatim_copies
+from agent_cli.memory.forgetting import forget, remaining_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.forget import ErasurePlan
+from agent_cli.memory.forgetting.remaining_rows import RemainingRows
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import SearchTerms
+from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.search import index
 from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
@@ -21,6 +23,15 @@ from agent_cli.values import frozen
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _LEAST = 64  # search terms, in a file of any size
 OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
+
+
+@frozen
+class Sought:
+    """What is searched for. `quoting`: erased lines that other rows contain, and the handles of these rows."""
+
+    terms: SearchTerms
+    keywords: Keywords = NO_KEYWORDS
+    quoting: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @frozen
@@ -38,11 +49,19 @@ class Receipt:
     backups: Mapping[str, int] = field(default_factory=dict)  # traces by file
     quoting_rows: Sequence[str] = ()  # handles of other rows that contain an erased line
     replica: str = ""
+    words: str = ""  # the words that the rows were searched for
+    named: Sequence[str] = ()  # what else has them, as in "the folder of n3"
 
     @property
     def clean(self) -> bool:
         return not (
-            self.traces or self.blocked or self.backups or self.quoting_rows or self.dirty_pages or self.replica
+            self.traces
+            or self.blocked
+            or self.backups
+            or self.quoting_rows
+            or self.dirty_pages
+            or self.replica
+            or self.named
         )
 
     def described(self) -> dict[str, Any]:
@@ -55,6 +74,8 @@ class Receipt:
             "rows": list(self.quoting_rows),
             "free_pages_not_empty": self.dirty_pages,
             "replica": self.replica,
+            "words": self.words,
+            "named": list(self.named),
             "clean": self.clean,
         }
 
@@ -87,14 +108,27 @@ class Receipt:
             left.append(
                 f"the same words stand in {', '.join(self.quoting_rows)}: `agent forget {' '.join(self.quoting_rows)}`"
             )
+        if self.named:
+            left.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
         return f"deleted, {read_text}{searched_text}; what is left: {'; '.join(left)}"
 
+    def words_line(self) -> str:
+        """The words that were looked for and what still has them; empty when there were none."""
+        if not self.words:
+            return ""
+        rows = [*self.quoting_rows, *self.named]
+        left = f"{len(rows)} left ({', '.join(rows)})" if rows else "0 left"
+        return f"searched everything for: {self.words}: {left}"
 
-def write(db: Database, wanted: SearchTerms, quoting: Mapping[str, list[str]], blocked: bool) -> Receipt:
-    """Search the files. `quoting`: erased lines that other rows contain, and the handles of these rows."""
-    rows = list(dict.fromkeys(handle for handles in quoting.values() for handle in handles))
+
+def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
+    """Search the rows and the files."""
+    wanted, keywords = sought.terms, sought.keywords
+    remaining = remaining_rows.find(db, word_search.matcher(db, keywords)) if keywords else RemainingRows()
+    quoting = [handle for handles in sought.quoting.values() for handle in handles]
+    rows = list(dict.fromkeys([*quoting, *remaining.handles]))
     if db.path == ":memory:":
-        return Receipt(0, 0, 0, quoting_rows=rows)
+        return Receipt(0, 0, 0, quoting_rows=rows, words=keywords.shown, named=remaining.named)
     database_files, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
     size = traces.total_size(database_files)
     pieces = _search_terms(wanted, size + traces.total_size(copies))
@@ -113,13 +147,15 @@ def write(db: Database, wanted: SearchTerms, quoting: Mapping[str, list[str]], b
         {path: many for path, many in backup_traces.items() if many},
         rows,
         str(traces.litestream_folder(db.path) or ""),
+        keywords.shown,
+        remaining.named,
     )
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> Receipt:
     """Delete what was planned, empty the journal and search the files. Raises AgentError."""
     forget.erase(db, plan, time)
-    return _empty_and_check(db, time, plan.wanted, plan.verbatim_copies.quoting)
+    return _empty_and_check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting))
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
@@ -129,21 +165,17 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     """
     if not (finished or forget.is_pending(db)):
         return None
-    return _empty_and_check(
-        db,
-        time,
-        SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words]))),
-        {},
-    )
+    terms = SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words])))
+    return _empty_and_check(db, time, Sought(terms))
 
 
-def _empty_and_check(db: Database, time: clock.Clock, wanted: SearchTerms, quoting: Mapping[str, list[str]]) -> Receipt:
+def _empty_and_check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
     """Empty the journal and search the files; where an index still has traces, rewrite it and search again."""
-    receipt = write(db, wanted, quoting, not forget.empty_journal(db, time))
+    receipt = write(db, sought, not forget.empty_journal(db, time))
     for how in ("optimize", "rebuild"):
         if receipt.traces and not receipt.blocked:
             index.rewrite(db, how)
-            receipt = write(db, wanted, quoting, not forget.empty_journal(db, time))
+            receipt = write(db, sought, not forget.empty_journal(db, time))
     return receipt
 
 

@@ -5,6 +5,7 @@ erasure_receipt.py then checks the files.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent_cli import clock, text
@@ -13,9 +14,11 @@ from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.forgetting import owners, provenance, verbatim_copies
+from agent_cli.memory.forgetting import owners, provenance, related_rows, verbatim_copies, word_search
+from agent_cli.memory.forgetting.related_rows import RelatedRow
 from agent_cli.memory.forgetting.verbatim_copies import Copies
 from agent_cli.memory.language.distinctive import SearchTerms
+from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import lineage as skills
@@ -25,6 +28,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _SHOWN = 20
+_MOST_NAMED = 20  # rows named by hand up to which it is looked for what else says the same
 
 
 @frozen
@@ -42,6 +46,8 @@ class ErasurePlan:
     skills: Sequence[str] = ()  # lines about skills that lose a version
     files: Sequence[str] = ()  # sentences about files of which sections are erased
     topic: str = ""
+    keywords: Keywords = NO_KEYWORDS  # the words to look for in the rows that stay
+    related: Sequence[RelatedRow] = ()  # rows that stay and say the same
 
     @property
     def rebuilt_summaries(self) -> list[str]:
@@ -62,6 +68,16 @@ class ErasurePlan:
         staying = [f"{losing_quotes}: stays, for it has another source, and loses its quote"] if losing_quotes else []
         return [*rows, *more, f"to be erased: {self.format_counts}", *notes, *staying]
 
+    def format_related(self) -> list[str]:
+        """What else says the same, numbered, as lines for the person."""
+        if not self.related:
+            return []
+        rows = [
+            f"{number:>3}  {row.handle:<6} {row.day}  {text.one_line(row.text, 80)}  ({row.reason})"
+            for number, row in enumerate(self.related, 1)
+        ]
+        return ["the same is also said here, and stays unless you take it:", *rows]
+
     @property
     def format_counts(self) -> str:
         """The number of rows of each kind, as text."""
@@ -76,16 +92,22 @@ class ErasurePlan:
             "summaries_in_part": [ids.handle("summary", id) for id in self.walk.partial["summary"]],
             "skills": list(self.skills),
             "files": list(self.files),
+            "words": list(self.keywords.words),
+            "related": [row.described() for row in self.related],
         }
 
 
-def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePlan:
-    """What a request erases. Raises UsageError when that is nothing, or while one of the messages is being answered."""
+def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keywords | None = None) -> ErasurePlan:
+    """What a request erases. Raises UsageError when that is nothing, or while one of the messages is being answered.
+
+    `wanted`: the words to look for in other rows; None: those of what the request names.
+    """
     index.refresh_all(db)
     version = db.change_counter()
     walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)
-    copies, wanted = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, request.owner)
+    keywords = _keywords(db, request, topic) if wanted is None else wanted
+    copies, terms = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, request.owner, keywords)
     counts = _counted(db, walk, copies)
     if not counts:
         about = f" about {topic!r}" if topic else ""
@@ -96,7 +118,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePl
         request,
         walk,
         copies,
-        wanted,
+        terms,
         counts,
         lines,
         total - len(lines),
@@ -104,7 +126,34 @@ def planned(db: Database, request: ErasureRequest, topic: str = "") -> ErasurePl
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
         topic,
+        keywords,
+        related_rows.find(db, walk, copies.of_table("message"), keywords),
     )
+
+
+def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> ErasurePlan:
+    """The plan with these rows as well. A summary that the others take along is made again, so it is named last."""
+    summaries = [each for each in handles if each.startswith("y")]
+    for named in ([each for each in handles if each not in summaries], summaries):
+        left = [each for each in named if each in {row.handle for row in plan.related}]
+        if left:
+            more = provenance.select_by_handle(db, plan.request.owner, left).rows
+            rows = {
+                table: tuple(sorted({*plan.request.rows.get(table, ()), *more.get(table, ())}))
+                for table in {*plan.request.rows, *more}
+            }
+            plan = planned(db, replace(plan.request, rows=rows), plan.topic, plan.keywords)
+    return plan
+
+
+def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
+    """The words of what is named; none for a session or a time span, of which other rows may say the same by chance."""
+    if topic:
+        return word_search.choose_keywords(db, [topic])
+    if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
+        return NO_KEYWORDS
+    texts = provenance.texts(db, Walk(request, dict(request.rows)))
+    return word_search.choose_keywords(db, [*texts.personal, *texts.files] or texts.other)
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
@@ -144,7 +193,8 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
 
 def _copies(db: Database, plan: ErasurePlan) -> Copies:
     """The rows that now repeat erased text."""
-    return verbatim_copies.find(db, plan.walk, provenance.texts(db, plan.walk), plan.topic, plan.request.owner)[0]
+    texts = provenance.texts(db, plan.walk)
+    return verbatim_copies.find(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
 
 
 def is_pending(db: Database) -> bool:

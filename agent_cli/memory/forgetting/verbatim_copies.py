@@ -10,11 +10,12 @@ from dataclasses import field
 
 from agent_cli import kinds
 from agent_cli.memory import lineage
-from agent_cli.memory.forgetting import owners
+from agent_cli.memory.forgetting import owners, word_search
 from agent_cli.memory.forgetting.owners import COPIES, TABLES
 from agent_cli.memory.forgetting.provenance import Texts
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import SearchTerms
+from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, plain
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.store.db import Database
@@ -36,8 +37,14 @@ class Copies:
     rows: Mapping[str, Ids] = field(default_factory=dict)
     quoting: Mapping[str, list[str]] = field(default_factory=dict)
 
+    def of_table(self, table: str) -> Ids:
+        """The rows of this table that lose a copy."""
+        return tuple(id for copy in COPIES if copy.table == table for id in self.rows.get(copy.name, ()))
 
-def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON) -> tuple[Copies, SearchTerms]:
+
+def find(
+    db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON, keywords: Keywords = NO_KEYWORDS
+) -> tuple[Copies, SearchTerms]:
     """The rows that repeat these texts or the topic, and the words and lines that no remaining row contains.
 
     Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
@@ -78,7 +85,7 @@ def find(db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = P
     short = {distinctive.fold(text) for text in texts.personal if len(text.strip()) < distinctive.MIN_LINE} - {""}
     for each in COPIES:
         if each.looks_for not in exact:
-            found[each.name] = _rows_with(db, each, repeated, walk, owner, short if each.short else set())
+            found[each.name] = _rows_with(db, each, repeated, walk, owner, short if each.short else set(), keywords)
     return Copies(found, {line: handles for line, handles in present_in.items() if line in personal_lines}), absent
 
 
@@ -145,20 +152,34 @@ def _of_owner(db: Database, table: str, rows: Ids, owner: str) -> Ids:
 
 
 def _rows_with(
-    db: Database, copy: Copy, wanted: SearchTerms, walk: Walk, owner: str, short: AbstractSet[str] = frozenset()
+    db: Database,
+    copy: Copy,
+    wanted: SearchTerms,
+    walk: Walk,
+    owner: str,
+    short: AbstractSet[str] = frozenset(),
+    keywords: Keywords = NO_KEYWORDS,
 ) -> Ids:
-    """The remaining rows that contain any of the terms, or that consist of one of the short texts."""
-    if not (wanted or short):
+    """The remaining rows that contain any of the terms or keywords, or that consist of one of the short texts."""
+    if not (wanted or short or keywords):
         return ()
     going = {*walk[copy.table], *walk[copy.name]}
+    matcher = word_search.matcher(db, keywords)
     found = tuple(
         id
         for page in _pages(db, copy.table, copy.text)
-        if short or wanted.found_in(distinctive.fold("\n".join(text for _, _, text in page)))
+        if short or _may_match(wanted, matcher, "\n".join(text for _, _, text in page))
         for id, _, text in page
-        if id not in going and (wanted.found_in(folded := distinctive.fold(text)) or folded in short)
+        if id not in going
+        and (
+            wanted.found_in(folded := distinctive.fold(text)) or folded in short or word_search.found_in(matcher, text)
+        )
     )
     return _of_owner(db, copy.table, found, owner)
+
+
+def _may_match(wanted: SearchTerms, keywords: word_search.WordMatcher, text: str) -> bool:
+    return bool(wanted.found_in(distinctive.fold(text))) or keywords.may_match(plain(text))
 
 
 def _folded_text(db: Database, table: str, words: str) -> Iterator[str]:

@@ -15,3 +15,23 @@ COMMON_NAME = (  # names that are common words too
     r"|star|sue|summer|victor|violet|will"
 )
 NO_NAME_AFTER = r"the|an?|my|your|this|that|last|next|in|since|until|till|by"  # a word after one of these is no name
+EVERYDAY = (
+    r"(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|invit|believ|leav|arriv|decid|not|stor)(?:e|es|ed|ing)"
+    r"|(?:go|want|need|call|name|work|play|talk|ask|look|think|seem|help|start|stop|open|turn|show|read|walk|learn|wait"
+    r"|visit|drink|cook|eat|sleep|feel|meet|find|bring|keep|stay|see|say|hear|buy|pay|send|sell|speak|mean|hold|put|get"
+    r"|set|run|add|mention|remember|forget|remind|save|answer|question|prefer|enjoy|hate|happen|begin|hope|plan|try|own"
+    r"|watch|travel|listen|check|thank)(?:s|es|ed|ing|ning|ting|ping)?"
+    r"|went|gone|came|made|took|taken|gave|given|said|told|thought|felt|met|found|brought|kept|stayed|saw|seen|heard"
+    r"|bought|paid|sent|sold|spoke|meant|held|got|gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove"
+    r"|wanna|gonna|tried|tries|put|used|better|best|good|bad|big|small|little|great|nice|new|old|young|long|short|high|low"
+    r"|right|wrong|true|false|sure|fine|okay|yes|hello|thanks|really|actually|maybe|perhaps|always|never|often|sometimes"
+    r"|usually|already|still|just|only|even|much|many|lots?|some|any|every|each|other|another|first|second|third|next"
+    r"|last|one|two|three|four|five|six|seven|eight|nine|ten|today|tomorrow|yesterday|tonight|now|then|later|soon|ago"
+    r"|since|until|until|morning|evening|afternoon|night|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:time|day|week|month|year|hour|minute|thing|way|people|person|man|woman|men|women|child|children|kid|place|home"
+    r"|house|city|town|country|street|room|door|car|job|office|friend|family|mother|father|mum|mom|dad|brother|sister"
+    r"|wife|husband|son|daughter|partner|boss|colleague|doctor|food|water|coffee|tea|money|book|word|text|note|file"
+    r"|message|fact|list|number|address|email|phone|birthday|favou?rite|user|assistant)s?"
+    r"|here|there|somewhere|everything|something|anything|nothing|someone|somebody|everyone|everybody|anyone|nobody"
+)

@@ -4,14 +4,16 @@ import re
 
 from agent_cli import clock, kinds
 from agent_cli.app import upkeep
+from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows, topic
+from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Confirmation, Result
+from agent_cli.repl.commands.results import Confirmation, Question, Result
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import one_line
 
@@ -62,8 +64,9 @@ def why(conversation: Conversation, argument: str) -> Result:
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
-    Name handles, as in m9 n4 t4 d12, or a topic. Of a document the text in memory is erased; the file stays on the
-    disk. Without an argument it finishes an erasure that another program held up."""
+    Name handles, as in m9 n4 t4 d12, or a topic. Replies that cite it and rows that share its rare words are listed,
+    and go only when you take them. Of a document the text in memory is erased; the file stays on the disk. Without an
+    argument it finishes an erasure that another program held up."""
     app = conversation.app
     app.refuse_child()
     words = argument.split()
@@ -86,7 +89,19 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         erasure_receipt.erase(app.db, plan, app.time)
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
-    def yes() -> str:
-        return "\n".join([*plan.files, erasure_receipt.erase(app.db, plan, app.time).sentence()])
+    def chosen(answer: str) -> Result:
+        taken = related_rows.choose(plan.related, answer)
+        return _confirmation(app, forget.with_related(app.db, plan, taken)) if taken else _confirmation(app, plan, "")
 
-    return Confirmation("\n".join(plan.format_lines()), "erase it for good? type yes: ", yes, "nothing was erased")
+    if not plan.related:
+        return _confirmation(app, plan, "\n".join(plan.format_lines()))
+    return Question("\n".join([*plan.format_lines(), *plan.format_related()]), related_rows.QUESTION, chosen)
+
+
+def _confirmation(app: App, plan: ErasurePlan, text: str | None = None) -> Confirmation:
+    def yes() -> str:
+        receipt = erasure_receipt.erase(app.db, plan, app.time)
+        return "\n".join([*plan.files, *filter(None, [receipt.words_line()]), receipt.sentence()])
+
+    shown = f"to be erased: {plan.format_counts}" if text is None else text
+    return Confirmation(shown, "erase it for good? type yes: ", yes, "nothing was erased")

@@ -24,6 +24,15 @@ class Confirmation:
 
 
 @frozen
+class Question:
+    """A question whose typed answer, in lower case, leads to the result."""
+
+    text: str
+    ask: str
+    answer: Callable[[str], "Result"]
+
+
+@frozen
 class PromptDraft:
     """A line to be edited at the prompt. `parts`: the parts of the message that it comes from."""
 
@@ -46,7 +55,7 @@ class Theme:
     name: Literal["", "ansi", "none"]
 
 
-Result = Work | Screen | Confirmation | PromptDraft | Theme | str | None
+Result = Work | Screen | Confirmation | Question | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):

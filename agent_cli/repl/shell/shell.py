@@ -27,7 +27,7 @@ from agent_cli.messages import Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Confirmation, PromptDraft, Result, Screen, Theme
+from agent_cli.repl.commands.results import Confirmation, PromptDraft, Question, Result, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -142,6 +142,8 @@ class Shell:
                 await self._show_screen(result)
             case Confirmation():
                 await self._confirm(result)
+            case Question():
+                return await self._carry_out(result.answer(await self._answer(result.text, result.ask)))
             case Theme():
                 self._set_theme(result)
             case PromptDraft():
@@ -211,10 +213,14 @@ class Shell:
 
     async def _confirm(self, question: Confirmation) -> None:
         """Ask, and do it when the person types just "yes"."""
-        self._say(question.text)
-        with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
-            answer = await self._prompt.answer(question.ask)
+        answer = await self._answer(question.text, question.ask)
         self._say(question.yes() if answer == "yes" else question.no)
+
+    async def _answer(self, text: str, question: str) -> str:
+        """What the person types to a question."""
+        self._say(text)
+        with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
+            return await self._prompt.answer(question)
 
     async def _watch(self) -> None:
         """Notice what was forgotten in another process, a paste that was never ended, reminders and other news."""

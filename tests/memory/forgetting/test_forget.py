@@ -174,7 +174,8 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
 
     plan = planned(file, f"m{one}")
     assert plan.walk.staying("fact") == (fact.id,)
-    assert erasure_receipt.erase(file, plan, noon).clean
+    receipt = erasure_receipt.erase(file, plan, noon)
+    assert (receipt.traces, receipt.words, [*receipt.quoting_rows]) == (0, "graz, zebrafinch", ["m2", "f1"])
 
     left = facts.get(file, fact.id, "person")
     assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")

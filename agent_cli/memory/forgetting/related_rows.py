@@ -1,0 +1,129 @@
+"""What else says the same as rows that are to be erased: replies that cite them, and rows that share their words.
+
+None of it is erased unless the person takes it.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+
+from agent_cli import kinds, text
+from agent_cli.errors import UsageError
+from agent_cli.memory.forgetting import word_search
+from agent_cli.memory.forgetting.owners import TABLES
+from agent_cli.memory.language.keywords import Keywords
+from agent_cli.memory.lineage import Ids, Walk
+from agent_cli.memory.search import recall_log
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+QUESTION = "which of them go too? all, none, or numbers as in 1 3 (Enter: none): "
+_CITED = re.compile(r"\[([^\]\n]{2,80})\]")
+
+
+@frozen
+class RelatedRow:
+    handle: str
+    day: str
+    text: str
+    reason: str
+
+    def described(self) -> dict[str, str]:
+        return {"id": self.handle, "day": self.day, "text": self.text, "reason": self.reason}
+
+
+def find(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[RelatedRow]:
+    """The rows that stay and say the same, those with the most of the words first. `blanked`: messages without text."""
+    citing = _citing(db, walk)
+    given = _given(db, walk)
+    shared = _sharing(db, walk, blanked, wanted)
+    found = []
+    for handle in sorted({*shared, *citing}, key=lambda each: (-len(shared.get(each, ())), each[0], int(each[1:]))):
+        reasons = [f"cites {citing[handle]}"] if handle in citing else []
+        if handle in given and handle not in citing:
+            reasons.append(f"was given {given[handle]}")
+        if words := shared.get(handle):
+            reasons.append(_share(words, wanted))
+        found.append(_described(db, handle, " · ".join(reasons)))
+    return found
+
+
+def choose(related: Sequence[RelatedRow], answer: str) -> list[str]:
+    """The handles that an answer names: all, none, or numbers or handles. Raises UsageError."""
+    words = answer.replace(",", " ").split()
+    if words in ([], ["none"], ["no"]):
+        return []
+    if words == ["all"]:
+        return [row.handle for row in related]
+    names = {name: row.handle for number, row in enumerate(related, 1) for name in (str(number), row.handle)}
+    if unknown := [word for word in words if word not in names]:
+        raise UsageError(
+            f"{unknown[0]!r} is none of the rows that say the same: say all, none, or name them; nothing was erased"
+        )
+    return list(dict.fromkeys(names[word] for word in words))
+
+
+def _share(words: Collection[str], wanted: Keywords) -> str:
+    if len(wanted.words) == 1:
+        return f"has the word {wanted.words[0]}"
+    return (
+        f"shares {len(words)} of {len(wanted.words)} words: {', '.join(each for each in wanted.words if each in words)}"
+    )
+
+
+def _sharing(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> dict[str, frozenset[str]]:
+    """The words that remaining rows of the same owner share, by handle."""
+    found: dict[str, frozenset[str]] = {}
+    if not wanted:
+        return found
+    for row in word_search.rows_with(db, word_search.matcher(db, wanted), stated=True):
+        if not row.handle or row.id in (*walk.losing_words(row.table), *(blanked if row.table == "message" else ())):
+            continue
+        if _forgettable(db, row.handle, walk.request.owner):
+            found[row.handle] = found.get(row.handle, frozenset()) | row.words
+    return found
+
+
+def _citing(db: Database, walk: Walk) -> dict[str, str]:
+    """The remaining replies that cite an erased row, and what they cite."""
+    cited = {*walk.handles}
+    found: dict[str, str] = {}
+    condition = " or ".join(["instr(text, ?)"] * len(cited))
+    if not cited or len(cited) > 50:  # more are a whole session, whose citations nobody looks up
+        return found
+    for id, words in db.rows(
+        f"select id, text from message where role = 'assistant' and owner = ? and ({condition}) order by id",
+        (walk.request.owner, *cited),
+    ):
+        handles = {each.strip() for inner in _CITED.findall(words) for each in inner.split(",")}
+        if id not in walk["message"] and (named := cited & handles):
+            found[ids.handle("message", id)] = ", ".join(sorted(named))
+    return found
+
+
+def _given(db: Database, walk: Walk) -> dict[str, str]:
+    """The replies to messages for which an erased row was recalled, and what was recalled."""
+    return {
+        ids.handle("message", reply): ids.handle(kind.name, row)
+        for kind in kinds.FORGETTABLE
+        for reply, row in recall_log.replies_given(db, kind.name, walk.losing_words(kind.table))
+    }
+
+
+def _forgettable(db: Database, handle: str, owner: str) -> bool:
+    kind = kinds.BY_LETTER[handle[0]]
+    return kind in kinds.FORGETTABLE and bool(
+        db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (int(handle[1:]), owner))
+    )
+
+
+def _described(db: Database, handle: str, reason: str) -> RelatedRow:
+    kind = kinds.BY_LETTER[handle[0]]
+    table = TABLES[kind.table]
+    line = "text" if kind.table == "message" else table.line
+    row = db.row(
+        f"select datetime({table.day or table.time}, utc_offset || ' minutes'), {line} from {table.name} where id = ?",
+        (int(handle[1:]),),
+    )
+    day, *words = row or ("",)
+    return RelatedRow(handle, str(day)[:10], text.one_line(table.format_line(*words), 100), reason)

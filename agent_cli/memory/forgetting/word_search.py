@@ -1,0 +1,109 @@
+"""Finds the rows that have certain words, in any text column: before an erasure what else says the same, after it what
+is left.
+
+Every text is compared word by word, so that a search for one of the words finds no more than is found here.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from agent_cli.memory import lineage
+from agent_cli.memory.forgetting.owners import TABLES
+from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import Keywords
+from agent_cli.memory.lineage import Table
+from agent_cli.memory.search import candidates
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_PAGE = 2000
+_PLACE = "place"  # the column with a folder
+_COMMON, _COMMON_SHARE = 20, 0.02  # rows, and share of all, from which a word is an everyday one
+
+
+class WordMatcher(Protocol):
+    """Tells which wanted words a plain text has."""
+
+    def may_match(self, text: str) -> bool: ...
+    def found_in(self, text: str) -> frozenset[str]: ...
+
+
+@frozen
+class RowWithWords:
+    table: str
+    id: int
+    number: int  # of its handle
+    words: frozenset[str]
+    only_place: bool  # only the name of its folder has them
+
+    @property
+    def handle(self) -> str:
+        """The handle; empty for a row without one."""
+        letter = TABLES[self.table].letter
+        return f"{letter}{self.number}" if letter else ""
+
+
+def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
+    """The words of these texts to look for. The word index must be up to date."""
+    rows = candidates.size(db, False)
+
+    def is_common(word: str) -> bool:
+        return sum(candidates.parse_query(db, word).words.values()) > max(_COMMON, rows * _COMMON_SHARE)
+
+    return keywords.choose(texts, is_common)
+
+
+def matcher(db: Database, wanted: Keywords) -> WordMatcher:
+    return keywords.KeywordMatcher(wanted, db.tokens_of)
+
+
+def rows_with(db: Database, wanted: WordMatcher, *, stated: bool = False) -> Iterator[RowWithWords]:
+    """All rows whose text has wanted words. `stated`: only what somebody said, noted or learned, not copies of it."""
+    for table in TABLES.values():
+        if not table.derived and (table.stated_text if stated else table.text_columns):
+            yield from _of_table(db, table, wanted, stated)
+
+
+def without_home(text: str) -> str:
+    """A text without the path of the home folder: in /home/anna all would be about Anna."""
+    return text.replace(str(Path.home()), "~")
+
+
+def _of_table(db: Database, table: Table, wanted: WordMatcher, stated: bool) -> Iterator[RowWithWords]:
+    columns = table.text_columns.split()
+    text = table.stated_text if stated else _joined([name for name in columns if name != _PLACE])
+    place = _PLACE if _PLACE in columns and not stated else "''"
+    for page in _pages(db, table, text, place):
+        if not wanted.may_match(keywords.plain("\n".join(f"{text}\n{place}" for _, _, text, place in page))):
+            continue
+        for id, number, words, folder in page:
+            in_text = found_in(wanted, words)
+            in_place = found_in(wanted, folder)
+            if found := in_text | in_place:
+                yield RowWithWords(table.name, id, number, found, not in_text)
+
+
+def found_in(wanted: WordMatcher, text: str) -> frozenset[str]:
+    """The wanted words of a text."""
+    folded = keywords.plain(without_home(text).replace("\\n", "\n"))  # of a text in JSON
+    return wanted.found_in(folded) if wanted.may_match(folded) else frozenset()
+
+
+def _joined(columns: list[str]) -> str:
+    return lineage.joined(*(f"coalesce({name}, '')" for name in columns)) or "''"
+
+
+def _pages(db: Database, table: Table, text: str, place: str) -> Iterator[list[tuple[int, int, str, str]]]:
+    """(id, number of the handle, text, place) of all rows, in pages."""
+    if db.value("select wr from pragma_table_list where name = ?", (table.name,)):  # without row ids they are small
+        yield [(0, 0, words, "") for (words,) in db.rows(f"select {text} from {table.name}")]
+        return
+    number = table.handle if table.letter else "rowid"
+    last = 0
+    while rows := db.rows(
+        f"select rowid, {number}, {text}, {place} from {table.name} where rowid > ? order by rowid limit {_PAGE}",
+        (last,),
+    ):
+        yield [(id, about, words, folder) for id, about, words, folder in rows]
+        last = rows[-1][0]

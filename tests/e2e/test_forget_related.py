@@ -1,0 +1,65 @@
+"""What else says the same as what a person forgets: asked at a terminal, left alone by --yes, taken by --also."""
+
+import pytest
+
+from tests.forgetting import traces
+from tests.ollama_server import script
+from tests.terminal import ENTER
+
+ASK = "which of them go too? all, none, or numbers as in 1 3 (Enter: none):"
+SHOWN = "cites f1 · has the word graz"
+
+
+@pytest.fixture
+def graz(program, server):
+    """A fact that a reply repeated and cited, and a note with the same word."""
+    program.use(server)
+    program("facts", "add", "I live in Graz")
+    server.play(script.reply("You live in Graz [f1]."), script.reply("Home"))
+    program("ask", "Where in Graz do I live?")
+    program("notes", "add", "the dentist in Graz is good")
+    return program
+
+
+def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
+    shown = graz("forget", "f1", "--dry-run").out
+    assert f"You live in Graz [f1].  ({SHOWN})" in shown
+    ran = graz("forget", "f1", "--yes")
+    assert ran.code == 8
+    assert "searched everything for: graz: 3 left (m1, m2, n1)" in ran.out
+    assert graz("forget", "m1", "m2", "n1", "--yes").code == 0
+    assert traces(graz.db, "Graz") == 0
+
+
+def test_what_else_says_it_goes_when_it_is_named(graz):
+    ran = graz("forget", "f1", "--yes", "--also", "m2")
+    assert (ran.code, "searched everything for: graz: 1 left (n1)" in ran.out) == (8, True)
+    assert graz.rows("select text from message") == []
+
+
+def test_all_of_it_goes_at_once(graz):
+    ran = graz("forget", "f1", "--yes", "--also", "all")
+    assert (ran.code, "searched everything for: graz: 0 left" in ran.out) == (0, True), ran
+    assert traces(graz.db, "Graz") == 0
+
+
+def test_a_row_that_does_not_say_it_is_refused(graz):
+    ran = graz("forget", "f1", "--yes", "--also", "m9")
+    assert ran.code == 2
+    assert "'m9' is none of the rows that say the same" in ran.err
+    assert graz.rows("select count(*) from fact") == [(1,)]
+
+
+def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
+    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).type("1 3" + ENTER).wait("type yes:").type("yes" + ENTER)
+    asked.wait("searched everything for: graz: 0 left")
+    assert asked.ended() == 0
+    assert traces(graz.db, "Graz") == 0
+
+
+def test_the_prompt_asks_too(graz, terminal):
+    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).type("all" + ENTER)
+    shell.wait("type yes:").type("yes" + ENTER).wait("0 left").wait("0 traces").wait_prompt()
+    shell.enter("/exit")
+    assert shell.ended() == 0
+    assert traces(graz.db, "Graz") == 0

@@ -1,0 +1,148 @@
+"""What else says the same as what is forgotten: shown before, taken or left, and counted by the receipt."""
+
+import pytest
+
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
+from agent_cli.memory.language import keywords
+from agent_cli.memory.search import recall_log
+from agent_cli.memory.search.recall import Hit
+from tests.conftest import HERE, NOON, empty, noon
+from tests.forgetting import traces
+from tests.recalling import STRANGER, note, reply, say
+
+
+@pytest.fixture
+def file(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    yield database
+    database.close()
+
+
+def planned(db, *named):
+    return forget.planned(db, provenance.select_by_handle(db, "person", named))
+
+
+def keep(db, statement):
+    return adoption.add(db, HERE, adoption.claim(statement, "typed"), noon).fact
+
+
+def related(plan):
+    return {row.handle: row.reason for row in plan.related}
+
+
+def ask_about_graz(db):
+    """A fact, and a conversation in which it was recalled, cited and left alone."""
+    fact = keep(db, "I live in Graz")
+    session = sessions.start(db, HERE, NOON)
+    asked = say(db, session, "Where is my home?")
+    hit = Hit("fact", fact.id, None, None, 0.0, 1.0, "", {"words": 1.0})
+    recall_log.record(db, int(asked[1:]), [(hit, "- f1: I live in Graz")], NOON)
+    reply(db, session, "You live in Graz.")
+    say(db, session, "Are you sure?")
+    reply(db, session, "You told me so yourself [f1].")
+    say(db, session, "What can I cook today?")
+    reply(db, session, "Soup.")
+
+
+def test_replies_that_were_given_it_or_cite_it_are_shown(file):
+    ask_about_graz(file)
+    assert related(planned(file, "f1")) == {"m2": "was given f1 · has the word graz", "m4": "cites f1"}
+
+
+def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, "My purple elephant Bartholomew sleeps in the attic")
+    reply(file, session, "Fine.")
+    say(file, session, "What do elephants like Bartholomew eat?")
+    reply(file, session, "Hay, and there is some in the attics of most houses.")
+    say(file, session, "Who sleeps well?")
+    reply(file, session, "Cats.")
+
+    plan = planned(file, "m1")
+
+    assert plan.keywords.words == ("bartholomew", "purple", "elephant", "attic")
+    assert related(plan) == {
+        "m3": "shares 2 of 4 words: bartholomew, elephant",
+        "m4": "shares 1 of 4 words: attic",
+    }
+    taken = forget.with_related(file, plan, ["m3", "m4"])
+    receipt = erasure_receipt.erase(file, taken, noon)
+    assert receipt.clean, receipt
+    assert receipt.words_line() == "searched everything for: bartholomew, purple, elephant, attic: 0 left"
+    assert traces(file.path, "Bartholomew") == 0
+    assert file.rows("select text from message") == [("Who sleeps well?",), ("Cats.",)]
+
+
+def test_what_is_left_is_counted_by_the_receipt(file):
+    ask_about_graz(file)
+    note(file, "the dentist in Graz is good")
+    plan = planned(file, "f1")
+    receipt = erasure_receipt.erase(file, forget.with_related(file, plan, ["m2"]), noon)
+    assert not receipt.clean
+    assert receipt.words_line() == "searched everything for: graz: 1 left (n1)"
+    assert "`agent forget n1`" in receipt.sentence()
+
+
+def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
+    ask_about_graz(file)
+    note(file, "the Grazer dentist is good")
+    plan = planned(file, "f1")
+    receipt = erasure_receipt.erase(
+        file, forget.with_related(file, plan, related_rows.choose(plan.related, "all")), noon
+    )
+    assert receipt.clean, receipt
+    assert traces(file.path, "Graz") == 0
+    assert file.rows("select text from message") == [("What can I cook today?",), ("Soup.",)]
+
+
+def test_everyday_words_are_looked_for_only_together(file):
+    note(file, "I work at home")
+    note(file, "I am at home")
+    note(file, "At home I do my work")
+    plan = planned(file, "n1")
+    assert related(plan) == {"n3": "shares 2 of 2 words: work, home"}
+
+
+def test_a_word_that_many_rows_have_is_an_everyday_one(file):
+    for number in range(30):
+        note(file, f"the kernel has defect {number}00")
+    note(file, "the kernel of my zebrafinch")
+    assert planned(file, "n31").keywords.words == ("zebrafinch",)
+
+
+def test_what_another_owner_said_is_neither_shown_nor_named(file):
+    keep(file, "I live in Graz")
+    note(file, "They live in Graz too", scope=STRANGER)
+    plan = planned(file, "f1")
+    assert plan.related == []
+    assert erasure_receipt.erase(file, plan, noon).words_line() == (
+        "searched everything for: graz: 1 left (a note of another caller)"
+    )
+
+
+def test_an_answer_takes_all_none_numbers_or_handles(file):
+    ask_about_graz(file)
+    rows = planned(file, "f1").related
+    assert related_rows.choose(rows, "all") == ["m2", "m4"]
+    assert related_rows.choose(rows, "") == related_rows.choose(rows, "none") == []
+    assert related_rows.choose(rows, "2, 1") == ["m4", "m2"]
+    assert related_rows.choose(rows, "m4") == ["m4"]
+    with pytest.raises(UsageError, match="'3' is none of the rows that say the same"):
+        related_rows.choose(rows, "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I live in Graz", ("graz",)),
+        ("Ich wohne seit 2019 in München", ("munchen",)),
+        ("My sister is called Anna", ("anna",)),
+        ("meine PIN ist 4711", ("4711", "pin")),
+        ("猫はタマです", ("猫はタマです",)),
+    ],
+)
+def test_the_words_of_a_text_that_give_it_away(text, words):
+    assert set(keywords.choose([text], lambda word: False).words) == set(words)
