@@ -48,10 +48,10 @@ def command(
 
     With a message go its answer and the tasks made from it. Replies that cite it and rows that share its rare words are
     shown before the yes, and go only when you take them. The receipt prints the words that it looked for and what still
-    has them; of a session or a time span, only what nothing else says is looked for. Of a document the stored text is
-    erased, and no sync brings it back; the file stays on the disk, and --since and --until alone erase no document.
-    Without arguments, an erasure that another program held up is finished. Exit code 8: it is erased, but something
-    still holds words of it.
+    has them; of a session, a file or a time span, only what nothing else says is looked for. Of a document the stored
+    text is erased, and no sync brings it back; the file stays on the disk, and --since and --until alone erase no
+    document. Without arguments, an erasure that another program held up is finished. Exit code 8: it is erased, but
+    something still holds words of it.
     """
     app_: App = context.obj.app()
     app_.refuse_child()

@@ -147,13 +147,13 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
 
 
 def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
-    """The words of what is named; none for a session or a time span, of which other rows may say the same by chance."""
+    """The words of what is named; none for a session or a file, much of which other rows say by chance."""
     if topic:
         return word_search.choose_keywords(db, [topic])
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
     texts = provenance.texts(db, Walk(request, dict(request.rows)))
-    return word_search.choose_keywords(db, [*texts.personal, *texts.files] or texts.other)
+    return word_search.choose_keywords(db, texts.personal or texts.other)
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:

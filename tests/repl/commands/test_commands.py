@@ -283,5 +283,6 @@ def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conver
     assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
     told = asked.yes().splitlines()
     assert told[0] == f"{file} stays on the disk: no sync brings these words of it back"
-    assert told[1].startswith("0 traces")
+    assert told[1] == "searched everything for: vault: 0 left"
+    assert told[2].startswith("0 traces")
     assert app.db.rows("select id from task union all select id from section") == []
