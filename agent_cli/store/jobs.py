@@ -103,12 +103,16 @@ def fail(db: Database, job: Job, error: str, now: datetime) -> None:
         )
 
 
-def park(db: Database, job: Job, error: str) -> None:
-    """Park a job at once with an error: a retry would not help. Runs in the caller's transaction."""
+def park(db: Database, job: Job, error: str, subject: str) -> None:
+    """Park a job at once with an error, and with what is to be done when it is retried as its subject.
+
+    Runs in the caller's transaction.
+    """
     db.execute(
-        """update job set state = 'parked', error = ?, finished_at = null, holder = null, lease_until = null
+        """update job set state = 'parked', error = ?, subject = ?, finished_at = null, holder = null,
+                  lease_until = null
            where id = ? and attempts = ?""",
-        (error, job.id, job.attempts),
+        (error, subject, job.id, job.attempts),
     )
 
 

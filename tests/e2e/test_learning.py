@@ -95,6 +95,19 @@ def test_json_that_cannot_be_read_twice_parks_the_job_and_is_counted(talks, serv
     assert talks.rows(FACTS) == []
 
 
+def test_a_parked_job_that_is_retried_asks_the_model_again_and_its_facts_are_learned(talks, server):
+    talks.reads = ["There is nothing to learn here, sorry."]
+    talks("ask", "we live in Graz")
+    work(talks)
+    [parked] = [job for job in talks("jobs", "list", "--json").json if job["state"] == "parked"]
+
+    talks.reads = [answer(operation(quote="we live in Graz"))]
+    assert talks("jobs", "retry", parked["id"]).out == f"{parked['id']} will run next\n"
+    work(talks)
+    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
+    assert learning(talks) == [("done", "")]
+
+
 def test_switched_off_nothing_is_queued(talks):
     talks("ask", "I live in Graz", env={"AGENT_LEARN": "off"})
     assert learning(talks) == []

@@ -2,13 +2,17 @@
 
 It serves facts (learner.py) and skills (reflector.py), which define what is read, asked and proposed. The proposals and
 the position up to which was read are written in one transaction with the end of the job. If a message that was read has
-changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again. An answer that
-cannot be parsed parks the job; later messages are read all the same.
+changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again.
+
+The subject of such a job is a session, read from where the last one stopped. An answer that cannot be parsed parks the
+job with the first message that it was about as its subject, and later messages are read all the same: retried, it reads
+again from that message.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agent_cli import kinds
 from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, ChatModel, Text
@@ -41,15 +45,18 @@ class LearningTask:
 
 def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     """Read new messages of a session; the effect writes the proposals. Raises AgentError."""
-    db, session = context.db, ids.number("session", job.subject)
-    rounds, position = tombstones.erasure_count(db), task.read_to(db, session)
-    new = task.read(db, session, position[1], min(context.max_characters, task.characters)) if position else []
-    if position is None or not new:
+    db, session, retried = context.db, session_of(context.db, job), _retried_message(job)
+    rounds, position = tombstones.erasure_count(db), task.read_to(db, session) if session else None
+    if session is None or position is None:
+        return lambda: None
+    after = retried - 1 if retried else position[1]
+    new = task.read(db, session, after, min(context.max_characters, task.characters))
+    if not new:
         return lambda: None
     propose, error = _ask(context, task, position[0], session, new)
 
     def effect() -> None:
-        if task.read_to(db, session) != position:
+        if task.read_to(db, session) != position and not retried:
             return
         if tombstones.erasure_count(db) != rounds or not _unchanged(db, session, new):
             jobs.add(db, job.kind, job.subject, context.time())
@@ -57,14 +64,26 @@ def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
         propose()
         task.set_read_to(db, session, new[-1].id)
         if error:
-            events.append(db, context.time, task.unreadable_event, job.subject, actor="program", session=session)
-        if task.read(db, session, new[-1].id, context.max_characters):
-            jobs.add(db, job.kind, job.subject, context.time())
-        elif error:
+            session_handle = ids.handle("session", session)
+            events.append(db, context.time, task.unreadable_event, session_handle, actor="program", session=session)
             total = f" ({events.count(db, task.unreadable_event)} such in all)" if task.counts_unreadable else ""
-            jobs.park(db, job, error + total)
+            jobs.park(db, job, error + total, new[0].handle)
+        if not retried and task.read(db, session, new[-1].id, context.max_characters):
+            jobs.add(db, job.kind, job.subject, context.time())
 
     return effect
+
+
+def session_of(db: Database, job: jobs.Job) -> int | None:
+    """The session that a job reads; None when the message it would read again is gone."""
+    retried = _retried_message(job)
+    return log.session_of(db, retried) if retried else ids.number("session", job.subject)
+
+
+def _retried_message(job: jobs.Job) -> int | None:
+    """The message from which a parked job reads again; None when it reads what is new in a session."""
+    is_message = job.subject.startswith(kinds.BY_NAME["message"].letter)
+    return ids.number("message", job.subject) if is_message else None
 
 
 def _ask(

@@ -15,7 +15,7 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts.fact_extraction import AskForJson
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_adoption, skill_extraction
-from agent_cli.store import ids, jobs
+from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 NO_MODEL = "no model answers to look back on a conversation; it is done when one does"
@@ -24,9 +24,9 @@ _LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 def reflect(context: JobContext, job: jobs.Job) -> Effect:
     """Read a conversation for a skill, and propose it."""
-    number = ids.number("session", job.subject)
-    read = sessions.read_position(context.db, number) if context.learns else None
-    session = sessions.get(context.db, number, read[0].owner) if read else None
+    number = learning.session_of(context.db, job)
+    read = sessions.read_position(context.db, number) if context.learns and number else None
+    session = sessions.get(context.db, number, read[0].owner) if number and read else None
     if session is None or session.kind != "chat":
         return lambda: None
     rested = clock.local(session.last_at, 0) + REFLECT_DELAY

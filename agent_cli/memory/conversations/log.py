@@ -172,6 +172,12 @@ def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
     return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
 
 
+def session_of(db: Database, id: int) -> int | None:
+    """The session of a message, or None when there is no such message."""
+    session = db.value("select session_id from message where id = ?", (id,))
+    return None if session is None else int(session)
+
+
 def context_of(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
     """A message with so many before and after it in its session, without tools. Raises UsageError."""
     session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))

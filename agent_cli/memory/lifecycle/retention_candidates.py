@@ -44,8 +44,10 @@ _NOT_NAMED_BY_DAY = """(
                and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner)))
     from summary_source o join summary y on y.id = o.summary_id and y.grain = 'day'
     where o.sentence = 0 and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))"""
-_JOB_PENDING = """exists (select 1 from job where state <> 'done' and subject = 's' || s.id
-                         and kind in (select value from json_each(:readers)))"""
+_JOB_PENDING = """exists (
+    select 1 from job where state <> 'done' and kind in (select value from json_each(:readers))
+    and (subject = 's' || s.id
+         or s.id = (select session_id from message where id = iif(subject like 'm%', substr(subject, 2), null))))"""
 
 
 @frozen

@@ -112,9 +112,9 @@ def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
     if not words:
         return []
     rows = db.rows(
-        """select r.predicate, r.object_id from entity p join relation r on r.subject_id = p.id
+        """select r.predicate, r.object_id from entity p cross join relation r on r.subject_id = p.id
            where p.owner = ? and p.name = ? and r.predicate in (select value from json_each(?))
-           order by r.fact_id desc limit ?""",
+           order by +r.fact_id desc limit ?""",
         (owner, graph.PERSON, sorted(words), _MAX_ENTITIES),
     )
     return [

@@ -11,7 +11,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, fact_extraction, facts
 from agent_cli.messages import Part
-from agent_cli.store import jobs
+from agent_cli.store import ids, jobs
 from tests import turns
 from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, NOON, noon
@@ -87,14 +87,58 @@ def test_an_answer_that_cannot_be_read_twice_parks_the_job_and_the_next_turn_is_
     worker.run_one(job_context(db, Answers("no", "no again")))
     why = "the model's answer could not be read, twice: there is no JSON in it"
     assert (waiting(db), read_to(db)) == ([], 2)
-    assert states(db) == [("s1", "parked", 1, f"{why} (1 such in all)")]
+    assert states(db) == [("m1", "parked", 1, f"{why} (1 such in all)")]
     assert not worker.run_one(job_context(db, Answers()))
 
     say(db, talked, "I like tea.")
     reply(db, talked, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)
     worker.run_one(job_context(db, Answers(answer(operation(statement="I like tea", quote="I like tea")))))
-    assert (waiting(db), states(db)) == ([("I like tea", "pending", "insert")], [("s1", "done", 1, "")])
+    assert waiting(db) == [("I like tea", "pending", "insert")]
+    assert states(db) == [("m1", "parked", 1, f"{why} (1 such in all)"), ("s1", "done", 1, "")]
+
+
+def test_what_could_not_be_read_is_read_again_when_it_is_retried(db, talked):
+    worker.run_one(job_context(db, Answers("no", "no again")))
+    say(db, talked, "I like tea.")
+    reply(db, talked, "Fine.")
+    jobs.add(db, LEARN, "s1", NOON)
+    worker.run_one(job_context(db, Answers(answer())))
+    parked = jobs.listing(db, 1)[0]["id"]
+
+    jobs.retry(db, ids.number("job", parked), NOON)
+    worker.run_one(job_context(db, Answers("no", "no again")))  # still not
+    assert (waiting(db), states(db)[0][:2]) == ([], ("m1", "parked"))
+
+    jobs.retry(db, ids.number("job", parked), NOON)
+    model = Answers(answer(operation()))
+    worker.run_one(job_context(db, model))
+    assert "I live in Graz" in model.asked[0]
+    assert (waiting(db), read_to(db)) == ([("I live in Graz", "pending", "insert")], 4)
+    assert [row[1] for row in states(db)] == ["done", "done"]
+    assert not worker.run_one(job_context(db, Answers()))
+
+
+def test_of_a_long_conversation_each_piece_that_could_not_be_read_can_be_retried(db, session):
+    for number in range(3):
+        say(db, session, f"I live in Graz {number}. " + "and so on " * 500)
+        reply(db, session, "Fine.")
+    jobs.add(db, LEARN, "s1", NOON)
+    while worker.run_one(job_context(db, Answers("no", "no again"))):
+        pass
+    assert sorted(row[:2] for row in states(db) if row[1] == "parked") == [
+        ("m1", "parked"),
+        ("m3", "parked"),
+        ("m5", "parked"),
+    ]
+
+
+def test_a_retry_reads_nothing_of_a_session_that_was_hidden_or_erased(db, talked):
+    worker.run_one(job_context(db, Answers("no", "no again")))
+    sessions.hide(db, talked, NOON)
+    jobs.retry(db, 1, NOON)
+    assert worker.run_one(job_context(db, Answers()))
+    assert (waiting(db), states(db)) == ([], [("m1", "done", 1, "")])
 
 
 def test_an_answer_read_at_the_second_try_counts(db, talked):

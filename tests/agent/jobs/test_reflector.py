@@ -239,6 +239,10 @@ def test_an_answer_that_cannot_be_read_is_told_once_and_then_given_up(db, talked
     assert (pending(db), reflected_to(db)) == ([], 4)
     assert job(db) == ("parked", "the model's answer could not be read, twice: there is no JSON in it")
 
+    jobs.retry(db, 1, NOON)
+    worker.run_one(JobContext(db, rested, lambda: Answers(found()), NO_EMBEDDER, 10_000, Cancel()))
+    assert (len(pending(db)), job(db)) == (1, ("done", ""))
+
 
 def test_a_server_that_fails_is_asked_again_later(db, talked):
     look_back(db, AgentError("it broke"))

@@ -219,6 +219,9 @@ def hold_up(db, how, day):
             case "it is to be summarised" | "it is to be read for facts" | "it is to be looked back at":
                 kind = {"summarised": "summary", "facts": "learn", "at": "reflect"}[how.split()[-1]]
                 jobs.add(db, kind, f"s{session}", NOW)
+            case "it could not be read for facts":
+                first = db.value("select min(id) from message where session_id = ?", (session,))
+                jobs.add(db, "learn", f"m{first}", NOW)
             case "it was taken up again":
                 sessions.reopen(db, session, HERE.owner, NOW)
             case "it has an unfinished reply":
@@ -236,6 +239,7 @@ def hold_up(db, how, day):
         ("the day is to be made anew", "not taken in"),
         ("it is to be summarised", "not taken in"),
         ("it is to be read for facts", "not taken in"),
+        ("it could not be read for facts", "not taken in"),
         ("it is to be looked back at", "not taken in"),
         ("it was taken up again", "open"),
         ("it has an unfinished reply", "open"),

@@ -19,7 +19,7 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     jobs.add(other, "learn", "s1", NOON)
     job = jobs.claim(other, NOON)
     with other.write():
-        jobs.park(other, job, "it cannot be read")
+        jobs.park(other, job, "it cannot be read", "m1")
     assert notices.news() == ["some background work failed: /doctor says more"]
     assert notices.news() == []
     for db in (here, other):
