@@ -50,9 +50,9 @@ create trigger recipe_indexed before update of text on recipe
     when exists (select 1 from passage where kind = 'r' and row = old.id)
     begin select raise(abort, 'erase the recipe from the index before it changes'); end;
 create trigger recipe_stale_new after insert on recipe
-    begin insert into stale values ('r', new.id) on conflict do nothing; end;
+    begin insert into stale (kind, row) values ('r', new.id) on conflict do update set tail = 0; end;
 create trigger recipe_stale after update of text on recipe
-    begin insert into stale values ('r', new.id) on conflict do nothing; end;
+    begin insert into stale (kind, row) values ('r', new.id) on conflict do update set tail = 0; end;
 """
 
 VIEW = "when 'r' then (select substr(text, p.start + 1, p.length) from recipe where id = p.row)\n            when 'd'"

@@ -38,7 +38,9 @@ def test_the_schema_indexes_the_searchable_kinds_and_no_others():
     }
     for trigger in ("stale_new after insert", "stale after update"):
         found = re.findall(
-            rf"create trigger (\w+?)_{trigger}.*?insert into stale values \('(\w)', new\.id", SCHEMA, re.DOTALL
+            rf"create trigger (\w+?)_{trigger}.*?insert into stale \(kind, row\) values \('(\w)', new\.id",
+            SCHEMA,
+            re.DOTALL,
         )
         assert dict(found) == {kind.table: kind.letter for kind in kinds.SEARCHABLE}
     guarded = re.findall(r"create trigger (\w+)_indexed .*?where kind = '(\w)'", SCHEMA, re.DOTALL)

@@ -134,6 +134,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.graph": "tables of the graph",
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
+    "memory.search.word_tables": "indexes of words, maintained",
     "memory.versions": "histories of facts and skills",
     "store.file_check": "indexes, checked",
 }

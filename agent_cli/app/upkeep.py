@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app import pending_erasure
 from agent_cli.app.app import App
-from agent_cli.memory.search import index, index_check, recall
+from agent_cli.memory.search import index, index_check, recall, word_tables
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
@@ -13,6 +13,10 @@ from agent_cli.store.db import Database
 def prepare_search(app: App, db: Database) -> recall.EmbedQuery | None:
     """Update the index, and the vectors where that is quick; returns the embedder of a question."""
     index.refresh_all(db)
+    if waiting := index.count_stale(db):
+        jobs.add(db, INDEX, "all", app.time())
+        rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"
+        app.notice(f"{rest} not indexed yet and not found; `agent jobs run --until-idle` does it now")
     for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
         pass
     return app.embedders.query_embedder(db)
@@ -28,7 +32,7 @@ def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
     index.refresh_all(db)
     if app.embedders.is_quick(db):
         yield from app.embedders.fill(db)
-    elif app.embedders.query_embedder(db):
+    elif app.embedders.query_embedder(db) or index.count_stale(db):
         jobs.add(db, INDEX, "all", app.time())
 
 
@@ -42,7 +46,7 @@ def after_turn(app: App, db: Database) -> None:
 
         mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
-    if index.count_stale(db) or index.needs_merge(db) or index_check.due(db, now) or app.embedders.can_fill(db):
+    if index.count_stale(db) or word_tables.needs_merge(db) or index_check.due(db, now) or app.embedders.can_fill(db):
         jobs.add(db, INDEX, "all", now)
     pending_erasure.finish(db, app.time, app.notice)
 

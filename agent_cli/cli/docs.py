@@ -18,7 +18,7 @@ from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short_path
-from agent_cli.memory.search import index
+from agent_cli.memory.search import word_tables
 from agent_cli.store import ids, jobs
 
 app = typer.Typer(
@@ -113,7 +113,7 @@ def rm(context: typer.Context, paths: Paths) -> None:
         pattern = document_files.absolute(path, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
         if condense:
-            for _ in index.condense(app_.db):
+            for _ in word_tables.condense(app_.db):
                 pass
         files = "1 file is" if many == 1 else f"{many} files are"
         output.say(f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed")

@@ -92,7 +92,7 @@ class Invocation:
 
             self._app.db.busy_timeout = 0.1
             with suppress(StoreError):  # the next question indexes it, or reports what is wrong
-                index.refresh(self._app.db)
+                index.refresh_for(self._app.db)
 
     def settings(self) -> "Loaded":
         """The settings alone; the database is not opened. Raises ConfigError."""

@@ -17,11 +17,11 @@ Steps = Mapping[str, Callable[[Database], None]]
 def queue_indexing(db: Database) -> None:
     """Queue for indexing all rows that were written before there was an index."""
     db.execute(
-        """insert or ignore into stale select 'm', id from message
+        """insert or ignore into stale (kind, row) select 'm', id from message
            where finish is not null and role in ('user', 'assistant') and text <> ''"""
     )
-    db.execute("insert or ignore into stale select 'n', id from note")
-    db.execute("insert or ignore into stale select 'y', id from summary")
+    db.execute("insert or ignore into stale (kind, row) select 'n', id from note")
+    db.execute("insert or ignore into stale (kind, row) select 'y', id from summary")
 
 
 def set_fact_trust(db: Database) -> None:
@@ -34,14 +34,14 @@ def requeue_secrets(db: Database) -> None:
     long = f"*{'[^ ]' * 16}*"
     for kind, table in (("m", "message"), ("n", "note"), ("y", "summary")):
         db.execute(
-            f"""insert or ignore into stale select ?1, t.id from {table} t
+            f"""insert or ignore into stale (kind, row) select ?1, t.id from {table} t
                 where exists (select 1 from passage where kind = ?1 and row = t.id)
                   and (text glob ?2 or text glob '*[0-9][0-9][0-9]*' or text like '%pass%' or text like '%kennwort%'
                        or text like '%pwd%' or text like '%secret%' or text like '%token%' or text like '%key%'
                        or text like '%phrase%')""",
             (kind, long),
         )
-    db.execute("insert or ignore into stale select 'f', id from fact where state = 'accepted'")
+    db.execute("insert or ignore into stale (kind, row) select 'f', id from fact where state = 'accepted'")
 
 
 def queue_days(db: Database) -> None:
@@ -76,6 +76,21 @@ def keep_default_model(db: Database) -> None:
     )
 
 
+def copy_long_messages(db: Database) -> None:
+    """Give the passages of long messages a copy of their text, as `passages.cut` does: to cut one takes too long."""
+    for (id,) in db.rows(
+        """select id from message m where octet_length(text) > 100000
+             and exists (select 1 from passage where kind = 'm' and row = m.id)
+             and not exists (select 1 from stale where kind = 'm' and row = m.id)"""
+    ):
+        text = str(db.value("select text from message where id = ?", (id,)))
+        pieces = db.rows("select id, start, length from passage where kind = 'm' and row = ? and masked is null", (id,))
+        db.execute_many(
+            "update passage set text = ? where id = ?",
+            [(text[start : start + length], passage) for passage, start, length in pieces],
+        )
+
+
 STEPS: Steps = {
     "index all": queue_indexing,
     "trust facts": set_fact_trust,
@@ -83,6 +98,7 @@ STEPS: Steps = {
     "queue days": queue_days,
     "end future": clamp_future_sessions,
     "default model": keep_default_model,
+    "copy long": copy_long_messages,
 }
 
 

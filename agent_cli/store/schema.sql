@@ -432,7 +432,7 @@ create table prompt (                           -- prompt history, for the arrow
 ) strict;
 create index prompt_recent on prompt (owner, id);
 
--- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/index.py
+-- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/word_tables.py
 -- and memory/search/vectors.py, under names that are stored in meta, so that a damaged one can be abandoned.
 
 create table passage (                          -- a piece of text that can be found
@@ -448,7 +448,8 @@ create table passage (                          -- a piece of text that can be f
     day integer not null references day (id),
     facts text,                                 -- facts accepted from this message
     grams text,                                 -- pairs of characters, for scripts without spaces
-    masked text                                 -- its text without secrets, when it holds any
+    masked text,                                -- its text without secrets, when it holds any
+    text text                                   -- its text, when it is a piece of a long one
 ) strict;
 create unique index passage_row on passage (kind, row, start);
 create index passage_said on passage (session_id, row, start) where kind = 'm';
@@ -457,11 +458,16 @@ create table speaker (name text primary key) strict, without rowid;
 create table area (id integer primary key, owner text not null, place text not null, unique (owner, place)) strict;
 create table day (id integer primary key, words text not null) strict;  -- id: days since 1970, in the person's time zone
 
-create table stale (kind text not null, row integer not null, primary key (kind, row)) strict, without rowid;
+create table stale (                            -- rows to be indexed again
+    kind text not null,
+    row integer not null,
+    tail integer not null default 0,            -- 1: of a long text, whose first portion is indexed, the rest
+    primary key (kind, row)
+) strict, without rowid;
 
 create view passage_text as
     select p.id,
-        case when p.masked is not null then p.masked else case p.kind
+        coalesce(p.masked, p.text, case p.kind
             when 'm' then (select substr(text, p.start + 1, p.length) from message where id = p.row)
             when 'n' then (select substr(iif(title = '', '', title || char(10)) || text, p.start + 1, p.length) from note where id = p.row)
             when 'f' then (select statement from fact where id = p.row)
@@ -469,7 +475,7 @@ create view passage_text as
                            from summary where id = p.row)
             when 'k' then (select substr(text, p.start + 1, p.length) from skill where id = p.row)
             when 'd' then (select substr(iif(heading = '', '', heading || char(10)) || text, p.start + 1, p.length) from section where id = p.row)
-        end end as own,
+        end) as own,
         p.author,
         (select words from day where id = p.day) as date,
         p.facts,
@@ -499,29 +505,29 @@ create trigger message_indexed before update of text on message
 -- Not `or ignore`: an upsert of the row would override that, and fail where it is stale already.
 create trigger message_stale_new after insert on message
     when new.finish is not null and new.role in ('user', 'assistant') and new.text <> ''
-    begin insert into stale values ('m', new.id) on conflict do nothing; end;
+    begin insert into stale (kind, row) values ('m', new.id) on conflict do update set tail = 0; end;
 create trigger message_stale after update of text, finish, undone_at on message
     when new.finish is not null and new.role in ('user', 'assistant')
-    begin insert into stale values ('m', new.id) on conflict do nothing; end;
-create trigger note_stale_new after insert on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
-create trigger note_stale after update of text, title on note begin insert into stale values ('n', new.id) on conflict do nothing; end;
-create trigger summary_stale_new after insert on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
-create trigger summary_stale after update of text, details, last_at on summary begin insert into stale values ('y', new.id) on conflict do nothing; end;
-create trigger skill_stale_new after insert on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
-create trigger skill_stale after update on skill begin insert into stale values ('k', new.id) on conflict do nothing; end;
-create trigger section_stale_new after insert on section begin insert into stale values ('d', new.id) on conflict do nothing; end;
-create trigger section_stale after update of text, heading on section begin insert into stale values ('d', new.id) on conflict do nothing; end;
+    begin insert into stale (kind, row) values ('m', new.id) on conflict do update set tail = 0; end;
+create trigger note_stale_new after insert on note begin insert into stale (kind, row) values ('n', new.id) on conflict do update set tail = 0; end;
+create trigger note_stale after update of text, title on note begin insert into stale (kind, row) values ('n', new.id) on conflict do update set tail = 0; end;
+create trigger summary_stale_new after insert on summary begin insert into stale (kind, row) values ('y', new.id) on conflict do update set tail = 0; end;
+create trigger summary_stale after update of text, details, last_at on summary begin insert into stale (kind, row) values ('y', new.id) on conflict do update set tail = 0; end;
+create trigger skill_stale_new after insert on skill begin insert into stale (kind, row) values ('k', new.id) on conflict do update set tail = 0; end;
+create trigger skill_stale after update on skill begin insert into stale (kind, row) values ('k', new.id) on conflict do update set tail = 0; end;
+create trigger section_stale_new after insert on section begin insert into stale (kind, row) values ('d', new.id) on conflict do update set tail = 0; end;
+create trigger section_stale after update of text, heading on section begin insert into stale (kind, row) values ('d', new.id) on conflict do update set tail = 0; end;
 create trigger fact_stale_new after insert on fact begin
-    insert into stale values ('f', new.id) on conflict do nothing;
-    insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;
+    insert into stale (kind, row) values ('f', new.id) on conflict do update set tail = 0;
+    insert into stale (kind, row) select 'm', new.message_id where new.message_id is not null on conflict do update set tail = 0;
 end;
 create trigger fact_stale after update on fact begin
-    insert into stale values ('f', new.id) on conflict do nothing;
-    insert into stale select 'm', new.message_id where new.message_id is not null on conflict do nothing;
-    insert into stale select 'm', message_id from fact_source where fact_id = new.id on conflict do nothing;
+    insert into stale (kind, row) values ('f', new.id) on conflict do update set tail = 0;
+    insert into stale (kind, row) select 'm', new.message_id where new.message_id is not null on conflict do update set tail = 0;
+    insert into stale (kind, row) select 'm', message_id from fact_source where fact_id = new.id on conflict do update set tail = 0;
 end;
 create trigger fact_source_stale after insert on fact_source begin
-    insert into stale values ('m', new.message_id) on conflict do nothing;
+    insert into stale (kind, row) values ('m', new.message_id) on conflict do update set tail = 0;
 end;
 
 create table fact_mark (                        -- marks by which nearly identical facts are found

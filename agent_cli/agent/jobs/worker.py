@@ -16,7 +16,7 @@ from agent_cli.memory.conversations import rolling_summary
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
-from agent_cli.memory.search import damaged_indexes, index, index_check, vectors
+from agent_cli.memory.search import damaged_indexes, index, index_check, vectors, word_tables
 from agent_cli.memory.summaries import period_summaries, session_summary
 from agent_cli.store import ids, jobs
 
@@ -97,13 +97,13 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 
 def update_index(context: JobContext, job: jobs.Job) -> Effect:
     """Update the word index and the vectors, merge index segments, and check for damage."""
-    while index.refresh(context.db):
+    for _ in index.refresh_steps(context.db):
         context.cancel.wait(_BATCH_PAUSE)
     if index_check.due(context.db, context.time()):
         index_check.check(context.db, context.time())
     for name in damaged_indexes.damaged(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
-    index.merge(context.db)  # before the vectors: their server may be down
+    word_tables.merge(context.db)  # before the vectors: their server may be down
     for _ in context.embedders.fill(context.db):
         context.cancel.wait(_BATCH_PAUSE)
     return lambda: None
@@ -114,7 +114,7 @@ def repair_index(context: JobContext, job: jobs.Job) -> Effect:
     if job.subject == "vectors":
         vectors.recreate(context.db)
         return lambda: jobs.add(context.db, INDEX, "all", context.time())
-    index.repair(context.db, job.subject)
+    word_tables.repair(context.db, job.subject)
     return lambda: None
 
 

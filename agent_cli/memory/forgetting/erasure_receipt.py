@@ -15,7 +15,7 @@ from agent_cli.memory.forgetting.remaining_rows import RemainingRows
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
-from agent_cli.memory.search import index
+from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, traces
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -174,7 +174,7 @@ def _empty_and_check(db: Database, time: clock.Clock, sought: Sought) -> Receipt
     receipt = write(db, sought, not forget.empty_journal(db, time))
     for how in ("optimize", "rebuild"):
         if receipt.traces and not receipt.blocked:
-            index.rewrite(db, how)
+            word_tables.rewrite(db, how)
             receipt = write(db, sought, not forget.empty_journal(db, time))
     return receipt
 

@@ -4,6 +4,7 @@
 erasure_receipt.py then checks the files.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from agent_cli.memory.forgetting.verbatim_copies import Copies
 from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
-from agent_cli.memory.search import index
+from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.skills import lineage as skills
 from agent_cli.memory.summaries import period_summaries, session_summary
 from agent_cli.store import events, ids, jobs
@@ -102,7 +103,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
 
     `wanted`: the words to look for in other rows; None: those of what the request names.
     """
-    index.refresh_all(db)
+    index.refresh_all(db, math.inf)
     version = db.change_counter()
     walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)
@@ -183,7 +184,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
         _rebuild(db, walk, plan.request, time)
         tombstones.count_erasure(db)
         jobs.add(db, tombstones.JOB, tombstones.JOURNAL, time())
-        if index.has_page_terms(db, plan.wanted.words):
+        if word_tables.has_page_terms(db, plan.wanted.words):
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
         handles = walk.handles
         subject = handles[0] if handles else ""
@@ -205,7 +206,7 @@ def is_pending(db: Database) -> bool:
 def empty_journal(db: Database, time: clock.Clock, patience: float = 2.0) -> bool:
     """Empty the journal, waiting for `patience` seconds; False while another process reads the database."""
     if jobs.is_pending(db, tombstones.JOB, tombstones.PAGES):
-        index.rewrite(db)
+        word_tables.rewrite(db)
     if not db.truncate_journal(patience):
         return False
     if is_pending(db):

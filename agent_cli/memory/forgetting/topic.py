@@ -1,5 +1,6 @@
 """Selects the rows about a topic or of a time span, to be erased."""
 
+import math
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def select_by_topic(
 
     `since`, `until`: UTC times as stored. Without a topic, all messages, notes, facts and tasks of that time span.
     """
-    index.refresh_all(db)
+    index.refresh_all(db, math.inf)
     found = {table.name: {*_literal(db, table, owner, topic, since, until)} for table in TABLES.values()}
     for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
         found[kind].add(id)

@@ -104,15 +104,19 @@ def _matches(pattern: Pattern, text: str) -> list[str]:
     return sorted(pattern.findall(text.casefold()))
 
 
-def chunks(text: str, size: int = 1200, overlap: int = 200) -> Iterable[tuple[int, int]]:
-    """(start, length) of the overlapping chunks of a long text, cut at spaces where possible."""
-    start = 0
+def chunks(text: str, size: int = 1200, start: int = 0) -> Iterable[tuple[int, int]]:
+    """(start, length) of the overlapping chunks of a long text from `start` on, cut at spaces where possible."""
     while len(text) - start > size * 5 // 4:
         cut = max(text.rfind(" ", start + size // 2, start + size), text.rfind("\n", start + size // 2, start + size))
         cut = cut if cut > 0 else start + size
         yield start, cut - start
-        start = max(cut - overlap, start + 1)
+        start = next_start(start, cut - start)
     yield start, len(text) - start
+
+
+def next_start(start: int, length: int, overlap: int = 200) -> int:
+    """Where the chunk after this one starts."""
+    return max(start + length - overlap, start + 1)
 
 
 def contains_similar(word: str, text: str, least: float = 0.75) -> bool:

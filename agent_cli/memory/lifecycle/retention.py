@@ -18,7 +18,7 @@ from agent_cli.memory.facts import facts
 from agent_cli.memory.lifecycle import retention_candidates
 from agent_cli.memory.lifecycle.retention_candidates import SESSION, WORKING, RemovedRows, RetentionCandidate
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.search import index, recall_log
+from agent_cli.memory.search import index, recall_log, word_tables
 from agent_cli.memory.summaries import summaries
 from agent_cli.store import events, jobs, meta
 from agent_cli.store.db import Database
@@ -114,7 +114,7 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
             removed, merge = removed or bool(count), merge or lazily
             yield level, count
     if merge:
-        for _ in index.condense(db):
+        for _ in word_tables.condense(db):
             yield "index", 0
     if removed:
         with db.write():

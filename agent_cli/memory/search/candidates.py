@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_cli import kinds
 from agent_cli.memory.language import terms
-from agent_cli.memory.search import index, named_entities, ranking
+from agent_cli.memory.search import named_entities, ranking, word_tables
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -121,7 +121,7 @@ def _best(db: Database, rare: Sequence[str], common: Sequence[str], allowed: Fil
 
 
 def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:
-    name = index.table(db, "words")
+    name = word_tables.table(db, "words")
     condition = f"{name} match :match and {_id_range(allowed.files)}"
     scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
     if not allowed.is_narrow:
@@ -168,7 +168,7 @@ def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: in
     """Passages that hold this word within a longer one, or misspelt."""
     if len(word) < 3:
         return []
-    name = index.table(db, "trigrams")
+    name = word_tables.table(db, "trigrams")
     folded = word.casefold()
     triples = list(dict.fromkeys(_quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     half = len(triples) // 2
@@ -196,7 +196,7 @@ def _id_range(files: bool, id: str = "rowid") -> str:
 
 def _count(db: Database, match: str, rows: int, files: bool) -> int:
     """The number of rows that match; for a common word in a large file estimated from samples."""
-    name = index.table(db, "words")
+    name = word_tables.table(db, "words")
     matches = f"from {name} where {name} match ? and {_id_range(files)}"
     if rows <= _EXACT_COUNT_ROWS:
         return int(db.value(f"select count(*) {matches}", (match,)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.memory.search import damaged_indexes, vectors, word_tables
 from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
@@ -66,13 +66,13 @@ def _sample(db: Database) -> dict[int, str]:
 
 
 def _check_words(db: Database, sample: dict[int, str]) -> bool:
-    name = index.table(db, "words")
+    name = word_tables.table(db, "words")
     counted = f"select (select count(*) from passage) = (select count(*) from {name}_docsize)"
     return bool(db.value(counted)) and _finds_all(db, name, sample, _phrase)
 
 
 def _check_trigrams(db: Database, sample: dict[int, str]) -> bool:
-    return _finds_all(db, index.table(db, "trigrams"), sample, _triples)
+    return _finds_all(db, word_tables.table(db, "trigrams"), sample, _triples)
 
 
 def _finds_all(db: Database, name: str, sample: dict[int, str], make_query: Callable[[Database, str], str]) -> bool:

@@ -14,7 +14,7 @@ TABLES = (
         owner="(select owner from message where id = message_id)",
         counts={("recollections", "recollection"): "true"},
     ),
-    Table("passage", text_columns="author facts grams masked", other_columns="kind", derived=True),
+    Table("passage", text_columns="author facts grams masked text", other_columns="kind", derived=True),
     Table("speaker", text_columns="name", derived=True),
     Table("area", text_columns="place", other_columns="owner", derived=True),
     Table("day", other_columns="words"),  # of a date

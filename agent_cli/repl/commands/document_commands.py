@@ -12,7 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.scope import short_path
-from agent_cli.memory.search import index
+from agent_cli.memory.search import word_tables
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
@@ -31,7 +31,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         return _listing(conversation)
     if verb == "rm" and pattern:
         count, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
-        for _ in index.condense(app.db) if condense else ():
+        for _ in word_tables.condense(app.db) if condense else ():
             pass
         files = "1 file is" if count == 1 else f"{count} files are"
         return f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed"

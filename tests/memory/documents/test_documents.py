@@ -307,7 +307,7 @@ def test_the_name_of_a_file_cannot_drive_the_terminal(db, folder):
 def test_what_is_said_is_indexed_before_files(db, session, folder):
     (folder / "a.txt").write_text("alpha")
     add(db, folder)
-    db.execute("insert into stale values ('d', 1)")
+    db.execute("insert into stale (kind, row) values ('d', 1)")
     say(db, session, "bravo")
     index.refresh(db, 1)
     assert db.rows("select kind from stale") == [("d",)]

@@ -18,7 +18,7 @@ from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, top
 from agent_cli.memory.forgetting.owners import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index
+from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
@@ -396,7 +396,7 @@ def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
 
     assert erase(file, gone).clean
     assert traces(file.path, SECRET) == 0
-    words = index.table(file, "words")
+    words = word_tables.table(file, "words")
     assert file.value(f"select count(*) from {words}('{SECRET}')") == 0
 
 
@@ -450,7 +450,7 @@ def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
 
     assert traces(file.path, SECRET) == 0
     for name, kept, gone in (("words", "boats", "gardens"), ("trigrams", "boa", "gar")):
-        name = index.table(file, name)
+        name = word_tables.table(file, name)
         found = [file.value(f"select count(*) from {name}(?)", (each,)) for each in (kept, gone)]
         assert found == [150, 0]
         file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")

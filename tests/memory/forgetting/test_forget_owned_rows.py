@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.planner import notes, schedules, tasks
-from agent_cli.memory.search import index, recall_log
+from agent_cli.memory.search import recall_log, word_tables
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Part, ToolCall, ToolResult
 from tests.conftest import HERE, NOON, empty, noon
@@ -289,10 +289,8 @@ def test_of_very_many_sections_no_trace_is_left(file, folder):
     assert erasure_receipt.erase(file, about(file, "quokka"), noon).clean
     assert traces(file.path, "quokka") == 0
     assert len(texts(file)) == 30
-    for name in ("words", "trigrams"):
-        file.execute(
-            f"insert into {index.table(file, name)} ({index.table(file, name)}, rank) values ('integrity-check', 1)"
-        )
+    for name in (word_tables.table(file, index) for index in ("words", "trigrams")):
+        file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
 
 
 def test_a_draft_is_named_and_forgotten_like_every_note(db, session):

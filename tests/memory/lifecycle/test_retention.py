@@ -15,7 +15,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.lifecycle import retention
 from agent_cli.memory.planner import schedules, tasks
-from agent_cli.memory.search import index, recall
+from agent_cli.memory.search import index, recall, word_tables
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
@@ -619,7 +619,7 @@ def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_pa
     assert file.with_name("memory.db-wal").read_bytes() == b""
     assert b"xk7qv2rm9tz4" not in file.read_bytes().lower()
     for name in ("words", "trigrams"):
-        table = index.table(db, name)
+        table = word_tables.table(db, name)
         assert db.value(f"select v from {table}_config where k = 'secure-delete'") == 1
         db.execute(f"insert into {table} ({table}, rank) values ('integrity-check', 1)")
     db.close()

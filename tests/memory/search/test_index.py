@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.memory.search import damaged_indexes, index, vectors, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import migrations
@@ -30,7 +30,7 @@ QUESTIONS = ("cat of my sister", "Lisbon", "Katarzina", "retry_coun", "东京", 
 
 def matches(db, word, which="words"):
     """The passages that an index itself has for a word, and whose texts."""
-    name = index.table(db, which)
+    name = word_tables.table(db, which)
     return [
         handle
         for (handle,) in db.rows(
@@ -42,7 +42,7 @@ def matches(db, word, which="words"):
 def whole(db):
     """Both indexes hold what the passages say, no more and no less."""
     for which in ("words", "trigrams"):
-        name = index.table(db, which)
+        name = word_tables.table(db, which)
         db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
 
 
@@ -192,7 +192,7 @@ def test_words_are_found_by_stem_without_accents_by_author_and_by_day(db, sessio
 
 def test_what_is_deleted_is_really_deleted(db):
     for which in ("words", "trigrams"):
-        name = index.table(db, which)
+        name = word_tables.table(db, which)
         assert db.value(f"select v from {name}_config where k = 'secure-delete'") == 1
     assert db.value("pragma secure_delete") == 1
 
@@ -305,7 +305,7 @@ def test_search_survives_a_damaged_word_index_and_is_the_same_when_it_is_mended(
         assert found.damaged == ("words",)
     assert find(db, "when do I see the doctor?", meaning=full.meaning).hits[0].handle == "n1"
 
-    index.repair(db, "words")
+    word_tables.repair(db, "words")
 
     assert find(db, "Katarzyna", meaning=full.meaning).damaged == ()
     assert hits(db, meaning=full.meaning) == before
@@ -324,7 +324,7 @@ def test_search_survives_a_damaged_trigram_index_and_is_the_same_when_it_is_mend
     if how != "idx":
         assert found.damaged == ("trigrams",)
 
-    index.repair(db, "trigrams")
+    word_tables.repair(db, "trigrams")
 
     assert hits(db, meaning=full.meaning) == before
     whole(db)
@@ -367,10 +367,10 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
     catch_up(db)
     notes.edit(db, notes.get(db, 1, "person"), "optician on Monday", "", noon)
     catch_up(db)
-    index.merge(db)
+    word_tables.merge(db)
 
     assert set(damaged_indexes.damaged(db)) <= {which}
-    index.repair(db, which)
+    word_tables.repair(db, which)
 
     assert damaged_indexes.damaged(db) == []
     assert handles(db, "submarine") == [new]
@@ -383,9 +383,9 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
 def test_what_cannot_be_rebuilt_is_dropped_and_made_again(full):
     full.damage("drop table words_1_data")
     db = full.db
-    index.repair(db, "words")
+    word_tables.repair(db, "words")
 
-    assert index.table(db, "words") == "words_1"
+    assert word_tables.table(db, "words") == "words_1"
     whole(db)
 
 
@@ -394,12 +394,12 @@ def test_what_cannot_be_dropped_is_left_for_another_name(full):
     db = full.db
     with pytest.raises(IndexDamaged), db.index_access():
         db.execute("drop table words_1")
-    index.repair(db, "words")
+    word_tables.repair(db, "words")
 
-    assert index.table(db, "words") == "words_2"
+    assert word_tables.table(db, "words") == "words_2"
     assert handles(db, "Katarzyna") == ["m3"]
-    index.repair(db, "words")
-    assert index.table(db, "words") == "words_2"
+    word_tables.repair(db, "words")
+    assert word_tables.table(db, "words") == "words_2"
     whole(db)
 
 
@@ -422,7 +422,7 @@ def test_merging_changes_nothing(full):
     db = full.db
     before = hits(db, meaning=full.meaning)
     for _ in range(3):
-        index.merge(db)
+        word_tables.merge(db)
     assert hits(db, meaning=full.meaning) == before
     whole(db)
 
@@ -432,7 +432,7 @@ KEY = "AKIAIOSFODNN7EXAMPLE"
 
 def everything_indexed(db):
     """What the indexes know of, word by word, and the texts of all passages."""
-    name = index.table(db, "words")
+    name = word_tables.table(db, "words")
     db.execute(f"create virtual table temp.vocabulary using fts5vocab(main, {name}, 'row')")
     words = [word for (word,) in db.rows("select term from temp.vocabulary")]
     db.execute("drop table temp.vocabulary")
@@ -511,7 +511,7 @@ def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, s
     catch_up(db)
     with db.write():
         index.erase(db, "m", 1)
-        db.execute("insert into stale values ('m', 1)")
+        db.execute("insert into stale (kind, row) values ('m', 1)")
     catch_up(db)
     migrations.requeue_secrets(db)
 

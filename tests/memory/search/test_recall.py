@@ -494,7 +494,7 @@ def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, 
         log.add_user_message(db, session, HERE, [Part(words, "typed")], NOON)
     while index.refresh(db):
         pass
-    db.execute("insert into stale values ('m', 2)")  # as when a fact of it is accepted
+    db.execute("insert into stale (kind, row) values ('m', 2)")  # as when a fact of it is accepted
 
     while index.refresh(db):
         pass

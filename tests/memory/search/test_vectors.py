@@ -133,7 +133,7 @@ def test_a_passage_changed_while_its_vector_is_made_gets_that_of_its_new_words(d
     catch_up(db)
 
     def meanwhile(texts):
-        db.execute("insert into stale values ('m', ?)", (int(said[1:]),))
+        db.execute("insert into stale (kind, row) values ('m', ?)", (int(said[1:]),))
         catch_up(db)
         return embed(texts)
 

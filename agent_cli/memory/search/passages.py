@@ -1,0 +1,221 @@
+"""Passages: the pieces into which the texts of rows are cut, and what each is found by besides its words.
+
+Nothing is written here. A text is cut at spaces into overlapping pieces, each where the one before it ended, so that
+cutting can go on after any piece. The pieces of a long text hold a copy of their own text: to cut each of them from the
+row, SQLite would read the row from its start.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from agent_cli import clock, kinds
+from agent_cli.memory.language import predicates, secrets, terms
+from agent_cli.memory.search import sources
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+# Passages of files have ids below zero, so that files and messages are searched separately, by a range of ids.
+FILES = kinds.BY_NAME["section"].letter
+_FACT = kinds.BY_NAME["fact"].letter
+_MESSAGE = kinds.BY_NAME["message"].letter
+
+PORTION = 50_000  # characters indexed in one transaction: some 30 ms
+_LONG = 2 * PORTION  # of a longer text only a portion is indexed at once
+BLOCK = 200_000  # characters of its rest that are searched for secrets together,
+_MARGIN = 25_000  # with so many around them, for some secrets are long
+
+_NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
+_EPOCH = date(1970, 1, 1)
+
+# Files come last, because there may be very many. Each half is a range of the key.
+_STALE = f"""select kind, row from stale where kind > '{FILES}' and not tail union all
+    select kind, row from stale where kind <= '{FILES}' and not tail limit ?"""
+_OF_ROWS = """select p.row, p.id from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value
+    order by c.key, p.start"""
+_COLUMNS = "row, owner, place, session, author, at, utc_offset, text, facts"
+
+
+@frozen
+class SourceRow:
+    """A row as it is searched."""
+
+    kind: str
+    row: int
+    owner: str
+    place: str
+    session: int | None
+    author: str
+    at: str
+    utc_offset: int
+    text: str
+    facts: str | None  # JSON [[statement, predicate], …]
+
+
+@frozen
+class Passage:
+    """A piece of a row, from `start`, so many characters long."""
+
+    row: int
+    start: int
+    length: int
+    owner: str
+    place: str
+    session: int | None
+    author: str
+    at: int  # seconds since 1970
+    day: int  # days since 1970, in the person's time zone
+    facts: str | None
+    grams: str | None
+    masked: str | None  # its text without secrets, when it holds any
+    text: str | None  # when the row is long
+
+
+@frozen
+class StaleRow:
+    """What becomes of a stale row: which passages are replaced by which, and whether the rest follows later."""
+
+    kind: str
+    row: int
+    replaced: Sequence[int]  # ids
+    passages: Sequence[Passage]
+    tail: bool
+
+
+Last = tuple[int, int, int]
+"""Id, start and length of the last passage of a row."""
+
+
+def read_stale(db: Database, limit: int) -> list[StaleRow]:
+    """The next stale rows, at most `limit`, with about a portion of text together, at least one."""
+    waiting: dict[str, list[int]] = {}
+    for kind, row in db.rows(_STALE, (limit,)):
+        waiting.setdefault(kind, []).append(row)
+    found: list[StaleRow] = []
+    left = PORTION
+    for kind, rows in waiting.items():
+        sizes = _sizes(db, kind, rows)
+        chosen = []
+        for row in rows:
+            if left <= 0:
+                break
+            left -= sizes.get(row, 0)
+            chosen.append(row)
+        given = {source.row: source for source in _read(db, kind, chosen)}
+        replaced: dict[int, list[int]] = {row: [] for row in chosen}
+        for row, id in db.rows(_OF_ROWS, (chosen, kind)):
+            replaced[row].append(id)
+        found += [_stale_row(db, kind, row, given.get(row), replaced[row]) for row in chosen]
+    return found
+
+
+def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, replaced: list[int]) -> StaleRow:
+    if source is None:
+        return StaleRow(kind, row, replaced, (), False)
+    made, tail = cut(source)
+    if tail and kind == _MESSAGE and replaced:
+        # A message keeps its words, and only the facts learned from it have changed, which its first passage holds.
+        end, copies = db.rows(
+            "select max(start + length), count(text) from passage where kind = ? and row = ?", (kind, row)
+        )[0]
+        if copies:
+            return StaleRow(kind, row, replaced[:1], made[:1], end < len(source.text))
+    return StaleRow(kind, row, replaced, made, tail)
+
+
+def read(db: Database, kind: str, row: int) -> SourceRow | None:
+    """The row, or None when it is not searched."""
+    return next(iter(_read(db, kind, [row])), None)
+
+
+def of_rows(db: Database, kind: str, rows: Sequence[int]) -> list[int]:
+    """The ids of the passages of rows, in the order of their pieces."""
+    return [id for _, id in db.rows(_OF_ROWS, (rows, kind))]
+
+
+def last(db: Database, kind: str, row: int) -> Last | None:
+    """The last passage of a row."""
+    found = db.row(
+        "select id, start, length from passage where kind = ? and row = ? order by start desc limit 1", (kind, row)
+    )
+    return (found[0], found[1], found[2]) if found else None
+
+
+def start_after(passage: Last) -> int:
+    """Where the passage after this one starts."""
+    return terms.next_start(passage[1], passage[2])
+
+
+def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Passage], bool]:
+    """The passages from `start` on, of a long text those within the next `most` characters; and whether more follow."""
+    long = len(source.text) > _LONG
+    pieces = []
+    tail = False
+    for piece in terms.chunks(source.text, start=start):
+        if long and piece[0] >= start + most:
+            tail = True
+            break
+        pieces.append(piece)
+    moment = clock.local(source.at, source.utc_offset)
+    at, day = int(moment.timestamp()), (moment.date() - _EPOCH).days
+    hidden = _secrets(source, start, sum(pieces[-1]))
+    made = []
+    for first, length in pieces:
+        text = source.text[first : first + length]
+        masked = secrets.mask_piece(source.text, hidden, first, length) if hidden else text
+        made.append(
+            Passage(
+                source.row,
+                first,
+                length,
+                source.owner,
+                source.place,
+                source.session,
+                source.author,
+                at,
+                day,
+                _fact_words(source.facts) if source.facts and not first else None,
+                terms.bigrams(masked) or None,
+                masked if masked != text else None,
+                text if long and masked == text else None,
+            )
+        )
+    return made, tail
+
+
+def _secrets(source: SourceRow, start: int, end: int) -> list[secrets.Span]:
+    """The secrets in a part of a text. A fact is masked when adopted, or typed by the person."""
+    if source.kind == _FACT:
+        return []
+    first = max(0, start - _MARGIN)
+    found = secrets.spans(source.text[first : end + _MARGIN])
+    return [(begin + first, stop + first, name) for begin, stop, name in found]
+
+
+def day_words(day: int) -> str:
+    """The words that a day is found by."""
+    moment = _EPOCH + timedelta(days=day)
+    return f"{moment.day} {moment:%B %Y %A}"
+
+
+def _read(db: Database, kind: str, rows: Sequence[int]) -> list[SourceRow]:
+    return [SourceRow(kind, *row) for row in db.rows(_query(kind), (rows,))]
+
+
+def _sizes(db: Database, kind: str, rows: Sequence[int]) -> dict[int, int]:
+    """The bytes of the texts of rows. SQLite knows them without reading the texts."""
+    sized = f"with source ({_COLUMNS}) as ({_query(kind)}) select row, octet_length(text) from source"
+    return dict(db.rows(sized, (rows,)))
+
+
+def _query(kind: str) -> str:
+    return sources.source_of(_NAMES[kind]).passages
+
+
+def _fact_words(encoded: str) -> str:
+    """The statements of facts (JSON [[statement, predicate], …]), with words that questions about them use."""
+    statements = [
+        f"{statement} {predicates.search_words(predicate) if predicate else ''}"
+        for statement, predicate in json.loads(encoded)
+    ]
+    return "\n".join(line.strip() for line in statements)

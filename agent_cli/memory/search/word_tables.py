@@ -1,0 +1,129 @@
+"""The tables of the word and trigram indexes: created, merged, repaired and rewritten.
+
+They store no text of their own: FTS5 reads it from the view passage_text (external content).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from agent_cli.memory.search import damaged_indexes
+from agent_cli.store import meta
+from agent_cli.store.db import Database, IndexDamaged
+
+_UNMERGED = 12  # new passages left unmerged; with 16 segments a turn would have to merge them itself
+
+_WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
+    content_rowid='id', tokenize='porter unicode61 remove_diacritics 2')"""
+_TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passage_text', content_rowid='id',
+    tokenize='trigram remove_diacritics 1', detail=none, columnsize=0)"""
+COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
+DEFINITIONS = {"words": _WORDS, "trigrams": _TRIGRAMS}
+
+
+def table(db: Database, index: str) -> str:
+    """The table of the index "words" or "trigrams", created when missing. Raises IndexDamaged in a read-only file."""
+    name = meta.get(db, f"index {index}")
+    if name is None and db.read_only:
+        raise IndexDamaged(f"{db.path}: nothing has been indexed yet")
+    return name or make(db, index, f"{index}_1")
+
+
+def make(db: Database, index: str, name: str) -> str:
+    with db.write():
+        db.execute(DEFINITIONS[index].format(name=name))
+        db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', 1)")
+        db.execute(f"insert into {name} ({name}, rank) values ('automerge', 0)")  # merging is done when idle
+        meta.put(db, f"index {index}", name)
+    return name
+
+
+def drop(db: Database, index: str) -> str:
+    """Drop an index; returns a name for the next, a new one when the old one cannot be dropped."""
+    name = table(db, index)
+    try:
+        with db.index_access(), db.write():
+            db.execute(f"drop table if exists {name}")
+        return name
+    except IndexDamaged:
+        return f"{index}_{int(name.rpartition('_')[2]) + 1}"
+
+
+def names(db: Database) -> dict[str, str]:
+    """The tables of the indexes to write to: all but damaged ones, which are rebuilt later."""
+    damaged = damaged_indexes.damaged(db)
+    return {index: table(db, index) for index in DEFINITIONS if index not in damaged}
+
+
+def set_secure(db: Database, names: dict[str, str], secure: int) -> None:
+    for index, name in names.items():
+        with damaged_indexes.tolerate(db, index):
+            db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', ?)", (secure,))
+
+
+def repair(db: Database, index: str) -> None:
+    """Repair a damaged index: rebuild it in place, else drop and recreate it, else create it under another name."""
+    name = table(db, index)
+    try:
+        with db.index_access(), db.write():
+            db.execute(f"insert into {name} ({name}) values ('rebuild')")
+            damaged_indexes.clear(db, index)
+        return
+    except IndexDamaged:
+        pass
+    with db.write():
+        fresh = make(db, index, drop(db, index))
+        db.execute(f"insert into {fresh} ({fresh}) values ('rebuild')")
+        damaged_indexes.clear(db, index)
+
+
+def needs_merge(db: Database) -> bool:
+    """Whether enough passages were added since the last merge for another to speed up searches."""
+    newest, merged = int(db.value("select max(id) from passage") or 0), meta.number(db, "merged")
+    return not merged <= newest < merged + _UNMERGED  # ids start again after a rebuild
+
+
+def merge(db: Database, pages: int = 200) -> None:
+    """Merge some segments of the indexes, when idle."""
+    newest = db.value("select max(id) from passage") or 0
+    for index in DEFINITIONS:
+        name = table(db, index)
+        with damaged_indexes.tolerate(db, index):
+            db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
+    meta.put(db, "merged", str(newest))
+
+
+def condense(db: Database, pages: int = 500) -> Iterator[None]:
+    """Merge each index into one segment, so many pages in a transaction; this removes what `erase_lazily` left."""
+    for index in DEFINITIONS:
+        name, merge_pages = table(db, index), -pages  # negative: merge all segments into one
+        while True:
+            before = db.value("select total_changes()")
+            with damaged_indexes.tolerate(db, index):
+                db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (merge_pages,))
+            if db.value("select total_changes()") < before + 2:  # FTS5 signals that nothing was left to do
+                break
+            merge_pages = pages
+            yield
+
+
+def has_page_terms(db: Database, words: Iterable[str]) -> bool:
+    """Whether one of these words, or most of it, is a page key of the word index.
+
+    FTS5 keeps a prefix of the first word of each page in a separate table, and leaves it there when that word is
+    deleted, even with secure-delete.
+    """
+    stems = {stem for tokens in db.tokens_of(words) for stem in tokens}
+    prefixes = {stem[:length] for stem in stems for length in range(min(6, len(stem)), len(stem) + 1)}
+    rows = db.rows(f"select cast(substr(cast(term as blob), 2) as text) from {table(db, 'words')}_idx")
+    return any(term in prefixes for (term,) in rows)
+
+
+def rewrite(db: Database, how: str = "optimize") -> None:
+    """Rewrite the indexes: "optimize" merges their segments, "rebuild" indexes the passages again.
+
+    An index of one segment has nothing to merge: it is rebuilt.
+    """
+    for index in DEFINITIONS:
+        name = table(db, index)
+        with damaged_indexes.tolerate(db, index):
+            pieces = db.value(f"select count(distinct segid) from {name}_idx")
+            db.execute(f"insert into {name} ({name}) values (?)", (how if pieces > 1 else "rebuild",))

@@ -1,0 +1,223 @@
+"""Long texts: indexed a few passages at a time, continued where a crash left off, and exact all the while."""
+
+from itertools import islice
+
+import pytest
+
+from agent_cli.memory.forgetting import forget, topic
+from agent_cli.memory.search import index, word_tables
+from agent_cli.store import file, migrations
+from tests.conftest import NOON, noon
+from tests.recalling import catch_up, fact, handles, note, say, session_of
+
+PASSAGES = "select row, start, length, masked, text, facts from passage where kind = 'm' order by row, start"
+KEY = "ghp_" + "A1b2C3d4E5" * 4
+
+
+def words(characters, at=()):
+    """So long a text of numbered words, with others at some places in it."""
+    text = " ".join(f"word{number}" for number in range(characters // 9))[:characters]
+    for place, other in at:
+        text = f"{text[:place]} {other} {text[place + len(other) + 2 :]}"
+    return text
+
+
+LONG = words(290_000, [(150_000, "pomegranate"), (280_000, "quince")])
+
+
+def matches(db, word):
+    name = word_tables.table(db, "words")
+    return [
+        row
+        for (row,) in db.rows(
+            f"select distinct p.row from {name} w join passage p on p.id = w.rowid where {name} match ?", (word,)
+        )
+    ]
+
+
+def is_exact(db):
+    """Both indexes hold what the passages say, and the passages what the texts say."""
+    for which in ("words", "trigrams"):
+        name = word_tables.table(db, which)
+        db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+    return not db.value(
+        """select count(*) from passage p join message m on m.id = p.row
+           where p.kind = 'm' and p.masked is null and p.text is not substr(m.text, p.start + 1, p.length)"""
+    )
+
+
+def finish(db):
+    for _ in index.refresh_steps(db):
+        pass
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+def test_each_transaction_indexes_a_small_part_of_a_long_text(db, session):
+    say(db, session, LONG)
+    most, before = 0, 0
+    for _ in index.refresh_steps(db):
+        now = db.value("select count(*) from passage")
+        most, before = max(most, now - before), now
+
+    assert before > 250
+    assert most <= 60
+    assert matches(db, "pomegranate") == matches(db, "quince") == [1]
+    assert is_exact(db)
+
+
+def test_what_is_said_meanwhile_is_found_before_the_rest_of_a_long_text(db, session):
+    say(db, session, LONG)
+    catch_up(db)
+    later = note(db, "The medlar is ripe")
+
+    assert index.refresh(db) == 1
+    assert handles(db, "medlar") == [later]
+    assert index.count_stale(db) == 1  # the rest of the text
+    finish(db)
+    assert (matches(db, "quince"), index.count_stale(db)) == ([1], 0)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 8])
+def test_indexing_continues_where_a_process_was_killed(db, session, path, steps):
+    say(db, session, LONG)
+    finish(db)
+
+    killed = file.open_file(path, NOON, print)
+    say(killed, session_of(killed), LONG)
+    list(islice(index.refresh_steps(killed), steps))
+    done = killed.value("select count(*) from passage")
+    killed.close()
+    other = file.open_file(path, NOON, print)
+    step = next(index.refresh_steps(other), "a step")
+
+    assert (done > 0, step) == (True, None)
+    assert other.value("select count(*) from passage") > done
+    finish(other)
+    assert other.rows(PASSAGES) == db.rows(PASSAGES)
+    assert is_exact(other)
+    other.close()
+
+
+def test_two_processes_that_index_the_same_text_do_it_once(db, session, path):
+    say(db, session, LONG)
+    finish(db)
+
+    one = file.open_file(path, NOON, print)
+    say(one, session_of(one), LONG)
+    other = one.another_connection()
+    steps = [index.refresh_steps(one), index.refresh_steps(other)]
+    while steps:
+        steps = [each for each in steps if next(each, "ended") is None]
+
+    assert one.rows(PASSAGES) == db.rows(PASSAGES)
+    assert is_exact(one)
+    other.close()
+    one.close()
+
+
+def test_a_fact_learned_from_a_long_text_leaves_its_other_passages_as_they_are(db, session):
+    say(db, session, LONG)
+    finish(db)
+    before = db.rows("select id from passage where kind = 'm' and start > 0")
+    with db.write():
+        fact(db, "The person grows medlars", message=1)
+    finish(db)
+
+    assert db.rows("select id from passage where kind = 'm' and start > 0") == before
+    assert matches(db, "medlars") == [1]
+    assert is_exact(db)
+
+
+def test_a_fact_learned_before_the_rest_was_indexed_is_found_and_so_is_the_rest(db, session):
+    say(db, session, LONG)
+    list(islice(index.refresh_steps(db), 3))
+    with db.write():
+        fact(db, "The person grows medlars", message=1)
+    finish(db)
+
+    assert matches(db, "medlars") == matches(db, "quince") == matches(db, "pomegranate") == [1]
+    assert is_exact(db)
+
+
+@pytest.mark.parametrize("steps", [1, 5, 1000])
+def test_a_long_text_is_forgotten_whole_however_much_of_it_was_indexed(db, session, steps):
+    say(db, session, LONG)
+    list(islice(index.refresh_steps(db), steps))
+    forget.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "pomegranate", NOON)), noon)
+
+    assert (matches(db, "word7"), db.value("select count(*) from passage"), index.count_stale(db)) == ([], 0, 0)
+    assert is_exact(db)
+
+
+def test_a_text_that_is_erased_while_it_is_indexed_leaves_no_passage(db, session):
+    say(db, session, LONG)
+    steps = index.refresh_steps(db)
+    list(islice(steps, 4))
+    with db.write():
+        index.erase(db, "m", 1)
+        db.execute("delete from message where id = 1")
+    list(steps)
+
+    assert (db.value("select count(*) from passage"), index.count_stale(db)) == (0, 0)
+    assert is_exact(db)
+
+
+def test_secrets_are_masked_wherever_in_a_long_text_they_are(db, session):
+    places = range(40_000, 260_000, 9_999)
+    say(db, session, words(270_000, [(place, f"token {KEY}") for place in places]))
+    finish(db)
+
+    assert matches(db, KEY) == []
+    masked = db.rows("select masked from passage_text t join passage p on p.id = t.id where p.masked is not null")
+    assert len(masked) >= len(places)
+    assert not db.value("select 1 from passage_text where own like '%A1b2C3d4E5%'")
+    assert is_exact(db)
+
+
+def test_a_rebuild_makes_the_same_passages(db, session):
+    say(db, session, LONG)
+    finish(db)
+    before = db.rows(PASSAGES)
+    progress = list(index.rebuild(db))
+
+    assert db.rows(PASSAGES) == before
+    assert progress[-1] == (1, 1)
+    assert is_exact(db)
+
+
+def test_long_notes_are_indexed_to_their_end_and_edited_like_others(db):
+    handle = note(db, words(120_000, [(110_000, "quince")]), title="Fruit")
+    finish(db)
+    assert handles(db, "quince") == [handle]
+
+    with db.write():
+        index.erase(db, "n", 1)
+        db.execute("update note set text = 'medlar'")
+    finish(db)
+    assert (handles(db, "quince"), handles(db, "medlar")) == ([], [handle])
+
+
+def test_a_command_indexes_a_long_text_for_a_short_time_only(db, session):
+    say(db, session, LONG)
+    index.refresh_for(db, 0)
+    assert index.count_stale(db) == 1
+
+    index.refresh_all(db, 0)
+    assert index.count_stale(db) == 1
+    index.refresh_all(db, 60)
+    assert index.count_stale(db) == 0
+
+
+def test_a_long_text_indexed_by_an_older_program_gets_copies_of_its_pieces(db, session):
+    say(db, session, LONG)
+    finish(db)
+    before = db.rows("select * from passage_text order by id")
+    db.execute("update passage set text = null")
+    migrations.copy_long_messages(db)
+
+    assert db.rows("select * from passage_text order by id") == before
+    assert not db.value("select 1 from passage where text is null and masked is null")
