@@ -23,7 +23,7 @@ from agent_cli.llm.ollama.tags import Tag
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.memory.search import index, index_check, vectors
-from agent_cli.store import file, jobs
+from agent_cli.store import file, jobs, keyed_hash
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
@@ -206,6 +206,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         )
         fix = "" if check == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
         yield Finding("database", check == "ok", f"{path}: {summary}", fix)
+        yield from _key(app)
         yield from _indexes(app)
         yield from _embedder(app)
         yield from _vectors(app)
@@ -214,6 +215,19 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
     except (AgentError, OSError) as error:
         yield Finding(
             "database", False, str(error), "agent db check says more; agent db restore FILE brings a backup back"
+        )
+
+
+def _key(app: App) -> Iterator[Finding]:
+    """Where the key is by which erased texts are recognised. One that nobody has needed yet is no finding."""
+    if path := keyed_hash.key_file(app.db):
+        yield Finding("key", True, f"of the hashes of erased texts: {path}")
+    elif keyed_hash.is_in_database(app.db):
+        yield Finding(
+            "key",
+            False,
+            "lies in the database, so who has the file can try out what you had erased",
+            f"let {app.db.key_folder} be written, or set XDG_STATE_HOME",
         )
 
 

@@ -124,7 +124,8 @@ def open_app(
     loaded = reading.load(config_file or reading.default_file(environ), environ, flags)
     rule_check.check_rules(loaded.config.rules, lambda key: rule_check.place_of_rule(loaded, key))
     path = reading.database(loaded.config, environ)
-    db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice)
+    keys = reading.key_folder(environ)
+    db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
     app = App(
         loaded,
         db,
@@ -141,6 +142,7 @@ def open_app(
     )
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = pending_erasure.finish(db, app.time, notice)
+        pending_erasure.renew_missing_key(db, notice)
     return app
 
 

@@ -58,6 +58,11 @@ def database(config: Config, environ: Mapping[str, str] = os.environ) -> Path:
     return Path(config.db).expanduser().absolute() if config.db else _folder("data", environ) / "memory.db"
 
 
+def key_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the keys of hashes are, apart from the databases."""
+    return _folder("state", environ) / "keys"
+
+
 def _read(file: Path) -> list[tuple[str, Any, int]]:
     """(key, value, line) of each setting in the file; none when there is no file."""
     try:
@@ -82,10 +87,15 @@ def _line_of(key: str, text: str) -> int:
     return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
 
 
-def _folder(what: Literal["config", "data"], environ: Mapping[str, str]) -> Path:
-    folder = environ.get("XDG_CONFIG_HOME" if what == "config" else "XDG_DATA_HOME")
+def _folder(what: Literal["config", "data", "state"], environ: Mapping[str, str]) -> Path:
+    folder = environ.get(f"XDG_{what.upper()}_HOME")
     if folder:
         return Path(folder) / NAME
     import platformdirs  # 10 ms, and needed only where nothing else says where to look
 
-    return (platformdirs.user_config_path if what == "config" else platformdirs.user_data_path)(NAME, appauthor=False)
+    path = {
+        "config": platformdirs.user_config_path,
+        "data": platformdirs.user_data_path,
+        "state": platformdirs.user_state_path,
+    }[what]
+    return path(NAME, appauthor=False)

@@ -57,12 +57,15 @@ class Database:
         busy_timeout: float = BUSY_TIMEOUT,
         *,
         read_only: bool = False,
+        key_folder: Path | None = None,
     ):
         refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
         self.busy_timeout = busy_timeout  # seconds to wait while another process writes
         self.read_only = read_only
+        self.key_folder = key_folder  # where the key of its hashes is; None: in the database
+        self.hash_key: bytes | None = None  # once it is known
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
@@ -92,7 +95,7 @@ class Database:
         return self._opener()()
 
     def _opener(self) -> Callable[[], "Database"]:
-        return partial(_open, self.path, self.journal, self.busy_timeout, self.read_only)
+        return partial(_open, self.path, self.journal, self.busy_timeout, self.read_only, self.key_folder)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; the returned function waits for its result.
@@ -306,8 +309,8 @@ def open_shared_memory() -> Database:
     return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
 
 
-def _open(path: str, journal: str, busy_timeout: float, read_only: bool) -> Database:
-    other = Database(path, journal, busy_timeout, read_only=read_only)
+def _open(path: str, journal: str, busy_timeout: float, read_only: bool, key_folder: Path | None) -> Database:
+    other = Database(path, journal, busy_timeout, read_only=read_only, key_folder=key_folder)
     other.prepare()
     return other
 

@@ -16,16 +16,22 @@ MOUNTS = Path("/proc/self/mountinfo")
 _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|ceph)")
 
 
-def open_file(path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS) -> Database:
+def open_file(
+    path: Path,
+    now: datetime,
+    notice: Callable[[str], None],
+    mounts: Path = MOUNTS,
+    key_folder: Path | None = None,
+) -> Database:
     """Open the file, creating it and its folder when missing, and bring its schema up to date.
 
     Only the owner can read the file, and a folder that is created. A file of another program or of a newer version is
     left untouched (StoreError). WAL needs shared memory, which a network file system does not have: there a rollback
-    journal is used, and `notice` is called with a sentence.
+    journal is used, and `notice` is called with a sentence. `key_folder`: where the key of its hashes is kept.
     """
     _create(path)
     network = network_file_system(path, mounts)
-    db = Database(path, "delete" if network else "wal")
+    db = Database(path, "delete" if network else "wal", key_folder=key_folder)
     try:
         schema.check(db)
         _make_private(path)

@@ -1,12 +1,22 @@
-"""Hashes of texts with a secret key of the file: equal texts can be recognised, and no text can be guessed."""
+"""Hashes of texts with a secret key: equal texts can be recognised, and who has only the file can guess none.
+
+Short texts come back from their hashes by trying, so the key lies apart from the file and its backups: in the person's
+state folder, a file for each key, which only the owner can read. The database names its key by a hash of it. Where the
+key is missing, because the file was moved to another machine, a new one is made: what was erased before is then no
+longer recognised when an import brings it again. A database without such a folder, as in memory, holds its key itself,
+and so does one whose folder cannot be written, which `agent doctor` says.
+"""
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 _KEY = "hash key"
+_NAME = "hash key name"
+_LENGTH = 32  # bytes
 
 
 def digest(db: Database, text: str) -> str:
@@ -16,18 +26,82 @@ def digest(db: Database, text: str) -> str:
 
 def digests(db: Database, texts: Iterable[str]) -> list[str]:
     """The hash of each text."""
+    secret = _key(db)
+    return [_hash(text.encode("utf-8", "surrogatepass"), secret, 16) for text in texts]
+
+
+def key_file(db: Database) -> Path | None:
+    """The file with the key; None when there is none, or the database holds its key itself."""
+    name = meta.get(db, _NAME)
+    path = db.key_folder / f"{name}.key" if db.key_folder and name else None
+    return path if path and path.is_file() else None
+
+
+def is_missing(db: Database) -> bool:
+    """Whether the database names a key that is not on this machine."""
+    return meta.get(db, _NAME) is not None and meta.get(db, _KEY) is None and key_file(db) is None
+
+
+def is_in_database(db: Database) -> bool:
+    """Whether the database holds its key itself."""
+    return meta.get(db, _KEY) is not None
+
+
+def renew(db: Database) -> None:
+    """Make a new key instead of a missing one."""
+    with db.write():
+        meta.drop(db, _NAME)
+        _key(db)
+
+
+def _key(db: Database) -> bytes:
+    if db.hash_key is None:
+        with db.write():
+            db.hash_key = _read(db) or _write(db)
+    return db.hash_key
+
+
+def _read(db: Database) -> bytes | None:
+    path = key_file(db)
+    try:
+        secret = path.read_bytes() if path else b""
+    except OSError:  # unreadable is as good as missing
+        return None
+    return secret if len(secret) == _LENGTH else None
+
+
+def _write(db: Database) -> bytes:
+    """Keep the key of the database itself, or a new one, in the folder, or else in the database."""
+    former = meta.get(db, _KEY)
+    secret = bytes.fromhex(former) if former else os.urandom(_LENGTH)
+    name = _hash(secret, b"", 8)
+    if db.key_folder and _saved(db.key_folder / f"{name}.key", secret):
+        meta.put(db, _NAME, name)
+        meta.drop(db, _KEY)
+    elif former is None:
+        meta.put(db, _KEY, secret.hex())
+    return secret
+
+
+def _saved(path: Path, secret: bytes) -> bool:
+    """Whether the key is in the file, durably: the database refers to it from now on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            part = path.with_suffix(f".{os.getpid()}")
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.write(handle, secret)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            os.replace(part, path)
+        return path.read_bytes() == secret
+    except OSError:
+        return False
+
+
+def _hash(text: bytes, key: bytes, size: int) -> str:
     import hashlib  # 3 ms, and most commands hash nothing
 
-    secret = bytes.fromhex(_key(db))
-    return [
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).hexdigest() for text in texts
-    ]
-
-
-def _key(db: Database) -> str:
-    with db.write():
-        key = meta.get(db, _KEY)
-        if key is None:
-            key = os.urandom(32).hex()
-            meta.put(db, _KEY, key)
-    return key
+    return hashlib.blake2b(text, key=key, digest_size=size).hexdigest()

@@ -1,5 +1,6 @@
 """A person forgets: from the command line and at the prompt, while other processes have the file open."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -337,3 +338,20 @@ def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(p
     assert "what you had erased stays out" in program("docs", "sync").out
     assert program.rows("select text from section") == [("It is deep.",)]
     assert traces(program.db, "swordfish") == 0
+
+
+def test_who_has_only_the_file_cannot_guess_what_was_forgotten(program):
+    program("facts", "add", "I drink no coffee")
+    assert program("forget", "f1", "--yes").code == 0
+    hashes = {hash for (hash,) in program.rows("select hash from forgotten")}
+    values = [value for (value,) in program.rows("select value from meta")]
+    assert hashes
+    keys = [bytes.fromhex(value) for value in values if len(value) == 64 and set(value) <= set("0123456789abcdef")]
+    assert [key for key in keys if hashlib.blake2b(b"i drink no coffee", key=key, digest_size=16).hexdigest()] == []
+    (key,) = program.home.glob(".local/state/*/keys/*")
+    assert hashlib.blake2b(b"i drink no coffee", key=key.read_bytes(), digest_size=16).hexdigest() in hashes
+    assert "key" in program("doctor").out
+
+    moved = program("notes", "list", env={"XDG_STATE_HOME": str(program.home / "new")})
+    assert "so an import may bring that back; a new key was made" in moved.err
+    assert program("notes", "list", env={"XDG_STATE_HOME": str(program.home / "new")}).err == ""
