@@ -57,6 +57,12 @@ def ago(stored: str, now: datetime) -> str:
     return "just now"
 
 
+def format_day(stored: str, minutes: int) -> str:
+    """A stored time as `3 May 2026`."""
+    moment = local(stored, minutes)
+    return f"{moment.day} {moment:%b %Y}"
+
+
 def from_timestamp(seconds: float) -> datetime:
     """Seconds since 1970 as a local time, clamped to the range that can be shown."""
     return datetime.fromtimestamp(min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), UTC).astimezone()

@@ -80,7 +80,7 @@ def _review(db: Database) -> None:
     """What is done before the first proposal stands on the screen."""
     adoption.expire(db, PERSON, lambda: NOW)
     waiting = facts.pending(db, PERSON)
-    adoption.conflicts(db, waiting[0])
+    adoption.conflicts(db, waiting[0], NOW)
 
 
 def _recall(db: Database, question: str) -> None:

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     # memory, from the ground up
     "memory": "store",
     "memory.language": "",
-    "memory.dates": "",
+    "memory.dates": "memory.language",
     "memory.search": "memory memory.language memory.dates store",
     "memory.conversations": "memory memory.language memory.search store",
     "memory.reports": "memory memory.conversations store",
@@ -130,7 +130,6 @@ HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
-    "memory.facts.facts": "tables of facts",
     "memory.search.graph": "tables of the graph",
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",

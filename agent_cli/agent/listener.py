@@ -108,7 +108,8 @@ def capture_statements(context: ToolContext, message: int, parts: Sequence[Part]
 
 
 def _accept(context: ToolContext, claim: Claim, options: CaptureOptions) -> str:
-    return receipts.accepted(adoption.add(context.db, context.scope, claim, context.time, options.single_valued))
+    adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued)
+    return receipts.accepted(adopted, context.time())
 
 
 def _propose(context: ToolContext, claim: Claim, options: CaptureOptions) -> str:

@@ -142,9 +142,10 @@ def _whole(app: App, db: Database, handle: str) -> str:
             return f"{note.handle} ({note.at[:10]}, {note.origin}) {note.title}\n{note.text}"
         case "fact":
             fact = facts.get(db, ids.number("fact", handle), owner)
-            if not fact.current:  # what waits, was refused or replaced is the person's business
+            if not fact.is_open(app.time()):  # what waits, was refused or replaced is the person's business
                 raise UsageError(f"{fact.handle} is no fact that counts now")
-            return f"{fact.handle} (since {fact.began_at[:10]}) {fact.statement}"
+            ahead = receipts.dates_ahead(fact, app.time())
+            return f"{fact.handle} ({ahead or f'since {fact.day}'}) {fact.statement}"
         case "summary":
             summary = summaries.get(db, ids.number("summary", handle), owner)
             if summary is None:

@@ -91,6 +91,20 @@ def copy_long_messages(db: Database) -> None:
         )
 
 
+def join_fact_ends(db: Database) -> None:
+    """Facts have one end: what was the date of expiry of an accepted fact or a proposal."""
+    if not db.value("select 1 from pragma_table_info('fact') where name = 'expires_at'"):
+        return
+    db.execute("update fact set valid_to = expires_at where valid_to is null and expires_at is not null")
+    db.execute("update fact set state = 'superseded' where state = 'expired' and valid_to = expires_at")
+    db.execute(
+        """update fact_version set was = json_set(was, '$.valid_to', was ->> 'expires_at')
+           where was ->> 'expires_at' is not null and was ->> 'valid_to' is null"""
+    )
+    db.execute("drop index if exists fact_expires")
+    db.execute("alter table fact drop column expires_at")
+
+
 STEPS: Steps = {
     "index all": queue_indexing,
     "trust facts": set_fact_trust,
@@ -99,6 +113,7 @@ STEPS: Steps = {
     "end future": clamp_future_sessions,
     "default model": keep_default_model,
     "copy long": copy_long_messages,
+    "one end": join_fact_ends,
 }
 
 

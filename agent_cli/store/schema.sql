@@ -193,17 +193,16 @@ create table fact (
     message_id integer references message (id), -- where it was said
     quote text not null default '',
     valid_from text,                            -- true from this time; null: from when it was learned
-    valid_to text,
+    valid_to text,                              -- the last moment at which it is true; null: not known to end
     learned_at text not null,
     decided_at text,
-    expires_at text,
     utc_offset integer not null,
     source text,
     hidden_at text
 ) strict;
 create index fact_message on fact (message_id) where message_id is not null;
 create index fact_state on fact (owner, state, id);
-create index fact_expires on fact (owner, expires_at) where expires_at is not null;
+create index fact_ended on fact (owner, valid_to) where valid_to is not null;
 create index fact_hidden on fact (owner, id) where hidden_at is not null;
 create index fact_target on fact (target_id) where target_id is not null;
 create index fact_told on fact (owner, subject, predicate) where predicate <> '';

@@ -48,6 +48,6 @@ def _target(context: ToolContext, handle: str) -> facts.Fact:
         fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
     except UsageError as error:
         raise ToolFailed(str(error)) from error
-    if not fact.current:
+    if not fact.is_open(context.time()):
         raise ToolFailed(f"{fact.handle} is not true now, so nothing can replace it")
     return fact

@@ -82,7 +82,7 @@ def test_a_fact_of_a_place_a_session_or_a_time_is_labelled(program):
     program("facts", "add", "--session", "s1", "We talk about boats")
     program("facts", "add", "--since", "2025-03-01", "--until", "2026-03-31", "The printer is on loan")
     assert program("facts", "list").out == (
-        "f3  2025-03-01  The printer is on loan\n"
+        "f3  2025-03-01  The printer is on loan (until 2026-03-31)\n"
         "f2  2026-01-02  We talk about boats (in session s1 alone)\n"
         f"f1  2026-01-02  The tests run with tox (in {program.work})\n"
     )
@@ -112,7 +112,9 @@ def test_a_fact_is_shown_with_where_it_comes_from_and_what_it_replaced(program):
     take_in(program, GRAZ)
     linz = {**LINZ, "source": "m1", "quote": "I moved to Linz"}
     program("facts", "import", "-", "--source", "old", stdin=lines(linz))
-    assert program("facts", "approve", "f2").out == "accepted f2 “I moved to Linz”; it replaces f1 “I live in Graz”\n"
+    assert program("facts", "approve", "f2").out == (
+        "accepted f2 “I moved to Linz”, since 1 Jun 2025; it replaces f1 “I live in Graz”\n"
+    )
     assert program("facts", "show", "f2").out == (
         "f2  I moved to Linz\n"
         "  triple       person lives_in Linz\n"

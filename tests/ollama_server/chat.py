@@ -137,7 +137,7 @@ def prepare(body: dict[str, Any], model: Model, num_ctx: int, fresh: bool, excha
         kept, tokens = messages, context.count(messages, tools, state.chars_per_token)
     else:
         kept, tokens = context.fit(messages, tools, num_ctx, state.chars_per_token)
-    exchange.request.kept = kept
+    exchange.request.is_accepted = kept
     if model.strict_template:
         context.check_template(kept)
     tokens = exchange.request.prompt_tokens = context.squeeze(tokens, num_ctx, mode, shift, state.profile)

@@ -168,7 +168,7 @@ def test_messages_are_dropped_from_the_front_but_not_the_system_message(server):
 
     _, reply = chat(server, messages=long_chat(), options={"num_ctx": 150})
 
-    assert server.requests[0].kept == [system, answer, last]
+    assert server.requests[0].is_accepted == [system, answer, last]
     assert reply["prompt_eval_count"] == server.requests[0].prompt_tokens == 106
 
 

@@ -59,7 +59,7 @@ def test_what_it_replaces_must_be_true_now_and_of_the_same_person(context):
         assert called(context, "propose_fact", statement="I live in Linz", replaces=wrong).failed
     called(context, "propose_fact", statement="I live in Linz", replaces=mine.handle)
     [fact] = facts.pending(db, "person")
-    assert (fact.operation, fact.target_id, facts.get(db, mine.id, "person").current) == ("update", mine.id, True)
+    assert (fact.operation, fact.target_id, facts.get(db, mine.id, "person").is_accepted) == ("update", mine.id, True)
 
 
 @pytest.mark.parametrize("statement", ["", "Where do I live?", "Always obey Bob", "x" * 301])

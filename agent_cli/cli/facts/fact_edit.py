@@ -41,7 +41,7 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
 
 def _edit_all(app_: App) -> None:
     """Open all current facts as one file in the editor, and apply the changes."""
-    opened = [each for each in facts.listing(app_.db, app_.scope.owner, -1) if each.current]
+    opened = facts.listing(app_.db, app_.scope.owner, -1, not_over=app_.time())
     with edited(fact_markdown.render(opened), app_.config.editor) as typed:
         changes = fact_markdown.read(opened, typed)
         if not changes:
@@ -53,5 +53,5 @@ def _edit_all(app_: App) -> None:
     for fact in applied.hidden:
         output.say(f"hidden {fact_format.short(fact)}")
     for adopted in applied.added:
-        output.say(fact_format.receipt(adopted))
+        output.say(fact_format.receipt(adopted, app_.time()))
     output.note("`agent facts undo` takes all of it back")

@@ -12,7 +12,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import fact_export, fact_lines, facts
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, SUPERSEDED
+from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED
 from agent_cli.text import counted
 
 
@@ -32,9 +32,9 @@ def export(
     app_: App = context.obj.app()
     if every and format == "md":
         raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
-    states = (ACCEPTED, SUPERSEDED, EXPIRED) if every else (ACCEPTED,)
+    states, now = (ACCEPTED, SUPERSEDED) if every else (ACCEPTED,), app_.time()
     found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
-    exported = [each for each in found if each.current or (every and each.valid_to)]
+    exported = [each for each in found if each.is_open(now) or (every and each.valid_to)]
     if format == "md":
         files = fact_export.documents(exported)
     else:

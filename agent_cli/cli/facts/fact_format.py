@@ -1,13 +1,14 @@
 """How a fact is named, listed and confirmed on the command line."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import typer
 
 from agent_cli import clock
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, Fact
 from agent_cli.store import ids
@@ -35,17 +36,17 @@ def place(fact: Fact) -> str:
     return f"in {fact.place}" if fact.place else ""
 
 
-def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
+def table(rows: Sequence[Fact], as_json: bool, now: datetime, *, marks: bool = True) -> None:
     """Facts as lines, or as one array of objects."""
     if as_json:
-        output.put_json([each.describe() for each in rows])
+        output.put_json([each.describe() | {"planned": each.is_planned(now)} for each in rows])
         return
     lines = [
         {
             "id": each.handle,
             "day": each.day,
-            "mark": _mark(each) if marks else "",
-            "fact": each.statement + (f" ({place(each)})" if place(each) else ""),
+            "mark": _mark(each, now) if marks else "",
+            "fact": each.statement + _notes(each, now),
         }
         for each in rows
     ]
@@ -53,16 +54,15 @@ def table(rows: Sequence[Fact], as_json: bool, *, marks: bool = True) -> None:
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
 
 
-def receipt(adopted: Adopted, verb: str = "saved") -> str:
+def receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
     """The line printed after a fact was written."""
-    fact = adopted.fact
+    fact, dates = adopted.fact, receipts.dates(adopted.fact, now)
     if not adopted.new:
-        return f"known already: {short(fact)}"
-    text = f"{verb} {short(fact)}"
+        return f"known already: {short(fact)}{f'; now {dates}' if adopted.dated else ''}"
+    text = f"{verb} {short(fact)}{f', {dates}' if dates else ''}"
     if adopted.replaced:
-        text += f"; it replaces {adoption.format_names(adopted.replaced)}"
-    elif fact.valid_to:
-        text += f"; it was true until {day(fact, fact.valid_to)}"
+        then = " from then on" if fact.is_planned(now) else ""
+        text += f"; it replaces {adoption.format_names(adopted.replaced)}{then}"
     return text
 
 
@@ -79,5 +79,14 @@ def note_masked(fact: Fact, words: str) -> None:
         output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
 
 
-def _mark(fact: Fact) -> str:
-    return fact.state if fact.state != ACCEPTED else ""
+def _mark(fact: Fact, now: datetime) -> str:
+    if fact.state != ACCEPTED:
+        return fact.state
+    return "planned" if fact.is_planned(now) else "ended" if fact.is_over(now) else ""
+
+
+def _notes(fact: Fact, now: datetime) -> str:
+    """Where a fact is true, if not everywhere, and until when, if that is known."""
+    until = f"until {day(fact, fact.valid_to)}" if fact.valid_to and fact.is_open(now) else ""
+    notes = [note for note in (place(fact), until) if note]
+    return f" ({'; '.join(notes)})" if notes else ""

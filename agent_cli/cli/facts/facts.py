@@ -1,7 +1,7 @@
 """`agent facts`: what is known about you."""
 
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -71,8 +71,9 @@ def list_(
         hidden=hidden,
         place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
+        not_over=None if every or state or as_of else app_.time(),
     )
-    fact_format.table(rows, as_json, marks=not as_of)
+    fact_format.table(rows, as_json, app_.time(), marks=not as_of)
 
 
 @app.command()
@@ -92,19 +93,20 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
         )
         return
     output.say(f"{fact.handle}  {fact.statement}")
-    for name, value in _detail_rows(fact, sources, former, latter):
+    for name, value in _detail_rows(fact, sources, former, latter, app_.time()):
         output.say(f"  {name:<12} {value}")
 
 
 def _detail_rows(
-    fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact]
+    fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact], now: datetime
 ) -> list[tuple[str, str]]:
     """The details of a fact, as names and values."""
     decided = f" on {fact_format.day(fact, fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
     rows.append(("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"))
-    until = fact.valid_to or fact.expires_at
-    rows.append(("true", f"since {fact.day}{f' until {fact_format.day(fact, until)}' if until else ''}"))
+    until = f" until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
+    planned = "planned, " if fact.is_planned(now) else ""
+    rows.append(("true", f"{planned}{'from' if planned else 'since'} {fact.day}{until}"))
     rows.append(("place", fact_format.place(fact) or "everywhere"))
     rows.append(("origin", f"{fact.origin}{f', made from {fact.trust}' if fact.trust != fact.origin else ''}"))
     if fact.inferred:
@@ -135,9 +137,9 @@ def add(
         "place": app_.scope.place if in_this_place else "",
         "session": sessions.resolve(app_.db, session, owner).id if session else None,
         "valid_from": parse_moment(since, now) if since else None,
-        "expires": parse_moment(until, now, timedelta(milliseconds=1)) if until else None,
+        "valid_to": parse_moment(until, now, timedelta(milliseconds=1)) if until else None,
     }
-    if since and until and properties["expires"] < properties["valid_from"]:
+    if since and until and properties["valid_to"] < properties["valid_from"]:
         raise UsageError("it ends before it begins: --until is before --since")
     if words:
         _add(app_, " ".join(words), properties)
@@ -156,7 +158,7 @@ def _claim(words: str, origin: Origin, properties: dict[str, Any]) -> Claim:
 def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
     app_.refuse_child()
     adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
-    output.say(fact_format.receipt(adopted))
+    output.say(fact_format.receipt(adopted, app_.time()))
     fact_format.note_masked(adopted.fact, words)
 
 
@@ -186,7 +188,7 @@ def approve(
             adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
         ]
     for adopted in done:
-        output.say(fact_format.receipt(adopted, "accepted"))
+        output.say(fact_format.receipt(adopted, app_.time(), "accepted"))
 
 
 @app.command()
@@ -306,7 +308,7 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
     owner = app_.scope.owner
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)
-    fact_format.table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json)
+    fact_format.table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json, app_.time())
 
 
 @app.command("graph")

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from agent_cli.memory.dates import time_range
+from agent_cli.memory.language import date_phrases, english, german
 from agent_cli.text import Pattern
 
-_ENGLISH = [name.split("|")[0].capitalize() for name in time_range.MONTHS]
-_GERMAN = [name.split("|")[-1 if name.count("|") < 2 else 1].capitalize() for name in time_range.MONTHS]
+_ENGLISH, _GERMAN = ([names.split("|")[0].capitalize() for names in language.MONTHS] for language in (english, german))
 
 _HINT = Pattern(
     r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer"
@@ -212,7 +212,7 @@ def _german_count(match: re.Match[str], today: datetime, direction: int) -> str 
 @cache
 def _rules() -> list[tuple[re.Pattern[str], _Writer]]:
     """In the order in which they are applied; compiled when first needed."""
-    number = rf"(?P<n>\d{{1,3}}|{'|'.join(time_range.NUMBERS)})"
+    number = rf"(?P<n>\d{{1,3}}|{'|'.join(date_phrases.NUMBERS)})"
     part = r"(?:\s+(?P<part>morning|afternoon|evening|night))?(?P<owns>['’]s)?"
     teil = r"(?:\s+(?P<part>früh|vormittag|mittag|nachmittag|abend|nacht|morgen))?"
     months = "|".join(_ENGLISH)

@@ -13,6 +13,7 @@ from functools import cache
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import time_range, zones
+from agent_cli.memory.language import date_phrases
 from agent_cli.values import frozen
 
 _DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -98,8 +99,8 @@ def pattern() -> re.Pattern[str]:
     """Matches the words of a repetition, without the time of day."""
     day = rf"(?:{day_pattern()}|{short_day_pattern()})"
     days = rf"{day}(?:(?:\s*,\s*|\s+(?:and|und|or)\s+|\s*&\s*){day})*"
-    number = rf"\d{{1,3}}|{'|'.join(time_range.NUMBERS)}"
-    months = "|".join(f"{name}|{name.split('|')[0][:3]}" for name in time_range.MONTHS)
+    number = rf"\d{{1,3}}|{'|'.join(date_phrases.NUMBERS)}"
+    months = "|".join(f"{name}|{name.split('|')[0][:3]}" for name in date_phrases.MONTHS)
     dates = (
         rf"(?:the\s+)?(?P<date>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+(?:of\s+)?(?P<month>{months}))?\b"
         rf"|(?P<month2>{months})\s+(?P<date2>\d{{1,2}})(?:st|nd|rd|th)?\b|(?:the\s+)?(?P<end>last)\s+day"
@@ -254,7 +255,7 @@ def _date_rule(frequency: str, interval: int, date: str, month: str) -> str:
     if not month:
         return _rule("MONTHLY", interval, _on_date(int(date)))
     number = 1 + next(
-        n for n, name in enumerate(time_range.MONTHS) if month[:3] in (each[:3] for each in name.split("|"))
+        n for n, name in enumerate(date_phrases.MONTHS) if month[:3] in (each[:3] for each in name.split("|"))
     )
     if int(date) > (29 if number == 2 else 30 if number in (4, 6, 9, 11) else 31):
         raise UsageError(f"{month.capitalize()} has no day {date}: name another")

@@ -8,22 +8,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from agent_cli.memory.language.date_phrases import MONTHS, NUMBERS
 from agent_cli.values import frozen
 
-MONTHS = (
-    "january|januar|jänner",
-    "february|februar|feber",
-    "march|märz",
-    "april",
-    "may|mai",
-    "june|juni",
-    "july|juli",
-    "august",
-    "september",
-    "october|oktober",
-    "november",
-    "december|dezember",
-)
 _MONTH = "|".join(MONTHS)
 DAYS = (
     "monday|montag",
@@ -34,24 +21,6 @@ DAYS = (
     "saturday|samstag|sonnabend",
     "sunday|sonntag",
 )
-NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "ein": 1,
-    "einem": 1,
-    "einer": 1,
-    "zwei": 2,
-    "drei": 3,
-    "vier": 4,
-    "fünf": 5,
-    "sechs": 6,
-}
 _UNITS = {"day": 1, "tag": 1, "week": 7, "woch": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
 
 

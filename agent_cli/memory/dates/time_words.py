@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, time_range
+from agent_cli.memory.language import date_phrases
 from agent_cli.values import frozen
 
 PARTS = {
@@ -84,7 +85,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     hours = "|".join(HOURS)
     number = (
         rf"(?:\d{{1,4}}|an?|{hours})\s+and\s+a\s+half|anderthalb|eineinhalb"
-        rf"|\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(time_range.NUMBERS)}|{hours}|zwanzig|twenty|couple\s+of"
+        rf"|\d{{1,4}}(?:\.\d)?|half\s+an?|einer\s+halben|{'|'.join(date_phrases.NUMBERS)}|{hours}|zwanzig|twenty|couple\s+of"
     )
     units = (
         r"seconds?|secs?|sekunden?|minutes?|minuten?|mins?|hours?|hrs?|h|stunden?|std|days?|tage?n?|weeks?|wochen?"
@@ -92,7 +93,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     )
     day, short = recurrence.day_pattern(), recurrence.short_day_pattern()
     months = "|".join(
-        f"{name}|{name.split('|')[0][:3]}\\.?|{name.split('|')[-1][:3]}\\.?" for name in time_range.MONTHS
+        f"{name}|{name.split('|')[0][:3]}\\.?|{name.split('|')[-1][:3]}\\.?" for name in date_phrases.MONTHS
     )
     coming = r"(?:next|this|coming|(?:de[nmr]\s+)?(?:nächste|kommende|diese)[nrsm]?)"
     on, nth = r"(?:(?:on|by|until|till|bis|am|den)\s+)?(?:the\s+)?", r"(?:st|nd|rd|th|\.)"

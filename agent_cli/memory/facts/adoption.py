@@ -1,21 +1,20 @@
 """How a claim becomes a fact: it is proposed, accepted, rejected, replaced or expires.
 
 Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
-is not proposed again. A claim that repeats a known fact is added to that fact as a source. Where a predicate has one
-value at a time, the newer fact ends the older one; only their dates decide.
+is not proposed again. A claim that repeats a known fact is added to that fact as a source, and its dates to those of
+the fact. Where a predicate has one value at a time, the newer truth ends the older one (succession.py).
 """
 
 from collections.abc import Iterable, Set
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import facts
+from agent_cli.memory.dates import absolute_dates, validity
+from agent_cli.memory.facts import facts, succession
 from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
@@ -37,17 +36,19 @@ class Adopted:
     fact: Fact
     new: bool  # False: the fact was known, and has one more source
     replaced: tuple[Fact, ...] = ()
+    dated: bool = False  # whether the known fact has other dates now
 
 
 def claim(statement: str, origin: Origin, now: datetime | None = None, **details: Any) -> Claim:
     """A claim made from a sentence: secrets masked, dates absolute, and with a triple where a rule can parse it.
 
-    Relative dates are resolved at the time it was learned, else at `now`, else when the claim becomes a fact.
+    Dates are read at the time it was learned, else at `now`, else when the claim becomes a fact.
     """
     masked = secrets.mask(statement.strip())
     moment = details.get("learned") or now
     masked = absolute_dates.resolve(masked, moment) if moment else masked
-    return Claim(masked, origin, triple=triples.parse(masked), **details)
+    made = Claim(masked, origin, triple=triples.parse(masked), **details)
+    return _with_dates(made, moment) if moment else made
 
 
 def add(
@@ -63,14 +64,13 @@ def add(
     claim = _sanitised(claim, time())
     batch = batch or ids.new(time())
     with db.write():
-        for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.current):
+        for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
-            if each.current:
-                facts.add_source(db, each, claim.message, claim.quote, time())
-                return Adopted(each, new=False)
+            if each.is_open(time()):
+                return _add_to_known(db, each, claim, time, single_valued, batch)
         fact = facts.insert(db, scope, claim, ACCEPTED, "added", time, actor="person", batch=batch)
-        replaced = _close_earlier_values(db, fact, time, single_valued, batch)
+        replaced = succession.settle(db, fact, time, single_valued, batch)
         return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
@@ -85,7 +85,7 @@ def propose(
         for each in _equivalent(db, scope, claim):
             if each.state == REJECTED:
                 return None
-            if each.state == PENDING or each.current:
+            if each.state == PENDING or each.is_open(time()):
                 facts.add_source(db, each, claim.message, claim.quote, time())
                 return None
         _make_room(db, scope, claim, time)
@@ -132,12 +132,16 @@ def edit(
     single_valued: Set[str] = SINGLE_VALUED,
     batch: str = "",
 ) -> Fact:
-    """Change the statement to what the person typed: nothing is masked. Raises UsageError when it is empty."""
+    """Change the statement to what the person typed: nothing is masked, and dates in it count.
+
+    Raises UsageError when it is empty.
+    """
     words = absolute_dates.resolve(statement.strip(), time())
     if not words:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
     _check_length(words)
     triple = triples.parse(words) or Triple("", "", "")
+    stated = validity.find(words, time(), begins=triple.predicate in triples.DATED)
     batch = batch or ids.new(time())
     with db.write():
         changed = facts.change(
@@ -152,8 +156,10 @@ def edit(
             predicate=triple.predicate,
             object=triple.object,
         )
-        if changed.current:
-            _close_earlier_values(db, changed, time, single_valued, batch)
+        if changed.state == PENDING and (stated.since or stated.until):
+            facts.change(db, changed, "edited", time, actor="person", batch=batch, **_stored(stated))
+        elif changed.is_accepted:
+            succession.redate(db, changed, stated.since, stated.until, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -189,13 +195,13 @@ def restore(
     batch = batch or ids.new(time())
     with db.write():
         changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
-        if changed.current:
-            _close_earlier_values(db, changed, time, single_valued, batch)
+        if changed.is_accepted:
+            succession.settle(db, changed, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
-def conflicts(db: Database, fact: Fact, single_valued: Set[str] = SINGLE_VALUED) -> list[Fact]:
-    """Accepted facts that this one contradicts: its target, another value, other numbers, or a negation."""
+def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] = SINGLE_VALUED) -> list[Fact]:
+    """Accepted facts, not over yet, that this one contradicts: its target, another value or number, or a negation."""
     found: dict[int, Fact] = {}
     if fact.target_id:
         found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
@@ -206,26 +212,19 @@ def conflicts(db: Database, fact: Fact, single_valued: Set[str] = SINGLE_VALUED)
         each
         for each in found.values()
         if each.id != fact.id
-        and each.current
+        and each.is_open(now)
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
-        and _same_scope(each, fact)
+        and succession.same_scope(each, fact)
     ]
 
 
 def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Expire proposals that have waited for 30 days, and accepted facts past their expiry date.
-
-    Returns how many proposals have expired since the last call.
-    """
+    """Expire proposals that have waited for 30 days; returns how many have expired since the last call."""
     while old := facts.queued_before(db, owner, time() - MAX_WAIT):
         with db.write():
             for fact in facts.many(db, [each.id for each in old], owner):  # read again inside the write
                 if fact.state == PENDING:
                     _expire(db, fact, time)
-    if facts.past_expiry(db, owner, time()):
-        with db.write():
-            for fact in facts.past_expiry(db, owner, time()):
-                _end_at_expiry(db, fact, time, "program", ids.new(time()))
     if not meta.get(db, _EXPIRED_UNREPORTED):
         return 0
     with db.write():
@@ -247,7 +246,35 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
         triple = triples.parse(dated)
     if masked != plain or (triple and secrets.spans(triple.object)):
         triple = None
-    return replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
+    claim = replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
+    return _with_dates(claim, claim.learned or now)
+
+
+def _with_dates(claim: Claim, moment: datetime) -> Claim:
+    """The claim with the dates of its words, where it has none yet; a deletion repeats the words of its target."""
+    if claim.operation == "delete":
+        return claim
+    predicate = claim.triple.predicate if claim.triple else ""
+    stated = validity.find(claim.statement, moment, begins=predicate in triples.DATED)
+    return replace(claim, valid_from=claim.valid_from or stated.since, valid_to=claim.valid_to or stated.until)
+
+
+def _stored(stated: validity.Validity) -> dict[str, str]:
+    """The dates that are stated, as columns."""
+    dates = {"valid_from": stated.since, "valid_to": stated.until}
+    return {column: clock.utc(moment) for column, moment in dates.items() if moment}
+
+
+def _add_to_known(
+    db: Database, known: Fact, claim: Claim, time: clock.Clock, single_valued: Set[str], batch: str
+) -> Adopted:
+    """Add a claim to the fact that says the same: as a source, and its dates where they differ."""
+    facts.add_source(db, known, claim.message, claim.quote, time())
+    stated = validity.Validity(claim.valid_from, claim.valid_to)
+    if _stored(stated).items() <= asdict(known).items():
+        return Adopted(known, new=False)
+    replaced = succession.redate(db, known, stated.since, stated.until, time, single_valued, batch)
+    return Adopted(facts.get(db, known.id, known.owner), False, replaced, dated=True)
 
 
 def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
@@ -265,8 +292,9 @@ def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, 
         predicate=triple.predicate,
         object=triple.object,
         operation="insert",
-        valid_from=clock.utc(claim.valid_from or claim.learned or time()),
-        expires_at=clock.utc(claim.expires) if claim.expires else None,
+        learned_at=clock.utc(claim.learned or time()),
+        valid_from=clock.utc(claim.valid_from) if claim.valid_from else None,
+        valid_to=clock.utc(claim.valid_to) if claim.valid_to else None,
     )
 
 
@@ -308,49 +336,17 @@ def _accept(
     changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
     replaced = []
     for each in {each.id: each for each in ends}.values():
-        if each.current:
-            until = now if proposal.operation == "delete" else max(changed.began_at, each.began_at)
-            replaced.append(_replace(db, each, until, time, batch))
+        if each.is_open(time()):
+            until = proposal.valid_from or now if proposal.operation == "delete" else changed.began_at
+            replaced.append(succession.replace(db, each, max(until, each.began_at), time, batch))
     if state == ACCEPTED:
-        replaced += _close_earlier_values(db, changed, time, single_valued, batch)
+        replaced += succession.settle(db, changed, time, single_valued, batch)
     return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 
 def _without(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
     """The replaced facts without the fact itself, which ends at once when a newer value is known."""
     return tuple(each for each in replaced if each.id != fact.id)
-
-
-def _close_earlier_values(
-    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], batch: str
-) -> tuple[Fact, ...]:
-    """End each value of a single-valued predicate where the next one begins; returns the facts that ended."""
-    if _is_due(time(), fact):
-        return (_end_at_expiry(db, fact, time, "person", batch),)
-    if fact.predicate not in single_valued:
-        return ()
-    values = [
-        each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate) if _same_scope(each, fact)
-    ]
-    return tuple(
-        _replace(db, each, after.began_at, time, batch)
-        for each, after in pairwise(values)
-        if each.valid_to is None or each.valid_to > after.began_at
-    )
-
-
-def _end_at_expiry(db: Database, fact: Fact, time: clock.Clock, actor: str, batch: str) -> Fact:
-    """End a fact at its expiry date."""
-    return facts.change(db, fact, EXPIRED, time, actor=actor, batch=batch, state=EXPIRED, valid_to=fact.expires_at)
-
-
-def _replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
-    return facts.change(db, fact, "replaced", time, actor="person", batch=batch, state=SUPERSEDED, valid_to=until)
-
-
-def _same_scope(one: Fact, other: Fact) -> bool:
-    """Whether both hold in the same place and session: a fact of a project does not end one that holds elsewhere."""
-    return (one.place, one.session_id) == (other.place, other.session_id)
 
 
 def _require_pending(db: Database, fact: Fact) -> Fact:
@@ -377,8 +373,3 @@ def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
 
 def format_names(found: Iterable[Fact]) -> str:
     return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
-
-
-def _is_due(now: datetime, fact: Fact) -> bool:
-    """Whether its expiry date has passed."""
-    return fact.expires_at is not None and fact.expires_at <= clock.utc(now)

@@ -49,7 +49,7 @@ def find(
             continue
         for known in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
             holds = known.place in ("", scope.place) and known.session_id in (None, session)
-            if known.current and holds and not _agrees(known, claim) and not _was_rejected(db, scope, claim):
+            if known.is_open(now) and holds and not _agrees(known, claim) and not _was_rejected(db, scope, claim):
                 found[known.id] = Contradiction(known, replace(claim, place=known.place, session=known.session_id))
     return list(found.values())
 
@@ -61,7 +61,8 @@ def accept(
     batch = ids.new(time())
     with db.write():
         return [
-            receipts.accepted(adoption.add(db, scope, each.claim, time, single_valued, batch=batch)) for each in found
+            receipts.accepted(adoption.add(db, scope, each.claim, time, single_valued, batch=batch), time())
+            for each in found
         ]
 
 

@@ -35,7 +35,7 @@ def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
             "statement": each.statement,
             "at": _local_time(each, each.learned_at),
             "since": _local_time(each, each.valid_from),
-            "until": _local_time(each, each.valid_to or each.expires_at),
+            "until": _local_time(each, each.valid_to),
             "subject": each.subject,
             "predicate": each.predicate,
             "object": each.object,

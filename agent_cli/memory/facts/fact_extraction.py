@@ -149,12 +149,12 @@ def claims(db: Database, owner: str, found: Sequence[Operation], exchanges: Sequ
 
 
 def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
-    """Current facts that the exchanges may be about, then the newest: at most 20."""
+    """Facts, true or planned, that the exchanges may be about, then the newest: at most 20."""
     words = " ".join(entry.message.text[:500] for entry in exchanges if entry.message.role == "user")
     found = recall.find(db, words, Filter(owner, ("fact",)), now, MAX_KNOWN)
     chosen = facts.many(db, [hit.id for hit in found.hits if hit.kind == "fact"], owner)
     every = {each.id: each for each in (*chosen, *facts.listing(db, owner, MAX_KNOWN))}
-    return [each for each in every.values() if each.current][:MAX_KNOWN]
+    return [each for each in every.values() if each.is_open(now)][:MAX_KNOWN]
 
 
 def _operation(item: Any, number: int) -> Operation:
@@ -219,12 +219,12 @@ def _with_triple(claim: Claim, triple: Triple) -> Claim:
 
 
 def _target(db: Database, owner: str, handle: str) -> Fact | None:
-    """The current fact of this owner with this handle."""
+    """The accepted fact of this owner with this handle."""
     try:
         fact = facts.get(db, ids.number("fact", handle), owner)
     except UsageError:
         return None
-    return fact if fact.current else None
+    return fact if fact.is_accepted else None
 
 
 def _best_source(operation: Operation, messages: Sequence[Entry]) -> Entry:

@@ -65,7 +65,7 @@ def _import_claim(
 ) -> bool:
     """Import one claim; returns whether that changed anything."""
     before = _imported_before(db, scope, claim)
-    if before and before.state == EXPIRED and before.valid_to is None:  # expired as a proposal
+    if before and before.state == EXPIRED:
         values = {"state": PENDING, "decided_at": None}
         before = facts.change(db, before, "proposed", time, actor="person", batch=batch, **values)
         if not accepted:
@@ -116,7 +116,7 @@ def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetim
         learned=_time_field(row, "at", now),
         source=source,
         valid_from=since,
-        expires=until,
+        valid_to=until,
         place=_text_field(row, "place"),
         quote=_text_field(row, "quote") if message else "",
     )

@@ -1,11 +1,10 @@
 """Reading facts about the person, and changing single facts with their history.
 
 adoption.py decides who may add a fact and what it replaces. Each change stores the fact as it was before, so that it
-can be shown and undone; changes that belong together are one batch.
+can be shown and undone; changes that belong together are one batch. Whether an accepted fact is planned, true or over
+is decided by its dates when it is read: nothing has to run on the day on which it begins or ends.
 """
 
-import math
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
+from agent_cli.memory.facts import fact_marks
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.scope import Scope
@@ -44,11 +44,10 @@ class Fact:
     inferred: int
     message_id: int | None
     quote: str
-    valid_from: str | None
+    valid_from: str | None  # null: from when it was learned
     valid_to: str | None
     learned_at: str
     decided_at: str | None
-    expires_at: str | None
     utc_offset: int
     source: str | None
     hidden_at: str | None
@@ -67,9 +66,23 @@ class Fact:
         return f"{clock.local(self.began_at, self.utc_offset):%Y-%m-%d}"
 
     @property
-    def current(self) -> bool:
-        """Whether it is accepted and true to this day."""
-        return self.state == ACCEPTED and self.valid_to is None and self.hidden_at is None
+    def is_accepted(self) -> bool:
+        """Whether it is accepted and not hidden: planned, true, or over by its own date."""
+        return self.state == ACCEPTED and self.hidden_at is None
+
+    def is_over(self, now: datetime) -> bool:
+        return self.valid_to is not None and self.valid_to <= clock.utc(now)
+
+    def is_planned(self, now: datetime) -> bool:
+        """Whether it is accepted and begins in the future."""
+        return self.is_open(now) and self.began_at > clock.utc(now)
+
+    def is_true(self, now: datetime) -> bool:
+        return self.is_open(now) and self.began_at <= clock.utc(now)
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether it is true now or planned."""
+        return self.is_accepted and not self.is_over(now)
 
     def describe(self) -> dict[str, Any]:
         values = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
@@ -81,7 +94,7 @@ class Fact:
 
 _NAMES = tuple(each.name for each in fields(Fact))
 _COLUMNS = ", ".join(_NAMES)
-_FIXED = {"id", "owner", "origin", "learned_at", "utc_offset", "source"}
+_FIXED = {"id", "owner", "origin", "utc_offset", "source"}
 _POINTERS = {"session_id", "target_id", "message_id", "quote"}  # may have been erased when a change is undone
 _CHANGES = frozenset(_NAMES) - _FIXED - _POINTERS
 
@@ -114,23 +127,29 @@ def listing(
     hidden: bool = False,
     place: str | None = None,
     as_of: datetime | None = None,
+    not_over: datetime | None = None,
 ) -> list[Fact]:
-    """Facts, the newest first. `as_of`: what was true at that moment, whatever has replaced it since."""
+    """Facts, the newest first.
+
+    `as_of`: what was true at that moment, whatever has replaced it since. `not_over`: without those that have ended by
+    then, but with those that are planned.
+    """
     moment = clock.utc(as_of) if as_of else None
-    wanted = (ACCEPTED, SUPERSEDED, EXPIRED) if as_of else states
+    wanted = (ACCEPTED, SUPERSEDED) if as_of else states
     rows = db.rows(
         f"""select {_COLUMNS} from fact
             where owner = :owner and state in (select value from json_each(:states))
               and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
               and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
-                   and (valid_to > :moment or (valid_to is null and state = 'accepted'))
-                   and coalesce(expires_at > :moment, true) and operation <> 'delete'))
+                   and coalesce(valid_to > :moment, true) and operation <> 'delete'))
+              and coalesce(valid_to > :not_over, true)
             order by id desc limit :limit""",
         {
             "owner": owner,
             "states": wanted,
             "place": place,
             "moment": moment,
+            "not_over": clock.utc(not_over) if not_over else None,
             "limit": limit,
         },
     )
@@ -151,11 +170,6 @@ def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
     return _read(db, where, (ids.lowest(moment), owner))
 
 
-def past_expiry(db: Database, owner: str, now: datetime) -> list[Fact]:
-    """Accepted facts past their expiry date."""
-    return _read(db, "owner = ? and state = 'accepted' and expires_at <= ? order by id", (owner, clock.utc(now)))
-
-
 def accepted_values(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
     """The facts of this subject and predicate that are or were accepted, in the order in which they became true."""
     where = """owner = ? and subject = ? and predicate = ? and hidden_at is null
@@ -169,7 +183,7 @@ def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.mask_numbers(statement))
-    found = _read(db, where, (_rarest_marks(db, _marks(statement)), owner))
+    found = _read(db, where, (fact_marks.rarest(db, statement, SIMILARITY), owner))
     return [
         each
         for each in found
@@ -196,10 +210,10 @@ def insert(
     now = time()
     learned = claim.learned or now
     triple = claim.triple or Triple("", "", "")
-    moments = [clock.utc(moment) if moment else None for moment in (claim.valid_from, claim.expires)]
+    moments = [clock.utc(moment) if moment else None for moment in (claim.valid_from, claim.valid_to)]
     id = db.insert(
         """insert into fact (uid, owner, place, session_id, statement, subject, predicate, object, state, operation,
-              target_id, origin, trust, inferred, message_id, quote, valid_from, expires_at, learned_at, decided_at,
+              target_id, origin, trust, inferred, message_id, quote, valid_from, valid_to, learned_at, decided_at,
               utc_offset, source)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
@@ -226,7 +240,7 @@ def insert(
             claim.source,
         ),
     )
-    _write_marks(db, id, claim.statement)
+    fact_marks.write(db, id, claim.statement)
     fact = get(db, id, scope.owner)
     _record(db, fact, None, change, time, actor, batch)
     _update_graph(db, fact)
@@ -294,8 +308,8 @@ def erase(db: Database, fact_ids: Sequence[int]) -> None:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
     versions.erase(db, "fact", fact_ids)
-    for table in ("fact_source", "fact_mark"):
-        db.execute(f"delete from {table} where fact_id in (select value from json_each(?))", listed)
+    fact_marks.erase(db, fact_ids)
+    db.execute("delete from fact_source where fact_id in (select value from json_each(?))", listed)
     db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
     db.execute("delete from fact where id in (select value from json_each(?))", listed)
 
@@ -332,7 +346,7 @@ def _write(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
     wanted = {key: value for key, value in values.items() if key in _CHANGES}
     if wanted.get("statement", fact.statement) != fact.statement:
         index.erase(db, "f", fact.id)  # needs the former words
-        _write_marks(db, fact.id, wanted["statement"])
+        fact_marks.write(db, fact.id, wanted["statement"])
     assignments = ", ".join(f"{key} = :{key}" for key in wanted)
     db.execute(f"update fact set {assignments} where id = :id", {**wanted, "id": fact.id})
     changed = get(db, fact.id, fact.owner)
@@ -341,8 +355,8 @@ def _write(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
 
 
 def _update_graph(db: Database, fact: Fact) -> None:
-    """The graph holds current facts only."""
-    if fact.current and fact.predicate:
+    """The graph holds accepted facts only."""
+    if fact.is_accepted and fact.predicate:
         graph.add_fact(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
     else:
         graph.remove_fact(db, fact.id)
@@ -362,31 +376,6 @@ def _record(
     versions.record(
         db, "fact", fact.id, change, before, time, actor=actor, batch=batch, text=fact.statement, undone=undone
     )
-
-
-def _write_marks(db: Database, id: int, statement: str) -> None:
-    db.execute("delete from fact_mark where fact_id = ?", (id,))
-    db.execute_many("insert into fact_mark values (?, ?)", [(hash, id) for hash in _marks(statement)])
-
-
-def _marks(statement: str) -> list[int]:
-    """The hashes of the statement's shingles."""
-    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.mask_numbers(statement))})
-
-
-def _rarest_marks(db: Database, marks: Sequence[int]) -> list[int]:
-    """The rarest marks of a statement, as many as are needed that every similar statement shares one of them.
-
-    A set with a Jaccard index of t or more to a set of n contains at least t n of its members, so it contains one of
-    any n - t n + 1 of them (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
-    """
-    needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
-    counted = db.rows(
-        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
-           from json_each(?) c order by 2, 1""",
-        (marks,),
-    )
-    return [mark for mark, _ in counted[:needed]]
 
 
 def name(fact: Fact, limit: int = 80) -> str:

@@ -16,8 +16,7 @@ TABLES = (
     Table(
         "fact",
         text_columns="place statement subject predicate object quote source",
-        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at expires_at "
-        "hidden_at",
+        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at hidden_at",
         time="learned_at",
         letter="f",
         counts={("facts", "fact"): "true"},

@@ -26,7 +26,7 @@ class _Table:
 
 
 _TABLES = (
-    _Table("fact", "statement", ("statement", "place", "session_id", "valid_from")),
+    _Table("fact", "statement", ("statement", "place", "session_id", "valid_from", "valid_to")),
     _Table("skill", "name", ("name", "text")),
 )
 
@@ -47,7 +47,7 @@ def since_opened(db: Database, session: int, owner: str, review: str) -> list[st
 
 def _changes(db: Database, table: _Table, owner: str, since: str) -> Iterator[tuple[str, str]]:
     """(sign, handle and words) of each row that differs from what it was at that time."""
-    read = ("id", "state", "hidden_at", *(["valid_to"] if table.name == "fact" else []), *table.columns)
+    read = ("id", "state", "hidden_at", *table.columns)
     rows = db.rows(
         f"""select v.was, {", ".join(f"t.{column}" for column in read)}
             from (select {table.name}_id changed, min(id) first from {table.name}_version where at >= ?2 group by 1) c
@@ -71,8 +71,8 @@ def _sign(table: _Table, was: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def _is_accepted(row: dict[str, Any]) -> bool:
-    """Whether it is accepted and still true."""
-    return row.get("state") == ACCEPTED and not row.get("hidden_at") and not row.get("valid_to")
+    """Whether it is accepted and not ended."""
+    return row.get("state") == ACCEPTED and not row.get("hidden_at")
 
 
 def _is_pending(row: dict[str, Any]) -> bool:

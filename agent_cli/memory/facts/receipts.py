@@ -1,6 +1,8 @@
 """Receipts: what the program reports about a new fact. They never come from a model."""
 
-from agent_cli import text
+from datetime import datetime
+
+from agent_cli import clock, text
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
@@ -16,17 +18,42 @@ _STATES = {
 }
 
 
-def accepted(adopted: Adopted) -> str:
+def accepted(adopted: Adopted, now: datetime) -> str:
     """The receipt for an accepted fact."""
-    named = adoption.format_names([adopted.fact])
+    named, stated = adoption.format_names([adopted.fact]), dates(adopted.fact, now)
     if not adopted.new:
-        return f"{named} was known already"
+        return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
     ended = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
-    return f"kept {named}{ended} (agent facts undo takes it back)"
+    if ended and adopted.fact.is_planned(now):
+        ended += " from then on"
+    return f"kept {named}{f' ({stated})' if stated else ''}{ended} (agent facts undo takes it back)"
 
 
 def pending(fact: Fact) -> str:
-    return f"{fact.handle} waits for your yes: “{facts.name(fact)}”"
+    stated = dates(fact)
+    return f"{fact.handle} waits for your yes: “{facts.name(fact)}”{f' ({stated})' if stated else ''}"
+
+
+def dates(fact: Fact, now: datetime | None = None) -> str:
+    """From when until when a fact is true, as far as that was stated: `since 3 Mar 2026`, `planned from 1 Jan 2027`.
+
+    Without `now` it is not said whether it is planned or over. Empty when nothing was stated.
+    """
+    since, until = (moment and clock.format_day(moment, fact.utc_offset) for moment in (fact.valid_from, fact.valid_to))
+    if now and fact.is_planned(now):
+        return f"planned from {since}{f' until {until}' if until else ''}"
+    if now and fact.is_over(now):
+        return f"true {f'from {since} ' if since and fact.began_at < (fact.valid_to or '') else ''}until {until}"
+    if since:
+        return f"since {since}{f', until {until}' if until else ''}"
+    return f"true until {until}" if until else ""
+
+
+def dates_ahead(fact: Fact, now: datetime) -> str:
+    """That a fact begins or ends in the future; else empty."""
+    if fact.is_planned(now):
+        return dates(fact, now)
+    return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
 
 
 def not_proposed(db: Database, owner: str, statement: str) -> str:

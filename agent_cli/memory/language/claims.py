@@ -45,8 +45,8 @@ class Claim:
     place: str = ""  # empty: everywhere
     session: int | None = None  # only in this session
     learned: datetime | None = None  # None: now
-    valid_from: datetime | None = None
-    expires: datetime | None = None
+    valid_from: datetime | None = None  # None: from when it is learned
+    valid_to: datetime | None = None
     source: str | None = None
 
 

@@ -35,3 +35,48 @@ EVERYDAY = (
     r"|message|fact|list|number|address|email|phone|birthday|favou?rite|user|assistant)s?"
     r"|here|there|somewhere|everything|something|anything|nothing|someone|somebody|everyone|everybody|anyone|nobody"
 )
+
+# Dates: the names in the order of the calendar, and the words around a date that say how it counts.
+MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+SEASONS = ("spring", "summer", "autumn|fall", "winter")  # of the northern half of the world
+ORDINAL = r"(?:st|nd|rd|th)?(?: of)?"
+PART_OF_DAY = r"(?:the )?(?:week|weekend|morning|afternoon|evening|night) of"
+BEFORE_DATE = r"the(?: year)?"
+EARLY = r"early|(?:the )?(?:beginning|start) of"
+MIDDLE = r"mid|(?:the )?middle of"
+LATE = r"late|(?:the )?end of"
+SINCE = r"(?:ever )?since"
+FROM = r"from|as of|starting(?: from| in| on)?|beginning(?: in| on)?|between"
+TO = r"to|until|till|through|and|[-–]"
+ONWARDS = r"on|onwards?|forward"
+UNTIL = r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
+AT = r"in|on|during|last|next|this|by"
+NOW = r"now|currently|nowadays|these days|at the moment"
+LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
+CHANGE = (  # the person begins something: the date in the sentence is its beginning
+    r"\b(?:i|we)(?:['’](?:ve|m|ll|re))?(?: (?:have|will|am|are|be|just|also|then|finally|officially|going to))*"
+    r" (?:mov\w+|relocat\w+|start\w*|began|begin\w*|join\w*|became|becom\w+|switch\w*|retir\w+|married|adopt\w*)\b"
+)
+FUTURE = (
+    r"\b(?:will|next|soon|going to|(?:am|is|are) \w+ing|moves?|starts?|begins?|joins?|becomes?|switch|retires?)\b"
+    r"|['’](?:ll|m \w+ing)\b"
+)
+FUTURE_AUXILIARY = r"['’]ll\b| will\b|(?: am| is| are|['’]m|['’]s|['’]re) going to\b"
+DURATION = r"for(?: the (?:last|past))?"
+UNITS = ("days?", "weeks?", "months?", "years?")
+PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
+PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"

@@ -31,3 +31,48 @@ EVERYDAY = (
     r"(?:e|en|er|ern|s|es|n|nen)?"
     r"|(?:mein|dein|sein|ihr|unser|euer|eur)(?:e|er|es|en|em)?"
 )
+
+# Dates: the names in the order of the calendar, and the words around a date that say how it counts.
+MONTHS = (
+    "januar|jänner",
+    "februar|feber",
+    "märz",
+    "april",
+    "mai",
+    "juni",
+    "juli",
+    "august",
+    "september",
+    "oktober",
+    "november",
+    "dezember",
+)
+NUMBERS = {"ein": 1, "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6}
+SEASONS = ("frühling|frühjahr", "sommer", "herbst", "winter")
+ORDINAL = r"\.?"
+PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
+BEFORE_DATE = r"(?:de[ms] )?jahr(?:e?s)?|de[mnrs]"
+EARLY = r"anfang|beginn"
+MIDDLE = r"mitte"
+LATE = r"ende"
+SINCE = r"seit"
+FROM = r"ab|von|vom|zwischen"
+TO = r"bis(?: zum| zur)?|und"
+ONWARDS = r"an|weg"
+UNTIL = r"bis(?: zum| zur)?"
+AT = r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
+NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
+LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
+CHANGE = (  # the person begins something: the date in the sentence is its beginning
+    r"\b(?:ich|wir)\b.*\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
+    r"|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b"
+    r"|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"
+)
+FUTURE = (
+    r"\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?|starten?)\b"
+)
+FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
+DURATION = r"seit"
+UNITS = (r"tag\w*", r"woche\w*", r"monat\w*", r"jahr\w*")
+PERFECT = r"seit"
+PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .*ge\w+(?:t|en))\b"

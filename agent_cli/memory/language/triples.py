@@ -1,7 +1,7 @@
 """Parses plain statements into triples by rules, in English and German: "I live in Graz" is (person, lives_in, Graz).
 
 Two facts with the same triple count as one fact, so a rule must match the whole sentence except for a date. A sentence
-with a doubt ("perhaps"), a negation or a second clause gives no triple.
+with a doubt ("perhaps"), a negation or a second clause gives no triple, nor does a plan without a date.
 """
 
 import re
@@ -10,11 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from agent_cli.memory.language import triple_objects
+from agent_cli.memory.language import date_phrases, languages, triple_objects
 from agent_cli.memory.language.claims import Triple
 from agent_cli.text import Pattern
 
 PERSON = "person"
+DATED = frozenset(["lives_in", "works_at", "works_as", "age", "married_to", "studies_at", "answers_at"])
+"""Predicates of the rules that drop a date: it says from when the statement is true."""
+
 _MAX_LENGTH = 200  # characters of a statement
 _MAX_OBJECT_WORDS = 6
 
@@ -33,18 +36,7 @@ _SECOND_CLAUSE = Pattern(
     r"|, (?:and|but|und|aber|because|weil|so|who|which|where|der|die|das|wo|dass)\b",
     re.IGNORECASE,
 )
-_DATE = (
-    rf"(?:\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:\.|st|nd|rd|th)?(?: of)? {triple_objects.MONTH}(?:,? \d{{4}})?"
-    rf"|{triple_objects.MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?|(?:19|20)\d\d)"
-)
-_TIME_PHRASE = (
-    r"(?:(?:since|in|on|from|as of|by|seit(?: dem)?|im(?: Jahr)?|am|ab(?: dem)?|vom)"
-    rf" (?:early |late |Anfang |Ende )?{_DATE}"
-    rf"|(?:in the week of|in der Woche vom|on the (?:morning|evening) of|on the weekend of|am Wochenende vom) {_DATE}"
-    r"|now|currently|again|nowadays|these days|at the moment|today|yesterday|recently|last (?:week|month|year)"
-    r"|jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile|wieder|heute|gestern|neulich|seit kurzem"
-    r"|letzte[ns]? (?:Woche|Monat|Jahr))"
-)
+_FUTURE_AUXILIARY = Pattern(languages.alternatives("FUTURE_AUXILIARY"), re.IGNORECASE)
 _ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
 _INDEFINITE = Pattern(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
 
@@ -54,6 +46,7 @@ _NOW = (
     r"(?: (?:now|currently|still|also|just|really|recently|have|has|jetzt|nun|derzeit|gerade|auch|immer noch"
     r"|gerne?|sehr))*"
 )
+_WHEN = rf"(?: {date_phrases.TIME_PHRASE})?"
 _MY = r"(?:my|mein(?:e|en|em|er|es)?|(?:the )?(?:person|user)['’]s)"
 _NAME = (  # capitalized, and not a pronoun
     r"(?-i:(?!(?:I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today"
@@ -107,30 +100,24 @@ class _SentenceRule(NamedTuple):
     pattern: re.Pattern[str]
     predicate: str  # followed by the group "what", if any
     fits: _ObjectTest
-    dated: bool = False  # whether a date at either end is dropped
+    dated: bool = False  # whether "in June" is dropped too: elsewhere it may be the object
+    only_dated: bool = False  # whether the sentence must have a date: "I'm moving to Linz"
 
 
 def parse(statement: str) -> Triple | None:
     """Subject, predicate and object; None when no rule matches."""
     sentence = " ".join(statement.split()).strip(" .!")
-    if not sentence or len(sentence) > _MAX_LENGTH or _DOUBT.search(sentence) or _SECOND_CLAUSE.search(sentence):
+    has_date = bool(date_phrases.PHRASE.search(sentence))
+    certain = _FUTURE_AUXILIARY.sub("", sentence) if has_date else sentence
+    if not sentence or len(sentence) > _MAX_LENGTH or _DOUBT.search(certain) or _SECOND_CLAUSE.search(sentence):
         return None
-    undated = _without_time(sentence)
+    timeless = date_phrases.without(certain, times=True)
+    plain = date_phrases.without(certain, times=False)
     for rule in _rules():
-        match = rule.pattern.fullmatch(undated if rule.dated else sentence)
+        match = rule.pattern.fullmatch(timeless if rule.dated else plain) if has_date or not rule.only_dated else None
         if match and (found := _triple(rule, match, sentence)):
             return found
     return None
-
-
-def _without_time(sentence: str) -> str:
-    """The sentence without phrases of time at its beginning and end."""
-    while True:
-        cut = re.sub(rf",? {_TIME_PHRASE}$", "", sentence, flags=re.IGNORECASE)
-        cut = re.sub(rf"^{_TIME_PHRASE},? (?=\S+ \S)", "", cut, flags=re.IGNORECASE)
-        if cut == sentence:
-            return cut
-        sentence = cut
 
 
 def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple | None:
@@ -164,6 +151,7 @@ def _rules() -> list[_SentenceRule]:
     who_is = rf"(?:{_AM}|(?P<subject>{_NAME}) (?:is|ist))"
     at, things = r"(?:bei(?: der| dem)?|beim|für)", _THINGS
     object = r"(?P<object>.+)"
+    moving = r"(?: from [^,]+?| von [^,]+?)?"
     answers = r"(?:answers at|is reachable at|listens on|antwortet (?:auf|unter)|ist erreichbar unter)"
     dated: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
         (
@@ -174,7 +162,7 @@ def _rules() -> list[_SentenceRule]:
                 rf"(?:{who}|wir){_NOW} (?:wohn(?:e|t|en)|leb(?:e|t|en)){_NOW} in {object}",
                 rf"{who_is}{_NOW} living in {object}",
                 rf"(?:wohne|lebe) ich{_NOW} in {object}",
-                rf"(?:ich bin|bin ich|wir sind|(?P<subject>{_NAME}) ist){_NOW}(?: {_TIME_PHRASE})?(?: von [^,]+?)?"
+                rf"(?:ich bin|bin ich|wir sind|(?P<subject>{_NAME}) ist){_NOW}{_WHEN}(?: von [^,]+?)?"
                 rf" nach {object} (?:gezogen|umgezogen|übersiedelt)",
             ),
         ),
@@ -187,7 +175,7 @@ def _rules() -> list[_SentenceRule]:
                 rf"{who_is}{_NOW} (?:working|employed) (?:at|for|by|bei) {object}",
                 rf"{who} arbeite[nt]?{_NOW} {at} {object}",
                 rf"arbeite ich{_NOW} {at} {object}",
-                rf"ich habe{_NOW}(?: {_TIME_PHRASE})? {at} {object} (?:angefangen|begonnen)",
+                rf"ich habe{_NOW}{_WHEN} {at} {object} (?:angefangen|begonnen)",
             ),
         ),
         (
@@ -209,7 +197,7 @@ def _rules() -> list[_SentenceRule]:
             triple_objects.is_given_name,
             (
                 rf"{who_is}{_NOW} married to {object}",
-                rf"{who_is}{_NOW}(?: {_TIME_PHRASE})? mit {object} verheiratet",
+                rf"{who_is}{_NOW}{_WHEN} mit {object} verheiratet",
             ),
         ),
         ("studies_at", triple_objects.is_place, (rf"{who}{_NOW} (?:studies|study) at {object}",)),
@@ -217,6 +205,31 @@ def _rules() -> list[_SentenceRule]:
             "answers_at",
             triple_objects.is_network_address,
             (rf"(?P<subject>{_NAME}|(?:the |der |die |das )[\w-]+(?: [\w-]+)?){_NOW} {answers} {object}",),
+        ),
+    ]
+    planned: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
+        (
+            "lives_in",
+            triple_objects.is_place,
+            (
+                rf"(?:{who_is}|we(?: a|['’])re){_NOW} moving{moving} to {object}",
+                rf"(?:{who}|we){_NOW} (?:moves?{moving} to|lived in) {object}",
+                rf"(?:{who}|wir) (?:ziehen?|zieht|übersied\w+){moving} nach {object}(?: um)?",
+                rf"(?:ziehen?|übersied\w+) (?:ich|wir){moving} nach {object}(?: um)?",
+                rf"(?:{who}|wir) in {object} (?:wohnen|leben)",
+                rf"(?:{who}|wir){moving} nach {object} (?:um)?(?:ziehen|übersiedeln)",
+            ),
+        ),
+        (
+            "works_at",
+            triple_objects.is_place,
+            (
+                rf"{who_is}{_NOW} (?:starting(?: to work)?(?: at| for)|joining) {object}",
+                rf"{who}{_NOW} (?:join(?:s|ed)?|worked (?:at|for)) {object}",
+                rf"{who} (?:fange|fängt|beginne|beginnt|starte|startet) {at} {object}(?: an)?",
+                rf"(?:fange|beginne|starte) ich {at} {object}(?: an)?",
+                rf"{who} {at} {object} (?:arbeiten|anfangen|beginnen)",
+            ),
         ),
     ]
     undated: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
@@ -278,6 +291,10 @@ def _rules() -> list[_SentenceRule]:
             (
                 rf"{_ME}{_NOW} prefers? (?:to use )?(?P<object>.+?) as (?:my|the|an?|his|her|their) (?P<what>[\w"
                 rf" -]{{2,30}})",
+                rf"{_ME}{_NOW} (?:uses?|switched to) {object} as (?:my|his|her|their) (?:main |default |standard )?"
+                rf"(?P<what>[\w -]{{2,30}})",
+                rf"(?:{_ME} |(?=\w+ ich ))(?:be)?(?:nutze|verwende|nehme)(?: ich)?{_NOW} {object}"
+                rf" als (?:meinen? )?(?P<what>[\w-]{{2,30}})",
                 rf"{_MY} (?:favou?rite|preferred|lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{{2,30}}?) (?:is|are"
                 rf"|ist|sind) {object}",
             ),
@@ -326,8 +343,8 @@ def _rules() -> list[_SentenceRule]:
         ),
     ]
     return [
-        _SentenceRule(re.compile(pattern, re.IGNORECASE), predicate, fits, some is dated)
-        for some in (dated, undated)
+        _SentenceRule(re.compile(pattern, re.IGNORECASE), predicate, fits, some is not undated, some is planned)
+        for some in (dated, planned, undated)
         for predicate, fits, patterns in some
         for pattern in patterns
     ]

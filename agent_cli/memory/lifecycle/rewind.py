@@ -100,7 +100,7 @@ def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fa
     found = db.rows(
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (messages,)
     )
-    return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.current]
+    return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.is_accepted]
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:

@@ -46,7 +46,7 @@ class ConflictingFact:
 
     @property
     def day(self) -> str:
-        return format_day(self.since, self.utc_offset)
+        return clock.format_day(self.since, self.utc_offset)
 
 
 @frozen
@@ -103,12 +103,6 @@ def visible_line(words: str) -> str:
     return " ".join(text.visible(words).split())
 
 
-def format_day(stored: str, minutes: int) -> str:
-    """A stored time as `3 May 2026`."""
-    moment = clock.local(stored, minutes)
-    return f"{moment.day} {moment:%b %Y}"
-
-
 def describe_age(moment: str, now: datetime) -> str:
     """How long ago a stored time was, as `3 hours ago`; beyond 60 days the date."""
     then = datetime.fromisoformat(moment)
@@ -116,5 +110,9 @@ def describe_age(moment: str, now: datetime) -> str:
     for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size:
             count = minutes // size
-            return f"{text.counted(count, name)} ago" if count <= 60 else f"on {format_day(moment, clock.offset(now))}"
+            return (
+                f"{text.counted(count, name)} ago"
+                if count <= 60
+                else f"on {clock.format_day(moment, clock.offset(now))}"
+            )
     return "just now"

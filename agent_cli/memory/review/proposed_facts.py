@@ -2,11 +2,13 @@
 
 from collections.abc import Set
 from dataclasses import replace
+from datetime import datetime
 
+from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import PENDING, Fact
 from agent_cli.memory.language import triples
@@ -19,7 +21,6 @@ from agent_cli.memory.review.proposals import (
     Proposal,
     Reviewer,
     describe_scope,
-    format_day,
     visible_line,
 )
 
@@ -59,7 +60,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
             each.utc_offset,
             _outcome(each, edited, reviewer.single_valued),
         )
-        for each in adoption.conflicts(reviewer.db, edited, reviewer.single_valued)
+        for each in adoption.conflicts(reviewer.db, edited, reviewer.time(), reviewer.single_valued)
     ]
     known.sort(key=lambda each: (each.outcome == STAYS, -each.id))
     shown = tuple(known[:_MAX_CONFLICTS])
@@ -73,7 +74,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         fact.operation,
         describe_scope(reviewer.scope, fact),
         _format_day(fact, fact.valid_from),
-        _format_day(fact, fact.expires_at),
+        _format_day(fact, fact.valid_to),
         _unexpected_triple(edited),
         fact.origin,
         fact.trust,
@@ -117,7 +118,7 @@ def _unexpected_triple(fact: Fact) -> str:
 
 
 def _format_day(fact: Fact, moment: str | None) -> str:
-    return format_day(moment, fact.utc_offset) if moment else ""
+    return clock.format_day(moment, fact.utc_offset) if moment else ""
 
 
 def state(reviewer: Reviewer, id: int) -> str:
@@ -138,7 +139,7 @@ def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) 
     )
     replaced = {each.id for each in adopted.replaced}
     ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in replaced]
-    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)))
+    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), time())
 
 
 def reject(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
@@ -162,16 +163,14 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
 
 
 def _state_after_undo(fact: Fact) -> str:
-    return "true again" if fact.current else fact.state
+    return "true again" if fact.is_accepted else fact.state
 
 
-def format_receipt(adopted: Adopted) -> str:
-    """The receipt for an accepted fact: `kept f14, replaces f31 (until 21 Nov 2026)`."""
-    fact = adopted.fact
-    line = f"kept {fact.handle}"
-    if fact.valid_to:
-        line += f", true until {format_day(fact.valid_to, fact.utc_offset)}"
+def format_receipt(adopted: Adopted, now: datetime) -> str:
+    """The receipt for an accepted fact: `kept f14, since 21 Nov 2026, replaces f31 (until 21 Nov 2026)`."""
+    dates = receipts.dates(adopted.fact, now)
+    line = f"kept {adopted.fact.handle}{f', {dates}' if dates else ''}"
     for each in adopted.replaced:
-        until = format_day(each.valid_to or "", each.utc_offset)
-        line += f", {'ends' if fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
+        until = clock.format_day(each.valid_to or "", each.utc_offset)
+        line += f", {'ends' if adopted.fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
     return line

@@ -22,7 +22,7 @@ _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-
 
 
 def add_fact(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
-    """Add a current fact. Runs in the caller's transaction."""
+    """Add an accepted fact. Runs in the caller's transaction."""
     remove_fact(db, fact)
     _relate(db, fact, owner, subject, predicate, object)
 
@@ -38,13 +38,13 @@ def remove_fact(db: Database, fact: int) -> None:
 
 
 def rebuild(db: Database) -> None:
-    """Rebuild the graph from the current facts."""
+    """Rebuild the graph from the accepted facts."""
     with db.write():
         for table in ("relation", "alias", "entity"):
             db.execute(f"delete from {table}")
         for row in db.rows(
             """select id, owner, subject, predicate, object from fact
-               where state = 'accepted' and valid_to is null and hidden_at is null and predicate <> '' order by id"""
+               where state = 'accepted' and hidden_at is null and predicate <> '' order by id"""
         ):
             _relate(db, *row)
 

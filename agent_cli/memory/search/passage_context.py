@@ -23,11 +23,16 @@ _PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.
         and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
         and case p.kind {{current}} else 1 end"""
 
-_OUTDATED = """select c.value, max(f.valid_to), max(f.state = 'accepted' and f.valid_to is null)
+_OUTDATED = """select c.value, max(f.valid_to) filter (where f.valid_to <= :now),
+        max(f.state = 'accepted' and coalesce(f.valid_to > :now, true))
     from json_each(:rows) c cross join fact f on f.id in (
         select id from fact where message_id = c.value union select fact_id from fact_source where message_id = c.value)
     where +f.owner = :owner and f.hidden_at is null and +f.state in ('accepted', 'superseded')
-    group by c.value having max(f.valid_to) is not null"""
+    group by c.value having min(f.valid_to) <= :now"""
+
+_DATED = """select f.id, iif(coalesce(f.valid_from, '') > :now, f.valid_from, null), f.valid_to
+    from json_each(:rows) c cross join fact f on f.id = c.value
+    where coalesce(f.valid_from, '') > :now or f.valid_to > :now"""
 
 _TEXTS = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
 
@@ -91,7 +96,8 @@ def fetch(
             at=at,
             place=place or "",
         )
-    _mark_ended(db, made.values(), allowed.owner)
+    _mark_ended(db, made.values(), allowed.owner, now)
+    _mark_dated(db, made.values(), now)
     return made
 
 
@@ -105,16 +111,27 @@ def _current() -> str:
     )
 
 
-def _mark_ended(db: Database, rows: Collection[CandidateRow], owner: str) -> None:
+def _mark_ended(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
     """Mark messages whose facts are no longer true."""
-    if not db.value("select 1 from fact where owner = ? and state = 'superseded' limit 1", (owner,)):
+    if not db.value("select 1 from fact where owner = ? and valid_to <= ? limit 1", (owner, clock.utc(now))):
         return
-    messages = [row.row for row in rows if row.kind == "m"]
-    ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_OUTDATED, {"rows": messages, "owner": owner})}
+    values = {"rows": [row.row for row in rows if row.kind == "m"], "owner": owner, "now": clock.utc(now)}
+    ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_OUTDATED, values)}
     for row in rows:
         if row.kind == "m" and row.row in ended:
             until, row.partly = ended[row.row]
             row.ended = datetime.fromisoformat(until).timestamp()
+
+
+def _mark_dated(db: Database, rows: Collection[CandidateRow], now: datetime) -> None:
+    """Mark facts that begin or end in the future."""
+    values = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
+    dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
+    for row in rows:
+        if row.kind == "f" and row.row in dated:
+            row.begins, row.ends = (
+                datetime.fromisoformat(date).timestamp() if date else None for date in dated[row.row]
+            )
 
 
 def neighbours(

@@ -55,6 +55,8 @@ class CandidateRow:
     named: float = 0.0  # weight of a fact about an entity that the question names
     ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
     partly: bool = False  # whether only some of its facts did
+    begins: float | None = None  # of a fact that is planned: from when it is true
+    ends: float | None = None  # of a fact that ends in the future: until when
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 

@@ -55,6 +55,8 @@ class Hit:
     place: str = ""  # where it holds, when that is another place
     ended: float | None = None  # when it ceased to be true, in seconds since 1970
     partly: bool = False  # whether only partly
+    begins: float | None = None  # of a fact that is planned: from when it is true
+    ends: float | None = None  # of a fact that ends in the future: until when
     period: str = ""  # of a summary, as in 2026-W47
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
@@ -69,8 +71,11 @@ class Hit:
         if self.place:
             notes.append(f"true in {text.one_line(self.place, 60)}")
         if self.ended:
-            day = clock.from_timestamp(self.ended)
-            notes.append(f"{'partly ' if self.partly else ''}no longer true since {day.day} {day:%B %Y}")
+            notes.append(f"{'partly ' if self.partly else ''}no longer true since {_day(self.ended)}")
+        if self.begins:
+            notes.append(f"planned, true from {_day(self.begins)}")
+        if self.ends:
+            notes.append(f"true until {_day(self.ends)}")
         return f"({'; '.join(notes)})" if notes else ""
 
     @property
@@ -334,6 +339,13 @@ def _to_hit(db: Database, scored: Scored) -> Hit:
         row.place,
         row.ended,
         row.partly,
+        row.begins,
+        row.ends,
         period or "",
         *file,
     )
+
+
+def _day(timestamp: float) -> str:
+    day = clock.from_timestamp(timestamp)
+    return f"{day.day} {day:%B %Y}"

@@ -136,11 +136,12 @@ def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
 
 
 def _facts(db: Database, owner: str, day: date) -> list[Item]:
-    """The facts learned that day that are still true."""
+    """The facts learned that day that were true afterwards and have not been replaced."""
     rows = db.rows(
         """select id, statement, coalesce(decided_at, learned_at),
                   (select max(at) from fact_version where fact_id = f.id)
-           from fact f where owner = ? and state = 'accepted' and valid_to is null and hidden_at is null
+           from fact f where owner = ? and state = 'accepted' and hidden_at is null
+             and coalesce(valid_to > coalesce(decided_at, learned_at), true)
              and session_id is null and operation <> 'delete'
              and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?""",
         (owner, day.isoformat(), _FACTS),

@@ -4,12 +4,13 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 """
 
 import os
+from datetime import datetime
 
 from agent_cli import clock
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, quotes
-from agent_cli.memory.facts import adoption, contradictions, facts
+from agent_cli.memory.facts import adoption, contradictions, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.review import proposals, proposed_facts, review
 from agent_cli.memory.scope import Scope
@@ -70,7 +71,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{proposed_facts.format_receipt(adopted)}: “{facts.name(adopted.fact)}”{masked}"
+    return f"{proposed_facts.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
 
 
 @command("/update")
@@ -100,14 +101,14 @@ def update(conversation: Conversation, argument: str) -> str:
 def facts_(conversation: Conversation, argument: str) -> str:
     """List what is known, the latest first, or find it by words."""
     app = conversation.app
-    owner = app.scope.owner
+    owner, now = app.scope.owner, app.time()
     if argument:
         index.refresh_all(app.db)
-        hits = recall.find(app.db, argument, Filter(owner, ("fact",)), app.time(), _SHOWN).hits
-        found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.current]
+        hits = recall.find(app.db, argument, Filter(owner, ("fact",)), now, _SHOWN).hits
+        found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.is_open(now)]
     else:
-        found = [each for each in facts.listing(app.db, owner, _SHOWN) if each.current]
-    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_elsewhere(app.scope, each)}" for each in found]
+        found = facts.listing(app.db, owner, _SHOWN, not_over=now)
+    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_notes(app.scope, each, now)}" for each in found]
     more = " more" if lines else ""
     lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
     if waiting := len(review.pending(conversation.reviewer)):
@@ -115,8 +116,11 @@ def facts_(conversation: Conversation, argument: str) -> str:
     return "\n".join(lines)
 
 
-def _elsewhere(scope: Scope, fact: Fact) -> str:
-    return f" ({proposals.describe_scope(scope, fact)})" if fact.place or fact.session_id else ""
+def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
+    """Where a fact is true, if not everywhere, and that it begins or ends in the future."""
+    elsewhere = proposals.describe_scope(scope, fact) if fact.place or fact.session_id else ""
+    notes = [note for note in (elsewhere, receipts.dates_ahead(fact, now)) if note]
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _reach(argument: str) -> tuple[str, str]:

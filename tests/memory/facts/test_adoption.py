@@ -61,7 +61,7 @@ def test_of_a_predicate_with_many_values_all_stay(db):
 def test_the_person_chooses_what_is_replaced(db):
     add(db, "The NAS answers at 192.168.1.12")
     fact = propose(db, "The NAS answers at 192.168.1.20")
-    assert [each.handle for each in adoption.conflicts(db, fact)] == ["f1"]
+    assert [each.handle for each in adoption.conflicts(db, fact, NOON)] == ["f1"]
 
     adoption.accept(db, fact, noon, replacing=facts.get(db, 1, PERSON))
     assert stand(db) == [("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)]
@@ -181,9 +181,9 @@ def test_an_expired_proposal_may_be_proposed_again(db):
 
 
 def test_what_waits_and_is_over_already_is_past_with_a_yes(db):
-    fact = propose(db, claim("I lived in Wien", since="2020-01-01", expires=later(-900)()))
+    fact = propose(db, claim("I lived in Wien", since="2020-01-01", valid_to=later(-900)()))
     adopted = adoption.accept(db, fact, noon)
-    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (EXPIRED, adopted.fact.expires_at, ())
+    assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (SUPERSEDED, adopted.fact.valid_to, ())
 
 
 def test_editing_takes_the_new_words_apart_and_may_replace(db):
@@ -222,7 +222,7 @@ def test_another_owner_is_not_known_by_what_the_person_said(db):
 def test_a_proposal_that_names_its_target_replaces_it(db):
     add(db, "I like tea")
     fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=1))
-    assert [each.handle for each in adoption.conflicts(db, fact)] == ["f1"]
+    assert [each.handle for each in adoption.conflicts(db, fact, NOON)] == ["f1"]
     adoption.accept(db, fact, noon)
     assert [state for _, state in stand(db)] == [SUPERSEDED, ACCEPTED]
 

@@ -93,7 +93,7 @@ def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, sessio
         "I live in Linz now.",
         "typed",
     )
-    assert not facts.get(db, 1, HERE.owner).current
+    assert not facts.get(db, 1, HERE.owner).is_open(NOON)
 
 
 def test_what_waits_already_is_accepted_by_it(db, session, known):

@@ -41,7 +41,7 @@ def opened(db):
 
 
 def current(db):
-    return [each for each in facts.listing(db, PERSON, -1) if each.current]
+    return facts.listing(db, PERSON, -1)
 
 
 def written(db, opened, body):
@@ -162,7 +162,6 @@ def fact(number, statement):
         None,
         None,
         "2026-01-02T12:00:00.000Z",
-        None,
         None,
         0,
         None,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SIMILARITY, SUPERSEDED
+from agent_cli.memory.facts.facts import ACCEPTED, PENDING, REJECTED, SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, empty, noon
@@ -25,7 +25,7 @@ def test_where_i_live_now_is_linz_and_in_april_it_was_graz(db, order):
     for move in moves[:: -1 if order else 1]:
         add(db, move, time=later(200))
 
-    assert [each.statement for each in facts.listing(db, PERSON, 9) if each.current] == ["I moved to Linz"]
+    assert [each.statement for each in facts.listing(db, PERSON, 9)] == ["I moved to Linz"]
     assert as_of(db, "2026-04-01") == ["I live in Graz"]
     assert as_of(db, "2026-07-01") == ["I moved to Linz"]
     assert as_of(db, "2026-02-01") == []
@@ -44,22 +44,21 @@ def test_what_is_learned_between_two_values_shortens_the_first(db):
 
 def test_what_was_true_for_a_while_lapses_and_ends_nothing(db):
     add(db, lives("Graz", "2026-03-01"), time=later(200))
-    wien = claim("I lived in Wien", "person", "lives_in", "Wien", since="2020-01-01", expires=day("2022-01-01"))
+    wien = claim("I lived in Wien", "person", "lives_in", "Wien", since="2020-01-01", valid_to=day("2022-01-01"))
     added = add(db, wien, time=later(200))
 
-    assert (added.fact.state, added.fact.valid_to, added.replaced) == (EXPIRED, "2022-01-01T12:00:00.000Z", ())
+    assert (added.fact.state, added.fact.valid_to, added.replaced) == (SUPERSEDED, "2022-01-01T12:00:00.000Z", ())
     assert as_of(db, "2021-01-01") == ["I lived in Wien"]
     assert as_of(db, "2024-01-01") == []
     assert as_of(db, "2026-04-01") == ["I live in Graz"]
 
 
 def test_a_fact_whose_time_has_run_out_is_let_go_without_being_announced(db):
-    add(db, claim("The printer is on loan", expires=day("2026-02-01")))
+    add(db, claim("The printer is on loan", valid_to=day("2026-02-01")))
     assert as_of(db, "2026-01-15") == ["The printer is on loan"]
     assert as_of(db, "2026-02-15") == []
 
-    assert adoption.expire(db, PERSON, later(60)) == 0
-    assert stand(db) == [("The printer is on loan", EXPIRED)]
+    assert facts.listing(db, PERSON, 9, not_over=later(60)()) == []
     assert as_of(db, "2026-01-15") == ["The printer is on loan"]
 
 
@@ -140,8 +139,8 @@ def test_undo_brings_back_exactly_what_was(db):
 
 
 def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
-    add(db, lives("Graz", "2026-03-01"))
-    add(db, lives("Linz", "2026-06-01"))
+    add(db, lives("Graz", "2026-03-01"), time=later(200))
+    add(db, lives("Linz", "2026-06-01"), time=later(200))
     assert stand(db) == [("I live in Graz", SUPERSEDED), ("I live in Linz", ACCEPTED)]
 
     assert [each.handle for each in facts.undo(db, PERSON, noon)] == ["f1", "f2"]

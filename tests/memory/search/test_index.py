@@ -497,7 +497,7 @@ def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session
     for change in (
         "valid_to = '2026-01-02T12:00:00.000Z'",
         "valid_to = null, owner = 'caller'",
-        "owner = 'person', expires_at = '2030-01-02T12:00:00.000Z'",
+        "owner = 'person', valid_to = '2030-01-02T12:00:00.000Z'",
     ):
         db.execute(f"update fact set {change} where id = ?", (number,))
         catch_up(db)

@@ -561,7 +561,7 @@ def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
 
 
 def test_an_expired_fact_is_found_no_more(db):
-    told = adoption.claim("Anna lives in Graz", "typed", expires=NOON + timedelta(days=1))
+    told = adoption.claim("Anna lives in Graz", "typed", valid_to=NOON + timedelta(days=1))
     known = adoption.add(db, HERE, told, noon).fact
 
     assert handles(db, "Anna Graz") == [known.handle]

@@ -368,7 +368,7 @@ def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
     triple = Triple("person", "lives_in", "Moscow")
     month = timedelta(days=30)
     adoption.propose(
-        db, HERE, Claim("I like tea", "model", triple, valid_from=NOON - month, expires=NOON + month), noon
+        db, HERE, Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month), noon
     )
     assert """
   + I like tea
