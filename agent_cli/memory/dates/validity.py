@@ -64,7 +64,7 @@ def _bounds(
         case "until":
             return None, _days(phrase["until"], today, ahead=not _PAST.search(statement))[1] - _MOMENT
         case "from":
-            return _days(phrase["start"], today, ahead=ahead or not begins)[0], None
+            return _days(phrase["start"], today, ahead=ahead or not _PAST.search(statement))[0], None
         case "at" if begins:
             return _days(phrase["at"], today, ahead=ahead)[0], None
     return None, None

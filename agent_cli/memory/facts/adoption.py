@@ -136,31 +136,37 @@ def edit(
 
     Raises UsageError when it is empty.
     """
-    words = absolute_dates.resolve(statement.strip(), time())
-    if not words:
+    if not statement.strip():
         raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
-    _check_length(words)
-    triple = triples.parse(words) or Triple("", "", "")
-    stated = validity.find(words, time(), begins=triple.predicate in triples.DATED)
+    edited = reworded(fact, statement, time())
+    _check_length(edited.statement)
     batch = batch or ids.new(time())
     with db.write():
-        changed = facts.change(
-            db,
-            fact,
-            "edited",
-            time,
-            actor="person",
-            batch=batch,
-            statement=words,
-            subject=triple.subject,
-            predicate=triple.predicate,
-            object=triple.object,
-        )
-        if changed.state == PENDING and (stated.since or stated.until):
-            facts.change(db, changed, "edited", time, actor="person", batch=batch, **_stored(stated))
-        elif changed.is_accepted:
-            succession.redate(db, changed, stated.since, stated.until, time, single_valued, batch)
+        columns = ("statement", "subject", "predicate", "object")
+        wording = {column: getattr(edited, column) for column in columns}
+        dates = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
+        if fact.is_accepted:
+            changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording)
+            succession.redate(db, changed, dates, time, single_valued, batch)
+        else:
+            facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording, **dates)
         return facts.get(db, fact.id, fact.owner)
+
+
+def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
+    """The fact with other words, the triple and the dates that they state."""
+    words = absolute_dates.resolve(statement.strip(), now)
+    triple = triples.parse(words) or Triple("", "", "")
+    stated = _stored(validity.find(words, now, begins=triple.predicate in triples.DATED))
+    return replace(
+        fact,
+        statement=words,
+        subject=triple.subject,
+        predicate=triple.predicate,
+        object=triple.object,
+        valid_from=stated.get("valid_from", fact.valid_from),
+        valid_to=stated.get("valid_to", fact.valid_to),
+    )
 
 
 def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
@@ -270,10 +276,10 @@ def _add_to_known(
 ) -> Adopted:
     """Add a claim to the fact that says the same: as a source, and its dates where they differ."""
     facts.add_source(db, known, claim.message, claim.quote, time())
-    stated = validity.Validity(claim.valid_from, claim.valid_to)
-    if _stored(stated).items() <= asdict(known).items():
+    stated = _stored(validity.Validity(claim.valid_from, claim.valid_to))
+    if stated.items() <= asdict(known).items():
         return Adopted(known, new=False)
-    replaced = succession.redate(db, known, stated.since, stated.until, time, single_valued, batch)
+    replaced = succession.redate(db, known, stated, time, single_valued, batch)
     return Adopted(facts.get(db, known.id, known.owner), False, replaced, dated=True)
 
 

@@ -131,7 +131,8 @@ def listing(
 ) -> list[Fact]:
     """Facts, the newest first.
 
-    `as_of`: what was true at that moment, whatever has replaced it since. `not_over`: without those that have ended by
+    `as_of`: what was true at that moment, whatever has replaced it since; where only an end is known, and it was past
+    when it was said, at any time before. `not_over`: without those that have ended by
     then, but with those that are planned.
     """
     moment = clock.utc(as_of) if as_of else None
@@ -140,7 +141,8 @@ def listing(
         f"""select {_COLUMNS} from fact
             where owner = :owner and state in (select value from json_each(:states))
               and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
-              and (:moment is null or (coalesce(valid_from, learned_at) <= :moment
+              and (:moment is null or (
+                   (coalesce(valid_from, learned_at) <= :moment or valid_from is null and valid_to <= learned_at)
                    and coalesce(valid_to > :moment, true) and operation <> 'delete'))
               and coalesce(valid_to > :not_over, true)
             order by id desc limit :limit""",

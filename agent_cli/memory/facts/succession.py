@@ -5,8 +5,7 @@ they moved to Linz in June 2025 lives in Wels. Without a date, a value was true 
 later comes after it. A value that begins in the future ends the present one on that day and not before.
 """
 
-from collections.abc import Sequence, Set
-from datetime import datetime
+from collections.abc import Mapping, Sequence, Set
 
 from agent_cli import clock
 from agent_cli.memory.facts import facts
@@ -39,28 +38,21 @@ def replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str)
 
 
 def redate(
-    db: Database,
-    fact: Fact,
-    since: datetime | None,
-    until: datetime | None,
-    time: clock.Clock,
-    single_valued: Set[str],
-    batch: str,
+    db: Database, fact: Fact, dates: Mapping[str, str | None], time: clock.Clock, single_valued: Set[str], batch: str
 ) -> tuple[Fact, ...]:
-    """Correct from when until when a fact is true; None leaves it. Values that ended where it began follow it.
+    """Correct `valid_from` and `valid_to`. Values that ended where the fact began follow it.
 
     Returns the facts whose end has changed. Runs in the caller's transaction.
     """
-    if since and fact.predicate in single_valued:
+    moved = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
+    if "valid_from" in moved and fact.predicate in single_valued:
         others = [each for each in values(db, fact) if each.id != fact.id]
         for each in others:
             if each.valid_to == fact.began_at:
                 _reopen(db, each, time, batch)
         if fact.valid_to in [each.began_at for each in others]:
             fact = _reopen(db, fact, time, batch)
-    dates = {"valid_from": since, "valid_to": until}
-    moved = {column: clock.utc(moment) for column, moment in dates.items() if moment}
-    if until:
+    if moved.get("valid_to"):
         moved["state"] = ACCEPTED
     changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **moved) if moved else fact
     return tuple(each for each in settle(db, changed, time, single_valued, batch) if each.id != fact.id)

@@ -150,7 +150,7 @@ def _rules() -> list[_SentenceRule]:
     who = rf"(?:{_ME}|(?P<subject>{_NAME}))"
     who_is = rf"(?:{_AM}|(?P<subject>{_NAME}) (?:is|ist))"
     at, things = r"(?:bei(?: der| dem)?|beim|für)", _THINGS
-    object = r"(?P<object>.+)"
+    object, goal = r"(?P<object>.+)", r"(?P<object>.+?)"
     moving = r"(?: from [^,]+?| von [^,]+?)?"
     answers = r"(?:answers at|is reachable at|listens on|antwortet (?:auf|unter)|ist erreichbar unter)"
     dated: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
@@ -214,10 +214,10 @@ def _rules() -> list[_SentenceRule]:
             (
                 rf"(?:{who_is}|we(?: a|['’])re){_NOW} moving{moving} to {object}",
                 rf"(?:{who}|we){_NOW} (?:moves?{moving} to|lived in) {object}",
-                rf"(?:{who}|wir) (?:ziehen?|zieht|übersied\w+){moving} nach {object}(?: um)?",
-                rf"(?:ziehen?|übersied\w+) (?:ich|wir){moving} nach {object}(?: um)?",
+                rf"(?:{who}|wir) (?:ziehen?|zieht|übersied\w+){moving} nach {goal}(?: um)?",
+                rf"(?:ziehen?|übersied\w+) (?:ich|wir){moving} nach {goal}(?: um)?",
                 rf"(?:{who}|wir) in {object} (?:wohnen|leben)",
-                rf"(?:{who}|wir){moving} nach {object} (?:um)?(?:ziehen|übersiedeln)",
+                rf"(?:{who}|wir){moving} nach {goal} (?:um)?(?:ziehen|übersiedeln)",
             ),
         ),
         (
@@ -226,8 +226,8 @@ def _rules() -> list[_SentenceRule]:
             (
                 rf"{who_is}{_NOW} (?:starting(?: to work)?(?: at| for)|joining) {object}",
                 rf"{who}{_NOW} (?:join(?:s|ed)?|worked (?:at|for)) {object}",
-                rf"{who} (?:fange|fängt|beginne|beginnt|starte|startet) {at} {object}(?: an)?",
-                rf"(?:fange|beginne|starte) ich {at} {object}(?: an)?",
+                rf"{who} (?:fange|fängt|beginne|beginnt|starte|startet) {at} {goal}(?: an)?",
+                rf"(?:fange|beginne|starte) ich {at} {goal}(?: an)?",
                 rf"{who} {at} {object} (?:arbeiten|anfangen|beginnen)",
             ),
         ),

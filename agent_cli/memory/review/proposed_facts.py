@@ -45,13 +45,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     if fact is None or fact.state != PENDING or fact.hidden_at is not None:
         return None
     statement = words or visible_line(fact.statement)
-    if statement != fact.statement:
-        triple = triples.parse(statement) or Triple("", "", "")
-        edited = replace(
-            fact, statement=statement, subject=triple.subject, predicate=triple.predicate, object=triple.object
-        )
-    else:
-        edited = fact
+    edited = fact if statement == fact.statement else adoption.reworded(fact, statement, reviewer.time())
     known = [
         ConflictingFact(
             each.id,
@@ -73,8 +67,8 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         bool(words),
         fact.operation,
         describe_scope(reviewer.scope, fact),
-        _format_day(fact, fact.valid_from),
-        _format_day(fact, fact.valid_to),
+        _format_day(fact, edited.valid_from),
+        _format_day(fact, edited.valid_to),
         _unexpected_triple(edited),
         fact.origin,
         fact.trust,
