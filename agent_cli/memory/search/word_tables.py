@@ -109,11 +109,11 @@ def has_page_terms(db: Database, words: Iterable[str]) -> bool:
     """Whether one of these words, or most of it, is a page key of the word index.
 
     FTS5 keeps a prefix of the first word of each page in a separate table, and leaves it there when that word is
-    deleted, even with secure-delete.
+    deleted, even with secure-delete. The prefix may end within a character, so bytes are compared.
     """
-    stems = {stem for tokens in db.tokens_of(words) for stem in tokens}
+    stems = {stem.encode() for tokens in db.tokens_of(words) for stem in tokens}
     prefixes = {stem[:length] for stem in stems for length in range(min(6, len(stem)), len(stem) + 1)}
-    rows = db.rows(f"select cast(substr(cast(term as blob), 2) as text) from {table(db, 'words')}_idx")
+    rows = db.rows(f"select substr(cast(term as blob), 2) from {table(db, 'words')}_idx")
     return any(term in prefixes for (term,) in rows)
 
 

@@ -197,6 +197,19 @@ def test_what_is_deleted_is_really_deleted(db):
     assert db.value("pragma secure_delete") == 1
 
 
+def test_a_page_of_the_index_may_begin_within_a_letter(db):
+    words = [f"{letter}{number:04}{end}" for letter in "wz" for number in range(3000) for end in ("a", "ß")]
+    with db.write():
+        for start in range(0, len(words), 500):
+            notes.add(db, HERE, " ".join(words[start : start + 500]), noon)
+    catch_up(db)
+    word_tables.rewrite(db)
+    keys = [key for (key,) in db.rows(f"select cast(term as blob) from {word_tables.table(db, 'words')}_idx")]
+    assert any(key.endswith("ß".encode()[:1]) for key in keys)
+    assert word_tables.has_page_terms(db, words)
+    assert not word_tables.has_page_terms(db, ["quince"])
+
+
 def test_a_word_of_an_erased_note_is_nowhere_in_the_file(tmp_path):
     db = empty(tmp_path / "memory.db")
     note(db, "Zyxqwvu is the secret word")
