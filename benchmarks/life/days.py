@@ -44,7 +44,7 @@ class Life:
             asked = self._questions(day, 12) + self._questions(day, 19)
             self._evening(day, asked)
             self.person.set_clock(day + 1, 3)
-            self.person.sleep()
+            self.person.wait()
 
     def _say(self, words: str, label: Label, answer: str, answered: Label, cites: str = "") -> Said:
         self.model.says, self.model.cites = answer, cites

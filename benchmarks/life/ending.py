@@ -17,8 +17,8 @@ def forget(life: Life) -> dict[str, int]:
     """Forget what is to be forgotten; how often each telling word is left in the bytes of the file and its journal."""
     app = life.person.app
     for each in truths.FORGOTTEN:
-        life.person.command(f"/forget {each.topic or _handle(app, each)}")
-    life.person.sleep()
+        life.person.command(f"/forget {each.topic or _handle(app, each)}", each.words)
+    life.person.wait()
     files = [Path(f"{app.path}{end}") for end in ("", "-wal")]
     held = b"\n".join(file.read_bytes() for file in files if file.exists()).lower()
     life.search([("forgotten", question) for each in truths.FORGOTTEN for question in _wordings(each)])

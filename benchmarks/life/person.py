@@ -5,9 +5,11 @@ All of it goes the way of the interactive session: the functions behind the prom
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from typer.testing import CliRunner
@@ -73,13 +75,18 @@ class Person:
             self.command("/update")
         return Said(message, answer or 0, [Recalled(*row) for row in rows])
 
-    def command(self, line: str) -> str:
-        """Type a command, and yes where it asks for that; returns what is printed."""
+    def command(self, line: str, telling: Sequence[str] = ()) -> str:
+        """Type a command, and yes where it asks for that; returns what is printed.
+
+        `telling`: words by which to choose among numbered lines, where it asks which.
+        """
         prompts.add(self.app.db, self.app.scope, self._conversation.id, line, self.app.time())
         found = commands.find(line)
         assert found, line
         try:
-            result = commands.run(self._conversation, *found)
+            result: Any = commands.run(self._conversation, *found)
+            while hasattr(result, "answer"):  # a question, which an older version does not ask
+                result = result.answer(" ".join(_chosen(result.text, telling)) or "none")
         except UsageError as error:
             return str(error)
         if isinstance(result, Confirmation):
@@ -102,11 +109,13 @@ class Person:
                 ways[decide(proposal)](reviewer, proposal)
 
     def leave(self) -> None:
+        """Leave the prompt, and let the program do its work behind it."""
         self._conversation.leave()
+        self.wait()
         self._conversation = Conversation(self.app)
 
-    def sleep(self) -> None:
-        """What the program does meanwhile."""
+    def wait(self) -> None:
+        """Let the program do the work that is due."""
         context = background.job_context(self.app, self.app.db, Cancel())
         worker.queue_due(context)
         upkeep.after_turn(self.app, self.app.db)
@@ -123,6 +132,13 @@ class Person:
         """The statements that hold on a day."""
         listed = json.loads(_run("facts", "list", "--as-of", day, "--limit", "500", "--json"))
         return [each["statement"] for each in listed]
+
+
+def _chosen(listed: str, telling: Sequence[str]) -> list[str]:
+    """The numbers of the lines that have a telling word."""
+    lines = re.findall(r"^ *(\d+)  +([a-z]\d.*)$", listed, re.MULTILINE)
+    words = [word for each in telling for word in each.split()]
+    return [number for number, line in lines if any(word in line.casefold() for word in words)]
 
 
 def _run(*arguments: str) -> str:

@@ -53,7 +53,7 @@ def run(options: Sequence[str] = ()) -> bool:
     ]
     print(f"\n{DAYS} days, {life.turns} turns, {many} things told, {len(life.asked)} times asked for; lived in {taken}")
     for name, value, target, met in rows:
-        print(f"  {name:<46} {value:>14}  {target}{'' if not target else ' ok' if met else ' NOT'}")
+        print(f"  {name:<50} {value:>16}  {target}{'' if not target else ' ok' if met else ' NOT'}")
     if given.misses:
         given.misses.write_text(misses.listed(life, of_dates, left, RIGHT), encoding="utf-8")
     return all(met for *_, met in rows)
