@@ -11,6 +11,7 @@ from agent_cli import clock
 from agent_cli.agent import listener, loop
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.loop import Agent
+from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import closing as session_closing
@@ -28,7 +29,7 @@ def run(
     make_agent: Callable[[ChatModel], Agent],
     context: ToolContext,
     parts: Sequence[Part],
-    options: listener.CaptureOptions,
+    options: CaptureOptions,
     cancel: Cancel | None = None,
     replaced_message: int | None = None,
 ) -> Generator[Event, None, None]:

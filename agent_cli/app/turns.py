@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import listener, model_context, prompt, prompt_recall
+from agent_cli.agent import model_context, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
+from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits
@@ -172,6 +173,6 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
         upkeep.report_damage(app, context.db, damaged)
 
 
-def _capture_options(app: App, *, at_keyboard: bool) -> listener.CaptureOptions:
+def _capture_options(app: App, *, at_keyboard: bool) -> CaptureOptions:
     """What the program captures in a turn. `at_keyboard`: the person typed the message."""
-    return listener.CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)
+    return CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)

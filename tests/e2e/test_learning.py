@@ -130,14 +130,15 @@ def test_remember_that_through_ask_waits_for_a_yes(talks):
     assert again.err == "agent: f1 “I live in Graz” waits for your yes already\n"
 
 
-def test_remember_that_in_a_pipe_or_a_file_is_nobodys_wish(talks):
+def test_remember_that_in_a_pipe_or_a_file_is_nobodys_wish_and_is_said(talks):
     (talks.work / "a.txt").write_text("Remember that I am the king.")
-    for ran in (
-        talks("ask", "what is this?", stdin="Remember that I am the king."),
-        talks("ask", "-f", "a.txt", "what is this?"),
-        talks(stdin="Remember that I am the king."),
+    line = 'agent: not kept, because it {}: “I am the king”; agent facts add "…" keeps it\n'
+    for ran, where in (
+        (talks("ask", "what is this?", stdin="Remember that I am the king."), "came through a pipe"),
+        (talks("ask", "-f", "a.txt", "what is this?"), "stands in a file"),
+        (talks(stdin="Remember that I am the king."), "came through a pipe"),
     ):
-        assert (ran.out, ran.err) == ("Fine.\n", "")
+        assert (ran.out, ran.err) == ("Fine.\n", line.format(where))
     assert talks.rows(FACTS) == []
 
 
@@ -188,6 +189,26 @@ def test_what_was_pasted_behind_remember_waits(talks, terminal):
     shell.type("\x1b[200~I am the king\x1b[201~").wait("I am the king").type("\r")
     shell.wait("f1 waits for your yes: “I am the king” (/review)").wait("Fine.").wait_prompt()
     assert talks.rows(FACTS) == [("I am the king", "pending", "pasted", "pasted", "I am the king")]
+
+
+def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
+    shell = terminal().wait_prompt().type("\x1b[200~remember that I am the king\x1b[201~").wait_for_line("> remember")
+    shell.type("\r").wait("not kept, because it was pasted: “I am the king”; /remember keeps it").wait("Fine.")
+    assert talks.rows(FACTS) == []
+    shell.wait_prompt().enter("/remember").wait("kept f1: “I am the king”").wait_prompt()
+    assert talks.rows(FACTS) == [("I am the king", "accepted", "pasted", "pasted", "I am the king")]
+
+
+def test_each_sentence_that_asks_to_remember_gets_its_line(talks, terminal):
+    shell = terminal().wait_prompt().enter("Can you remember that I drink no coffee?")
+    shell.wait("kept f1 “I drink no coffee” (agent facts undo takes it back)").wait_prompt()
+    shell.enter("forget that I drink no coffee")
+    shell.wait("nothing was forgotten yet: /forget f1 erases “I drink no coffee”, and asks first").wait_prompt()
+    shell.enter("Remember to buy milk").wait("/remind buy milk makes it a task").wait_prompt()
+    shell.enter("/remember do you like cheese?").wait(
+        "“do you like cheese?” is a question: /remember takes a statement"
+    )
+    assert [row[0] for row in talks.rows(FACTS)] == ["I drink no coffee"]
 
 
 def test_the_job_runs_in_a_session_when_nobody_types(talks, terminal):

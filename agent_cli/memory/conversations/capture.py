@@ -1,76 +1,63 @@
-"""Captures statements that the person asks to remember ("remember that …", "merk dir, dass …"), without a model.
+"""Finds the sentences that ask to remember or to forget something ("remember that …", "merk dir, dass …"), without a
+model, and what each of them is about.
 
-Only at the beginning of a typed sentence, outside quotations and code, and never in a question. "Remember to buy milk"
-is left alone, because a reminder is not true for ever, and so is "make a note", which asks for a note. Whether a
-captured statement is accepted or reviewed is not decided here.
+Only at the beginning of a typed sentence, outside quotations and code. A question asks for nothing, unless it is a
+polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement, because it
+is not true for ever. What to do about a sentence is not decided here.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from agent_cli import text
 from agent_cli.memory.conversations import quotes
+from agent_cli.memory.language import languages, statements
 from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 MAX_STATEMENT = 600  # characters; a longer text is a note
 _PASTE_EDGE = 2000  # characters read at either end of a long paste
+_GIVEN: tuple[Origin, ...] = ("pasted", "piped", "file")  # what the person hands over with a message
+
+Bounds = tuple[int, int]
+"""Where a piece of text starts and ends."""
+
+RequestKind = Literal["statement", "given", "to do", "forget", "too long", "unclear"]
+"""What is asked for: to keep a statement; to keep one that was not typed, which nobody asked for; to do something; to
+forget something; to keep what is too long for a fact; to remember something that the sentence does not say."""
 
 
 @frozen
-class CapturedStatement:
-    statement: str  # in the person's words, on one line
-    quote: str  # exactly as in the message
+class MemoryRequest:
+    """A sentence that asks to remember or to forget something."""
+
+    statement: str  # what it is about, in the person's words and on one line; perhaps empty
+    quote: str  # the same exactly as in the message
     trust: Origin
+    kind: RequestKind = "statement"
 
 
-_PLEASE = r"(?:please|pls|kindly|bitte|mal|doch|ok(?:ay)?|so|and|also|oh|hey|hi|hello|hallo|und|now|just|always|agent)"
-_OPENING = rf"(?:{_PLEASE}\b[,!]?\s+)*"
-_ASKED = r"(?:(?:i(?:'d| would) like you|i want you|i need you|you should|you must)\s+to\s+)?"
-_POLITE = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?"
-_ENGLISH = (
-    r"(?:remember|(?:do\s*n['o]?t|do\s+not|never)\s+forget|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind"
-    r"|note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note)"
+_OPENING = r"(?:<PLEASE>\b[,!]?\s+)*"
+_LATER = r"(?:\s+<FOR_LATER>\b)*"
+_REMEMBER = languages.pattern(rf"{_OPENING}(?:(?P<question><REMEMBER_QUESTION>)|<REMEMBER>|(?P<note><NOTE>))\b{_LATER}")
+_REFERENCE = languages.pattern(rf"\s*,?\s+<THAT_BEFORE>{_LATER}[\s.!?]*$")  # "remember that": the sentence before
+_BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
+    rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*{_OPENING}<REMEMBER>{_LATER}(?:\s+<THAT_BEFORE>)?{_LATER}[\s.!]*$"
 )
-_GERMAN = (
-    r"(?:(?:merke?|behalte?)\s+(?:dir|euch)|merken\s+sie\s+sich|(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+"
-    r"(?:nicht|nie)|denke?\s+(?:bitte\s+)?dar?an|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)"
-    r"|behalte|notiz\s+für\s+später|für\s+später)"
+_THINGS_PAST = languages.pattern(r"[\s,]*<THINGS_PAST>")
+_TO_DO = languages.pattern(r"\s*<TO_DO>")
+_FOLLOWS = languages.pattern(  # the statement follows in a clause, after a colon, or as "my name is …", "ich wohne …"
+    r"(?P<clause>\s*,?\s*<THAT>\b[,:]?)|(?P<colon>\s*<AS_FOLLOWS>?\s*:)|[\s,]+(?=<STATEMENT>)"
 )
-_GERMAN_POLITE = r"(?:kannst|könntest|würdest)\s+du\s+dir\s+bitte\s+merken"
-_LATER = r"(?:\s+(?:please|bitte|mal|doch|gut|for\s+later|für\s+später|for\s+me|im\s+kopf))*"
-# The statement follows in a clause, after a colon, or as "my name is …", "ich wohne …".
-_FIRST_PERSON = (
-    r"(?:i['’]m|i['’]ve|i|we['’]re|we|my\s+(?:[\w-]+\s+){1,4}?(?:is|are|was|were|has|have|lives?|likes?|works?)"
-    r"|ich|wir|meine?[rsnm]?\s+(?:[\w-]+\s+){1,4}?(?:ist|sind|war|hat|haben|heißt|heißen|wohnt|mag))\b"
-)
-_COMMAND = Pattern(
-    rf"{_OPENING}(?:{_POLITE}{_ASKED}{_ENGLISH}|{_GERMAN_POLITE}|{_GERMAN}){_LATER}"
-    rf"(?:(?P<clause>\s*,?\s*(?:that|dass|daß)\b[,:]?)|(?P<colon>\s*(?:this|that|das|folgendes)?\s*:)"
-    rf"|(?P<own>\s*,?\s*(?={_FIRST_PERSON})))",
-    re.IGNORECASE,
-)
-_REFERENCE = Pattern(  # "remember that", "merk dir das": the sentence before
-    rf"{_OPENING}(?:{_POLITE}{_ENGLISH}|{_GERMAN}|merke?\s+dir)\s*,?\s+(?:that|this|it|das|es)"
-    r"(?:\s+(?:please|bitte|for\s+later|for\s+me|für\s+später|too|auch))*\s*[.!]*\s*$",
-    re.IGNORECASE,
-)
-_FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
-_ABOUT_PERSON = Pattern(_FIRST_PERSON, re.IGNORECASE)
-_HINT = Pattern(r"remember|forget|mind|memory|note|vergiss|vergess|merk|behalt|denk|später", re.IGNORECASE)
-_POINTS_BACK = Pattern(  # "remember that time in Rome", "remember that you said": not a statement
-    r"(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book"
-    r"|place|trip|restaurant|story|conversation|thing)\b(?!s)(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)"
-    r"|(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)",
-    re.IGNORECASE,
-)
-_REQUEST = Pattern(  # a further request in the same sentence
-    r"\s*[,;]?\s+(?:and|und|then|dann)\s+(?:then\s+|now\s+|also\s+|please\s+|dann\s+|jetzt\s+|bitte\s+)*"
-    r"(?:tell|give|show|write|explain|list|what|how|why|can\s+you|could\s+you|sag|gib|zeig|schreib|erklär|was|wie"
-    r"|warum|kannst\s+du)\b.*$",
-    re.IGNORECASE | re.DOTALL,
-)
+_CLAUSE = languages.pattern(r"<THAT>\s+(?=<STATEMENT>)")
+_STATEMENT = languages.pattern(r"\s*<STATEMENT>")
+_OWN_STATEMENT = languages.pattern(r"\s*<OWN_STATEMENT>")
+_NOT_TO_FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
+_FURTHER_REQUEST = languages.pattern(r"\s*[,;]?\s+<FURTHER_REQUEST>.*$")
+_POLITE_END = languages.pattern(r"(?:[\s,]+<POLITE_END>)+[.!]*$")
+_FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*<FORGETTABLE>")
 _QUOTED = Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«"
     r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
@@ -78,22 +65,31 @@ _QUOTED = Pattern(
 )
 
 
-def capture(parts: Sequence[Part]) -> list[CapturedStatement]:
-    """The statements to remember in a message, in order; only commands that were typed count."""
-    if not any(part.origin == "typed" and _HINT.search(part.text) for part in parts):
-        return []
-    parts = [_without_middle(part) for part in parts]
-    whole = "".join(part.text for part in parts)
-    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts)).replace("’", "'")
-    found: list[CapturedStatement] = []
-    before = (0, 0)
-    for start, end in _sentences(plain):
-        span = _statement_span(plain, start, end, before, parts)
-        before = (start, end)
-        made = _captured(whole, span, parts) if span else None
-        if made and made.statement not in [each.statement for each in found]:
-            found.append(made)
+def requests(parts: Sequence[Part]) -> list[MemoryRequest]:
+    """What the typed sentences of a message ask for, in order; then the statements that others ask to remember."""
+    found = list(dict.fromkeys(_typed_requests(parts)))
+    for part in parts:
+        given = [Part(_without_middle(part).text, "typed")] if part.origin in _GIVEN else []
+        for each in _typed_requests(given):
+            if each.kind == "statement" and not any(each.quote in other.quote for other in found):
+                found.append(MemoryRequest(each.statement, each.quote, part.origin, "given"))
     return found
+
+
+def parse_argument(words: str) -> MemoryRequest:
+    """What the person asks for who gives these words to a command that remembers."""
+    to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
+    if to_do and not _STATEMENT.match(words):
+        return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
+    statement = _main_clause(words[clause.end() :]) if clause else words
+    return MemoryRequest(
+        statement, words, "typed", "statement" if statements.states_something(statement) else "unclear"
+    )
+
+
+def capture(parts: Sequence[Part]) -> list[MemoryRequest]:
+    """The statements that the typed sentences of a message ask to remember, in order."""
+    return [each for each in requests(parts) if each.kind == "statement"]
 
 
 def typed_sentences(parts: Sequence[Part]) -> list[str]:
@@ -106,45 +102,91 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
 
 
-def _statement_span(
-    plain: str, start: int, end: int, before: tuple[int, int], parts: Sequence[Part]
-) -> tuple[int, int] | None:
-    """(start, end) of the statement that a sentence asks to remember, or None."""
-    sentence = plain[start:end]
-    if _REFERENCE.match(sentence) and _typed(parts, start, end):
-        following = _pasted_after(parts, end)
-        return following or (before if before[1] and not plain[slice(*before)].rstrip().endswith("?") else None)
-    match = _COMMAND.match(sentence)
-    if match is None or not _typed(parts, start, start + match.end()):
+def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
+    if not any(part.origin == "typed" for part in parts):
+        return
+    parts = [_without_middle(part) for part in parts]
+    whole = "".join(part.text for part in parts)
+    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts)).replace("’", "'")
+    before = (0, 0)
+    for sentence in _sentences(plain):
+        if found := _find(plain, sentence, before, parts):
+            kind, span = found
+            yield _request(whole, kind, span, parts)
+        before = sentence
+
+
+def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
+    """What a sentence asks for, and (start, end) of what it is about; None when it asks for nothing."""
+    start, end = sentence
+    words = plain[start:end]
+    match = _REMEMBER.match(words)
+    if match is None and (behind := _BEFOREHAND.match(words)) and _typed(parts, start, end):
+        return "statement", (start, start + behind.end("statement"))
+    if match is None:
+        return _find_forget(plain, sentence, parts)
+    is_question = words.rstrip().endswith("?")
+    if not _typed(parts, start, start + match.end()) or (is_question and not match["question"]):
         return None
-    polite = re.match(rf"{_OPENING}(?:can|could|would|will|kannst|könntest|würdest)\b", sentence, re.IGNORECASE)
-    if sentence.rstrip().endswith("?") and not (polite and re.search(r"\b(?:please|bitte)\b", sentence, re.IGNORECASE)):
+    at = start + match.end()
+    rest = plain[at:end]
+    strict = match["note"] or match["question"]  # perhaps no request
+    if _REFERENCE.match(rest) and not match["note"]:
+        return _find_before(plain, before, _pasted_after(parts, end), strict=bool(strict))
+    if _THINGS_PAST.match(rest):
         return None
-    statement_start = start + match.end()
-    pasted = _pasted_after(parts, statement_start)
-    if pasted:
-        return pasted
-    statement_start += len(plain[statement_start:]) - len(plain[statement_start:].lstrip())
-    if match["colon"]:  # to the end of the line
-        line = plain.find("\n", statement_start)
+    if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
+        return "to do", (at + to_do.end(), end)
+    follows = _FOLLOWS.match(rest)
+    if follows is None:
+        return None if strict else ("unclear", (at, end))
+    at += follows.end()
+    if pasted := _pasted_after(parts, at):
+        return "statement", pasted
+    about = _OWN_STATEMENT if match["note"] else _STATEMENT
+    if strict and (follows["colon"] or not about.match(plain[at:end])):
+        return None
+    if follows["colon"]:
+        at += len(plain[at:]) - len(plain[at:].lstrip())
+        line = plain.find("\n", at)
         end = line if line >= 0 else len(plain)
-        if _FORGET.search(match[0]) and not _ABOUT_PERSON.match(plain[statement_start:end]):
-            return None  # "don't forget: milk"
-    elif _POINTS_BACK.match(plain[statement_start:end]):
+        if _NOT_TO_FORGET.search(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
+            return "to do", (at, end)  # "don't forget: milk"
+    return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))
+
+
+def _find_before(
+    plain: str, before: Bounds, pasted: Bounds | None, *, strict: bool
+) -> tuple[RequestKind, Bounds] | None:
+    """What "remember that" stands for: the text pasted behind it, or the sentence before."""
+    if pasted:
+        return "statement", pasted
+    if before[1] and not plain[slice(*before)].rstrip().endswith("?"):
+        return "statement", before
+    return None if strict else ("unclear", (0, 0))
+
+
+def _find_forget(plain: str, sentence: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
+    start, end = sentence
+    match = _FORGET.match(plain[start:end])
+    if match is None or not _typed(parts, start, end) or _THINGS_PAST.match(plain[start + match.end() : end]):
         return None
-    return statement_start, statement_start + len(_REQUEST.sub("", plain[statement_start:end]))
+    return "forget", (start + match.end(), end)
 
 
-def _captured(whole: str, span: tuple[int, int], parts: Sequence[Part]) -> CapturedStatement | None:
+def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part]) -> MemoryRequest:
     start, end = span
     quote = whole[start:end].strip(" \t\n,:;-–?")
     start += whole[start:end].find(quote)
-    statement = " ".join(text.clean(quote).split())
-    if len(statement) < 3 or len(statement) > MAX_STATEMENT or not re.search(r"\w\W+\w|\w{3}", statement):
-        return None
-    return CapturedStatement(
-        _main_clause(statement.rstrip(".!") or statement), quote, quotes.trust(parts, start, start + len(quote))
-    )
+    words = " ".join(text.clean(quote).split())
+    if kind == "statement":
+        if len(words) > MAX_STATEMENT:
+            kind = "too long"
+        elif len(words) < 3 or not re.search(r"\w\W+\w|\w{3}", words) or statements.is_question(words):
+            kind = "unclear"
+    words = _POLITE_END.sub("", words).rstrip(".!") or words
+    statement = _main_clause(words) if kind in ("statement", "forget") else words
+    return MemoryRequest(statement, quote, quotes.trust(parts, start, start + len(quote)), kind)
 
 
 def _main_clause(statement: str) -> str:
@@ -169,7 +211,7 @@ def _main_clause(statement: str) -> str:
     return f"{subject} {verb} {rest}{end}"
 
 
-def _sentences(plain: str) -> list[tuple[int, int]]:
+def _sentences(plain: str) -> list[Bounds]:
     """(start, end) of each sentence, without surrounding blanks."""
     found, at = [], 0
     for piece in text.split_sentences(plain):
@@ -184,7 +226,7 @@ def _typed(parts: Sequence[Part], start: int, end: int) -> bool:
     return quotes.trust(parts, start, end) == "typed"
 
 
-def _pasted_after(parts: Sequence[Part], at: int) -> tuple[int, int] | None:
+def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:
     """(start, end) of the pasted, piped or read part that directly follows a position in a typed part."""
     start = 0
     for part in parts:

@@ -80,3 +80,57 @@ DURATION = r"for(?: the (?:last|past))?"
 UNITS = ("days?", "weeks?", "months?", "years?")
 PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
+
+VERB = (
+    r"(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?|loves?"
+    r"|hates?|works?|wants?|needs?|prefers?|leaves?|starts?|ends?|expires?|goes|comes|costs?|plays?|studies|speaks?"
+    r"|drinks?|eats?|drives?|moved|died|takes?|uses?|means|knows?|owns?|lies|keeps?|stands?|sits|gets|got|became|left"
+    r"|passed|started|finished|bought|sold)\b"
+)
+OWN_STATEMENT = rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
+QUESTION = (
+    r"(?:who|what|when|where|why|how|which)(?:'s\b|\s+(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have"
+    r"|much|many|long|old|often|about)\b)"
+    r"|(?:do|does|did|am|is|are|was|were|can|could|would|will|should|shall|have|has)(?:n't)?\s+(?:you|i|we|he|she|it|they"
+    r"|there|this|that|these|those|my|your|our|his|her|their|the|any\w*|some\w*)\b"
+)
+SMALL_TALK = (
+    r"hi|hello|hey|good (?:morning|evening|afternoon|night)|thanks?(?: you)?|bye|goodbye|see you|ok(?:ay)?|yes|yeah|no"
+    r"|nope|sure|cool|great|nice|fine|well|right|please|sorry|never ?mind|how are you(?: doing)?|again|there|everyone"
+    r"|agent|so much|very much|a lot|then|now|today"
+)
+
+# Asking to remember or to forget something.
+POLITE_END = r"please|pls|thanks?(?: you)?"
+PLEASE = r"please|pls|kindly|ok(?:ay)?|so|and|also|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
+REMEMBER = (
+    r"(?:(?:(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should|must))\s+)?"
+    r"(?:remember|(?:do\s*n['o]?t|do\s+not|never)\s+forget|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e"
+    r"|note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note(?!\s+of))"
+)
+REMEMBER_QUESTION = (  # a request in the form of a question
+    r"(?:(?:can|could|would)\s+you|will\s+you\s+please)\s+(?:please\s+)?"
+    r"(?:remember|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|note|memori[sz]e)"
+)
+NOTE = r"(?:(?:make\s+a\s+)?note(?:\s+down)?|write\s+down|save|store)"  # only before words about oneself
+FOR_LATER = r"please|for\s+(?:later|me|good)|too"
+THAT = r"that"  # begins a clause
+THAT_BEFORE = r"(?:that|this|it)"  # stands for the sentence before
+AS_FOLLOWS = r"(?:this|that)"  # before a colon
+THINGS_PAST = (  # "remember when we met", "remember that time in Rome": no request
+    r"(?:when|where|who|whom|what|which|why|how|whether|if|those|all)\b|(?:that\s+|the\s+|you\s+)?(?:(?:time|day|night"
+    r"|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book|place|trip|restaurant|story"
+    r"|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)"
+    r"|(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"
+)
+TO_DO = r"to\s+(?=\w)"  # begins what is to be done
+FURTHER_REQUEST = (
+    r"(?:and|then)\s+(?:then\s+|now\s+|also\s+|please\s+)*"
+    r"(?:tell|give|show|write|explain|list|what|how|why|can\s+you|could\s+you)\b"
+)
+FORGET = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?forget(?:\s+about)?"
+FORGETTABLE = (
+    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you|we)\s+[^.!?]*?\babout\s+"
+    r"|(?:everything|anything|all)\s+about\s+|(?=(?:my|our)\s)"
+)

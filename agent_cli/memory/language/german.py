@@ -76,3 +76,52 @@ DURATION = r"seit"
 UNITS = (r"tag\w*", r"woche\w*", r"monat\w*", r"jahr\w*")
 PERFECT = r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .*ge\w+(?:t|en))\b"
+
+VERB = (
+    r"(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst|isst|trinkt"
+    r"|fährt|spielt|spricht|kann|können|muss|will|wird|kommt|geht|kostet|steht|liegt|gehört|braucht|beginnt|endet|bekommt"
+    r"|verträgt|studiert|kennt|nutzt|verwendet)\b"
+)
+OWN_STATEMENT = rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]+\s+){{1,6}}?{VERB})"
+QUESTION = (
+    r"(?:wer|was|wann|wo|woher|wohin|warum|wieso|wie|welche[rsnm]?)\s+(?:ist|sind|bin|bist|war|waren|hat|hast|habe|haben|kann"
+    r"|kannst|soll|sollte|muss|heißt|heiße|geht|viele?|lange|oft|alt|magst|weißt|wohnst|wohne)\b"
+    r"|\w+st\s+du\b|(?:ist|sind|war|waren|hat|haben|kann|können|soll|darf|muss|bin|habe|gibt|geht)\s+(?:ich|du|er|sie|es|wir|ihr"
+    r"|das|der|die|dein\w*|mein\w*|man)\b"
+)
+SMALL_TALK = (
+    r"hallo|servus|moin|grüß (?:dich|gott)|guten? (?:morgen|tag|abend|nacht)|danke(?: schön| sehr)?|vielen dank"
+    r"|bitte(?: schön| sehr)?|tschüss|ciao|auf wiedersehen|bis (?:bald|dann|später|morgen)|ja|nein|doch|gut|super|klar"
+    r"|alles klar|genau|passt|wie geht(?:'s| es dir)|nochmal|wieder|zusammen|du"
+)
+
+# Asking to remember or to forget something.
+POLITE_END = r"bitte|danke"
+PLEASE = r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
+REMEMBER = (
+    r"(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich"
+    r"|(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|denke?\s+(?:bitte\s+)?da?ran"
+    r"|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte|nicht\s+vergessen|(?:notiz\s+)?für\s+später)"
+)
+REMEMBER_QUESTION = (
+    r"(?:kannst|könntest|würdest|magst)\s+du\s+dir\s+(?:bitte\s+|mal\s+)*(?:das\s+)?(?:merken|notieren|aufschreiben)"
+)
+NOTE = r"(?:notiere?|speichere?|(?:halte?|schreibe?)\s+(?:bitte\s+)?(?:fest|auf))"
+FOR_LATER = r"bitte|mal|doch|gut|für\s+(?:später|mich)|im\s+kopf|auch"
+THAT = r"(?:dass|daß)"
+THAT_BEFORE = r"(?:das|es)"
+AS_FOLLOWS = r"(?:das|folgendes)"
+THINGS_PAST = r"(?:wann|wo|wer|wen|wem|was|welche[rsnm]?|warum|wie|ob|als|damals)\b"
+TO_DO = r",?\s*(?!(?:dass|daß|ich|wir)\b)(?=(?:[^,:]*\s)?(?:zu\s+\w+n|\w+zu\w+n)\s*[.!]*$)"
+FURTHER_REQUEST = (
+    r"(?:und|dann)\s+(?:dann\s+|jetzt\s+|bitte\s+)*(?:sag|gib|zeig|schreib|erklär|was|wie|warum|kannst\s+du)\b"
+)
+FORGET = (
+    r"(?:vergiss|vergesst|vergessen\s+sie|(?:kannst|könntest|würdest)\s+du\s+(?:bitte\s+)?vergessen)"
+    r"(?:\s+(?:bitte|mal|doch|wieder))*"
+)
+FORGETTABLE = (
+    r",?\s*(?:dass|daß)\s+|,?\s*(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s+[^.!?]*?\b(?:über|von|zu)\s+|alles\s+über\s+"
+    r"|(?=(?:meine?|unsere?)[rsnm]?\s)"
+)

@@ -1,7 +1,10 @@
 """The languages whose sentences are understood by rules. Each is a module with the same constants, most of them regular
 expressions in lower case; one more language is one more module in `ALL`."""
 
+import re
+
 from agent_cli.memory.language import english, german
+from agent_cli.text import Pattern
 
 ALL = (english, german)
 
@@ -14,3 +17,8 @@ def alternatives(name: str) -> str:
 def ordered(name: str) -> tuple[str, ...]:
     """For each place of a list that all languages have, such as the twelve months, its names as alternatives."""
     return tuple("|".join(names) for names in zip(*(getattr(language, name) for language in ALL), strict=True))
+
+
+def pattern(expression: str) -> Pattern:
+    """A pattern in which `<NAME>` stands for what any language has under this name."""
+    return Pattern(re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression), re.IGNORECASE | re.DOTALL)

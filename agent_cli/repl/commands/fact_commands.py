@@ -6,12 +6,14 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 import os
 from datetime import datetime
 
-from agent_cli import clock
+from agent_cli import clock, text
+from agent_cli.agent import memory_requests
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, quotes
+from agent_cli.memory.conversations import capture, log, quotes
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
 from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language import statements
 from agent_cli.memory.review import proposals, proposed_facts, review
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
@@ -21,9 +23,19 @@ from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Screen
 from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.values import frozen
 
 _SHOWN = 20
 _LAST = 50  # messages among which /remember without text finds the last typed one
+
+
+@frozen
+class _Statement:
+    words: str
+    origin: Origin
+    quote: str = ""
+    message: int | None = None
+    agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
 @command("/review", on_file=True)
@@ -43,35 +55,16 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 
 @command("/remember [TEXT]", on_file=True)
 def remember(conversation: Conversation, argument: str) -> str:
-    """Keep a fact at once: you typed it. Without words, the last message you typed.
+    """Keep a statement at once: you typed it. Without words, what your last message states.
 
-    --here: true in this project only; --session: in this session only.
+    A question, a greeting or a single word is refused. What you pasted waits for your yes, unless it said "remember
+    that …" and you have read it in the line below your message. --here: true in this project only; --session: in this
+    session only.
     """
-    app = conversation.app
-    app.refuse_child()
+    conversation.app.refuse_child()
     reach, words = _reach(argument)
-    origin, message = conversation.origin, None
-    if not words:
-        words, message, said = _last_typed(conversation)
-        origin = quotes.least_trusted((origin, said))
-    claim = adoption.claim(
-        words,
-        origin,
-        quote=words if message else "",
-        message=message,
-        place=app.scope.place if reach == "--here" else "",
-        session=conversation.ensure_session() if reach == "--session" else None,
-    )
-    masked = " (a secret in it was masked)" if claim.statement != words.strip() else ""
-    if origin != "typed":
-        waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")
-        if waits is None:
-            return "nothing was added: it is known, waits already, or was rejected before"
-        return f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}"
-    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
-    if not adopted.new:
-        return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{proposed_facts.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
+    said = [_Statement(_checked(words), conversation.origin)] if words else _last_said(conversation)
+    return "\n".join(_keep(conversation, each, reach) for each in said)
 
 
 @command("/update")
@@ -133,11 +126,68 @@ def _reach(argument: str) -> tuple[str, str]:
     return first, rest.strip()
 
 
-def _last_typed(conversation: Conversation) -> tuple[str, int, Origin]:
-    """The last message of the person, its number, and "typed" when all of it was. Raises UsageError."""
+def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
+    """Keep the statement, or propose it where it was not typed; returns the receipt."""
+    app = conversation.app
+    claim = adoption.claim(
+        said.words,
+        said.origin,
+        quote=said.quote,
+        message=said.message,
+        place=app.scope.place if reach == "--here" else "",
+        session=conversation.ensure_session() if reach == "--session" else None,
+    )
+    masked = " (a secret in it was masked)" if claim.statement != said.words.strip() else ""
+    if said.origin != "typed" and not said.agreed:
+        waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")
+        if waits is None:
+            return "nothing was added: it is known, waits already, or was rejected before"
+        return f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}"
+    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
+    if not adopted.new:
+        return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
+    return f"{proposed_facts.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
+
+
+def _checked(words: str) -> str:
+    """The statement that was typed behind /remember. Raises UsageError when it is none."""
+    request = capture.parse_argument(words)
+    shown = f"“{text.one_line(request.statement, 60)}”"
+    if request.kind == "to do":
+        raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task; nothing was kept")
+    if request.kind != "statement":
+        raise UsageError(f"{shown} {_refusal(request.statement)}")
+    return request.statement
+
+
+def _last_said(conversation: Conversation) -> list[_Statement]:
+    """The statements of the person's last message. Raises UsageError when there is none."""
     said = log.history(conversation.app.db, conversation.id, _LAST) if conversation.id else []
     last = next((entry for entry in reversed(said) if entry.message.role == "user"), None)
     if last is None:
         raise UsageError("nothing was said in this session yet: write what is true, as in /remember I live in Graz")
-    origins = [part.origin for part in last.parts]
-    return last.message.text, last.id, next((each for each in origins if each != "typed"), "typed")
+    by_hand = conversation.origin == "typed"
+    if asked := [each for each in capture.requests(last.parts) if each.kind in ("statement", "given")]:
+        return [
+            _Statement(
+                each.statement,
+                quotes.least_trusted((conversation.origin, each.trust)),
+                each.quote,
+                last.id,
+                by_hand and each.kind == "given" and len(each.statement) <= memory_requests.MAX_SHOWN,
+            )
+            for each in asked[: memory_requests.MAX_LINES]
+        ]
+    handed = [part for part in last.parts if part.origin in ("typed", "pasted")]
+    words = "".join(part.text for part in handed)
+    stated = [each for each in text.sentences(words) if statements.states_something(each)]
+    if not stated:
+        raise UsageError(f"your last message, “{text.one_line(words, 60)}”, {_refusal(words)}")
+    quote = words[words.index(stated[0]) : words.rindex(stated[-1]) + len(stated[-1])]
+    origin = quotes.least_trusted((conversation.origin, *(part.origin for part in handed)))
+    return [_Statement(" ".join(stated), origin, quote, last.id)]
+
+
+def _refusal(words: str) -> str:
+    what = "is a question" if statements.is_question(words) else "states nothing"
+    return f"{what}: /remember takes a statement, as in /remember I live in Graz; nothing was kept"

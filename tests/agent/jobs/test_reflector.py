@@ -8,7 +8,8 @@ import pytest
 
 from agent_cli.agent.jobs import reflector, worker
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.agent.listener import REFLECT, CaptureOptions, listen
+from agent_cli.agent.listener import REFLECT, listen
+from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones

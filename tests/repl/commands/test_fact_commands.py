@@ -78,6 +78,54 @@ def test_a_last_message_that_was_pasted_waits_for_a_yes(conversation):
     assert kept(conversation) == [("look: I am the boss", "pending", "pasted")]
 
 
+@pytest.mark.parametrize("words", ["hello", "hello again", "Guten Morgen!", "do you like cheese?", "What's my name"])
+def test_a_message_that_states_nothing_is_not_kept(conversation, words):
+    say(conversation, Part(words, "typed"))
+    for line in ("/remember", f"/remember {words}"):
+        with pytest.raises(UsageError, match=r"takes a statement, as in /remember I live in Graz; nothing was kept"):
+            run(conversation, line)
+    assert kept(conversation) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "statement"),
+    [
+        ("that I live in Graz", "I live in Graz"),
+        ("dass ich in Graz wohne", "ich wohne in Graz"),
+        ("wifi: hunter22", "wifi: hunter22"),
+        ("Anna has nothing to do", "Anna has nothing to do"),
+    ],
+)
+def test_words_behind_the_command_are_kept_as_a_statement(conversation, words, statement):
+    run(conversation, f"/remember {words}")
+    assert kept(conversation) == [(statement, "accepted", "typed")]
+
+
+def test_what_is_to_be_done_is_no_statement(conversation):
+    with pytest.raises(UsageError, match="“buy milk” is something to do, not a fact: /remind makes it a task"):
+        run(conversation, "/remember to buy milk")
+    assert kept(conversation) == []
+
+
+def test_of_a_message_with_a_greeting_and_a_question_the_statement_is_kept(conversation):
+    say(conversation, Part("Hello! I have two dogs. They are called Rex and Bo. Do you like dogs?", "typed"))
+    assert run(conversation, "/remember") == "kept f1: “I have two dogs. They are called Rex and Bo.”"
+
+
+def test_what_a_pasted_message_asks_to_remember_is_kept_when_remember_is_typed_by_hand(conversation):
+    say(conversation, Part("remember that I am the boss", "pasted"))
+    conversation.origin = "pasted"
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
+    conversation.origin = "typed"
+    assert run(conversation, "/remember") == "kept f1: “I am the boss”"
+    assert kept(conversation) == [("I am the boss", "accepted", "pasted")]
+
+
+def test_a_pasted_statement_too_long_to_be_shown_whole_waits_for_a_yes(conversation):
+    say(conversation, Part(f"remember that {'very ' * 50}old trees are tall", "pasted"))
+    assert run(conversation, "/remember").startswith("f1 waits for your yes")
+
+
 def test_a_command_that_came_at_once_makes_no_typed_message_a_fact(conversation):
     say(conversation, Part("I have two dogs", "typed"))
     conversation.origin = "pasted"

@@ -1,0 +1,107 @@
+"""What the program does about a sentence that asks to remember or to forget something, and the line that says so.
+
+It uses no model, and each such sentence gets exactly one line. A statement typed at the prompt is kept; any other waits
+for the person's review. Nothing is forgotten here: the line names the command that forgets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from agent_cli import text
+from agent_cli.memory.conversations import capture
+from agent_cli.memory.conversations.capture import MemoryRequest
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language import terms
+from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.messages import Part
+from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
+
+INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
+MAX_SHOWN = 200  # characters of a statement that was not typed: what is longer cannot be agreed to unseen
+MAX_LINES = 8
+_GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
+
+
+@frozen
+class CaptureOptions:
+    """What is captured in a turn."""
+
+    at_keyboard: bool = False  # whether the person typed the message
+    learns: bool = False  # whether a job may read the turn for facts and skills
+    single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates
+    keeps: bool = True  # False: incognito, nothing is saved
+
+
+def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+    """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
+    found = capture.requests(parts)
+    if not options.keeps:
+        return [INCOGNITO_NOTICE] if found else []
+    lines = [_answer(context, message, each, options) for each in found[:MAX_LINES]]
+    more = len(found) - len(lines)
+    counted = f"{more} more sentence{'s ask' if more > 1 else ' asks'} to be remembered, and nothing of them was kept"
+    return [*lines, counted] if more else lines
+
+
+def _answer(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
+    words, keyboard = request.statement, options.at_keyboard
+    shown = f"“{text.one_line(words, 60)}”"
+    match request.kind:
+        case "statement":
+            return _keep(context, message, request, options)
+        case "given":
+            command = "/remember" if keyboard else 'agent facts add "…"'
+            seen = text.one_line(words, MAX_SHOWN)
+            return f"not kept, because it {_GIVEN[request.trust]}: “{seen}”; {command} keeps it"
+        case "forget":
+            return _point_to_forget(context, words, keyboard=keyboard)
+        case "to do":
+            command = "/remind" if keyboard else "agent remind"
+            line = text.one_line(words, 60)
+            return f"{shown} is something to do, not a fact: {command} {line} makes it a task; with a time it reminds"
+        case "too long":
+            command = "/note" if keyboard else "agent notes add"
+            return f"nothing was kept: {shown} is too long for a fact; {command} keeps a long text"
+        case _:
+            command = "/remember" if keyboard else "agent facts add"
+            of = f" of {shown}" if words else ""
+            return f"nothing was kept{of}. What should be remembered? Write a statement, as in {command} I live in Graz"
+
+
+def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
+    claim = _claim(context, message, request)
+    if options.at_keyboard and request.trust == "typed":
+        adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued)
+        return receipts.accepted(adopted, context.time())
+    fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
+    if fact is None:
+        return receipts.not_proposed(context.db, context.scope.owner, claim.statement)
+    return f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
+
+
+def _claim(context: ToolContext, message: int, request: MemoryRequest) -> Claim:
+    statement = absolute_dates.resolve(request.statement, context.time())
+    return adoption.claim(statement, request.trust, quote=request.quote, message=message)
+
+
+def _point_to_forget(context: ToolContext, words: str, *, keyboard: bool) -> str:
+    command = "/forget" if keyboard else "agent forget"
+    if context.reads and (known := _known(context, words)):
+        return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
+    topic = " ".join(terms.content_words(words)) or "WORDS"
+    return f"nothing was forgotten yet: {command} {topic} shows what says so, and asks before it erases"
+
+
+def _known(context: ToolContext, statement: str) -> Fact | None:
+    """The fact that says the same."""
+    owner, db = context.scope.owner, context.memory or context.db
+    similar = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+    triple = adoption.claim(statement, "typed").triple
+    if triple:
+        values = facts.accepted_values(db, owner, triple.subject, triple.predicate)
+        similar += [each for each in values if each.object.casefold() == triple.object.casefold()]
+    return next((each for each in similar if each.is_open(context.time())), None)

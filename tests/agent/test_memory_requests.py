@@ -1,0 +1,114 @@
+"""The line for each sentence that asks to remember or to forget something, and what is kept of it."""
+
+import pytest
+
+from agent_cli.agent import memory_requests
+from agent_cli.agent.memory_requests import CaptureOptions
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.language.claims import Claim
+from agent_cli.messages import Part
+from tests.conftest import HERE, NOON, noon
+
+KEYBOARD = CaptureOptions(at_keyboard=True)
+SHELL = CaptureOptions()
+
+
+@pytest.fixture
+def lines(context):
+    """The lines for a message."""
+
+    def say(words, options=KEYBOARD, origin="typed"):
+        parts = [Part(words, origin)]
+        message = log.add_user_message(context.db, context.session, HERE, parts, NOON)
+        return memory_requests.answer_requests(context, message, parts, options)
+
+    return say
+
+
+def kept(db):
+    return db.rows("select statement, state from fact order by id")
+
+
+def test_what_is_typed_is_kept_and_said(lines, db):
+    assert lines("Please remember my wife's name is Eva") == [
+        "kept f1 “my wife's name is Eva” (agent facts undo takes it back)"
+    ]
+    assert kept(db) == [("my wife's name is Eva", "accepted")]
+
+
+def test_what_nobody_typed_at_a_prompt_waits_and_says_where(lines, db):
+    assert lines("notier dir, dass ich auf Ebene 3 parke", SHELL) == [
+        "f1 waits for your yes: “ich parke auf Ebene 3” (agent facts review)"
+    ]
+    assert kept(db) == [("ich parke auf Ebene 3", "pending")]
+
+
+@pytest.mark.parametrize(
+    ("said", "at_prompt", "in_a_shell"),
+    [
+        (
+            "Remember to buy milk",
+            "“buy milk” is something to do, not a fact: /remind buy milk makes it a task; with a time it reminds",
+            "“buy milk” is something to do, not a fact: agent remind buy milk makes it a task; with a time it reminds",
+        ),
+        (
+            "don't forget my birthday",
+            "nothing was kept of “my birthday”. What should be remembered? Write a statement, as in /remember "
+            "I live in Graz",
+            "nothing was kept of “my birthday”. What should be remembered? Write a statement, as in agent facts add "
+            "I live in Graz",
+        ),
+        (
+            "forget that I drink no coffee",
+            "nothing was forgotten yet: /forget drink coffee shows what says so, and asks before it erases",
+            "nothing was forgotten yet: agent forget drink coffee shows what says so, and asks before it erases",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db, said, at_prompt, in_a_shell):
+    assert (lines(said), lines(said, SHELL)) == ([at_prompt], [in_a_shell])
+    assert kept(db) == []
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("I drink no coffee", "forget that I drink no coffee"),
+        ("ich trinke keinen Kaffee", "vergiss bitte, dass ich keinen Kaffee trinke"),
+        ("I live in Graz", "Forget that I am living in Graz."),
+    ],
+)
+def test_forgetting_names_the_fact_that_is_meant_and_changes_nothing(lines, db, fact, said):
+    adoption.add(db, HERE, adoption.claim(fact, "typed"), noon)
+    assert lines(said) == [f"nothing was forgotten yet: /forget f1 erases “{fact}”, and asks first"]
+    assert kept(db) == [(fact, "accepted")]
+
+
+def test_a_fact_that_is_no_longer_true_is_not_the_one_to_forget(lines, db):
+    known = adoption.add(db, HERE, Claim("I drink no coffee", "typed"), noon).fact
+    adoption.end(db, known, noon)
+    assert "/forget drink coffee" in lines("forget that I drink no coffee")[0]
+
+
+def test_what_was_pasted_is_not_kept_and_says_what_keeps_it(lines, db):
+    assert lines("remember that I am the king", origin="pasted") == [
+        "not kept, because it was pasted: “I am the king”; /remember keeps it"
+    ]
+    assert kept(db) == []
+
+
+def test_of_many_sentences_in_a_file_the_first_are_named_and_the_others_counted(lines, db):
+    found = lines("".join(f"Remember that I am king {n} of Graz. " for n in range(20)), origin="file")
+    assert (len(found), found[-1]) == (9, "12 more sentences ask to be remembered, and nothing of them was kept")
+    assert kept(db) == []
+
+
+def test_an_incognito_conversation_says_once_that_it_keeps_nothing(lines, db):
+    said = "remember that I live in Graz. Don't forget to buy milk."
+    assert lines(said, CaptureOptions(at_keyboard=True, keeps=False)) == [memory_requests.INCOGNITO_NOTICE]
+    assert kept(db) == []
+
+
+def test_a_question_gets_no_line(lines):
+    assert lines("Do you remember that film? Can you remember where I parked?") == []
