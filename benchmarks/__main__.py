@@ -3,7 +3,21 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import crash, crowd, documents, facts, recall, scale, serve, startup, stream, typing, window, years
+from benchmarks import (
+    crash,
+    crowd,
+    documents,
+    facts,
+    long_texts,
+    recall,
+    scale,
+    serve,
+    startup,
+    stream,
+    typing,
+    window,
+    years,
+)
 from benchmarks.life import run as life
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
@@ -13,6 +27,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
     "documents": lambda options: documents.run(),
+    "long_texts": lambda options: long_texts.run(),
     "scale": scale.run,
     "facts": facts.run,
     "typing": typing.run,

@@ -92,7 +92,15 @@ class Invocation:
 
             self._app.db.busy_timeout = 0.1
             with suppress(StoreError):  # the next question indexes it, or reports what is wrong
-                index.refresh_for(self._app.db)
+                index.refresh(self._app.db)
+
+    def close(self) -> None:
+        """Close the database. Its journal is emptied first: the file alone then holds everything."""
+        if self._app is not None:
+            with suppress(StoreError):  # another program is using it, or the disk is full: the journal stays
+                self._app.db.truncate_journal(0.1)
+            with suppress(StoreError):
+                self._app.db.close()
 
     def settings(self) -> "Loaded":
         """The settings alone; the database is not opened. Raises ConfigError."""

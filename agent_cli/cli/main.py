@@ -69,6 +69,8 @@ class LazyGroup(TyperGroup):
         except KeyboardInterrupt:
             output.fail(Cancelled("stopped"))
         finally:
+            if ctx.obj:
+                ctx.obj.close()
             sys.stdout.flush()
 
 

@@ -8,7 +8,6 @@ Each transaction indexes one portion of text, so that no other writer waits long
 indexed like any row, and the rest after all rows, a few passages at a time: it is continued after the last passage.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -135,24 +134,13 @@ def _steps(db: Database) -> Iterator[None]:
 
 def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
     """Index all stale rows; the rest of long texts for about so many seconds."""
-    _take_steps(db, "select 1 from stale where not tail limit 1", math.inf)
-    _take_steps(db, "select 1 from stale limit 1", seconds)
-
-
-def refresh_for(db: Database, seconds: float = _TAIL_SECONDS) -> None:
-    """Index stale rows and the rest of long texts, for about so many seconds."""
-    _take_steps(db, "select 1 from stale limit 1", seconds)
-
-
-def _take_steps(db: Database, more: str, seconds: float) -> None:
-    """Take steps while the query `more` finds a row, with pauses for others, for about so many seconds."""
-    steps = refresh_steps(db)
-    until = time.monotonic() + seconds
-    while db.value(more):
-        next(steps, None)
-        if time.monotonic() > until:
-            break
-        time.sleep(_PAUSE if db.value(more) else 0)
+    until = None
+    for _ in refresh_steps(db):
+        if not db.value("select 1 from stale where not tail limit 1"):
+            until = until or time.monotonic() + seconds
+            if time.monotonic() > until or not db.value("select 1 from stale limit 1"):
+                break
+        time.sleep(_PAUSE)
 
 
 def erase(db: Database, kind: str, row: int) -> None:

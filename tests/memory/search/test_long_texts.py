@@ -201,11 +201,8 @@ def test_long_notes_are_indexed_to_their_end_and_edited_like_others(db):
     assert (handles(db, "quince"), handles(db, "medlar")) == ([], [handle])
 
 
-def test_a_command_indexes_a_long_text_for_a_short_time_only(db, session):
+def test_a_search_indexes_a_long_text_for_a_short_time_only(db, session):
     say(db, session, LONG)
-    index.refresh_for(db, 0)
-    assert index.count_stale(db) == 1
-
     index.refresh_all(db, 0)
     assert index.count_stale(db) == 1
     index.refresh_all(db, 60)

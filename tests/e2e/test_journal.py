@@ -1,0 +1,71 @@
+"""When nothing has the database open any more, its file alone holds everything: it may be copied as it is."""
+
+import shutil
+import signal
+import urllib.request
+
+import pytest
+
+from agent_cli.store.db import Database
+
+
+def copied(program):
+    """The notes in a copy of the file, made without its journal."""
+    copy = program.home / "copy.db"
+    shutil.copyfile(program.db, copy)
+    db = Database(copy, read_only=True)
+    try:
+        return [text for (text,) in db.rows("select text from note order by id")]
+    finally:
+        db.close()
+
+
+def is_alone(program):
+    journal = program.db.with_name("memory.db-wal")
+    return not journal.exists() or journal.stat().st_size == 0
+
+
+def test_after_a_conversation_the_file_alone_holds_everything(program, terminal):
+    screen = terminal("-m", "offline").wait_prompt()
+    screen.enter("/note Buy milk").wait("n1").wait_prompt().enter("/exit")
+    screen.ended()
+
+    assert is_alone(program)
+    assert copied(program) == ["Buy milk"]
+
+
+def test_after_a_server_was_asked_to_end_the_file_alone_holds_everything(program):
+    process = program.start("serve", "--port", "0", "--grace", "0")
+    address = ""
+    for line in process.stderr:
+        if "serving at" in line:
+            address = line.split(" at ")[1].split(" ")[0]
+            break
+    urllib.request.urlopen(f"{address}/health", timeout=5).read()
+    program("notes", "add", "Buy milk")  # beside it
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+
+    assert process.returncode == 143
+    assert is_alone(program)
+    assert copied(program) == ["Buy milk"]
+
+
+@pytest.mark.parametrize(
+    "command", [["notes", "add", "Buy bread"], ["search", "milk"], ["notes", "rm", "n9"], ["db", "check"]]
+)
+def test_after_a_command_the_file_alone_holds_everything(program, command):
+    program("notes", "add", "Buy milk")
+    program(*command)
+
+    assert is_alone(program)
+    assert copied(program)[0] == "Buy milk"
+
+
+def test_a_command_beside_an_open_conversation_leaves_what_it_wrote_in_the_file(program, terminal):
+    screen = terminal("-m", "offline").wait_prompt()
+    program("notes", "add", "Buy milk")
+
+    assert copied(program) == ["Buy milk"]
+    screen.enter("/exit")
+    screen.ended()
