@@ -11,7 +11,7 @@ from agent_cli.cli import confirm, output
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language.keywords import NO_KEYWORDS
@@ -40,6 +40,10 @@ def command(
             "with --yes, none.",
         ),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Repeat the check of the last erasure that left something, or look for WORDs."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
     as_json: AsJson = False,
@@ -51,10 +55,14 @@ def command(
     has them; of a session, a file or a time span, only what nothing else says is looked for. Of a document the stored
     text is erased, and no sync brings it back; the file stays on the disk, and --since and --until alone erase no
     document. Without arguments, an erasure that another program held up is finished. Exit code 8: it is erased, but
-    something still holds words of it.
+    something still holds words of it; --verify tells later whether that is gone. Until then the words are kept as
+    hashes alone, so parts of words are found only when you name the words again: agent forget --verify WORD…
     """
     app_: App = context.obj.app()
     app_.refuse_child()
+    if verify:
+        _report(later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""]), as_json)
+        return
     span = _moment(since, app_), _moment(until, app_, timedelta())
     if not (handles or session or about or any(span)):
         _resume(app_, "", as_json)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.memory.forgetting import forget, remaining_rows, verbatim_copies, word_search
+from agent_cli.memory.forgetting import forget, kept_hashes, remaining_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.forgetting.remaining_rows import RemainingRows
 from agent_cli.memory.language import distinctive
@@ -21,6 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
+_MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
 _LEAST = 64  # search terms, in a file of any size
 OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
 
@@ -81,7 +82,8 @@ class Receipt:
 
     def sentence(self) -> str:
         """The result for the person, and how to remove what is left."""
-        read_text = f"read {_format_size(self.bytes_read)} byte for byte"
+        how = "byte for byte" if self.searched or not self.words else "word for word"
+        read_text = f"read {_format_size(self.bytes_read)} {how}"
         searched_text = f" for {self.searched} of its words and lines" if self.searched else ""
         if self.clean:
             free_text = "" if self.searched else ": the journal is empty, and so are the free pages of the file"
@@ -131,6 +133,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
         return Receipt(0, 0, 0, quoting_rows=rows, words=keywords.shown, named=remaining.named)
     database_files, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
     size = traces.total_size(database_files)
+    wanted = SearchTerms(wanted.lines, wanted.words.union(() if keywords.together else keywords.words))
     pieces = _search_terms(wanted, size + traces.total_size(copies))
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
     found = _count_traces(database_files, forms)
@@ -155,7 +158,13 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> Receipt:
     """Delete what was planned, empty the journal and search the files. Raises AgentError."""
     forget.erase(db, plan, time)
-    return _empty_and_check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting))
+    receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting))
+    words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]
+    if receipt.clean or not words:
+        kept_hashes.drop(db)
+    else:
+        kept_hashes.store(db, words, together=plan.keywords.together)
+    return receipt
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
@@ -166,10 +175,10 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     if not (finished or forget.is_pending(db)):
         return None
     terms = SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words])))
-    return _empty_and_check(db, time, Sought(terms))
+    return check(db, time, Sought(terms))
 
 
-def _empty_and_check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
+def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
     """Empty the journal and search the files; where an index still has traces, rewrite it and search again."""
     receipt = write(db, sought, not forget.empty_journal(db, time))
     for how in ("optimize", "rebuild"):

@@ -107,3 +107,12 @@ def _pages(db: Database, table: Table, text: str, place: str) -> Iterator[list[t
     ):
         yield [(id, about, words, folder) for id, about, words, folder in rows]
         last = rows[-1][0]
+
+
+def all_texts(db: Database) -> Iterator[str]:
+    """Every text of a database of any version, without its indexes."""
+    tables = db.rows("select name from pragma_table_list where schema = 'main' and type = 'table'")
+    for (table,) in tables:
+        for (column,) in db.rows("select name from pragma_table_info(?) where type = 'TEXT'", (table,)):
+            if (table, column) != ("meta", "value"):
+                yield from (text for (text,) in db.rows(f'select "{column}" from "{table}" where "{column}" <> \'\''))

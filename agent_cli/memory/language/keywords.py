@@ -48,6 +48,11 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", folded)))
 
 
+def words_of(text: str) -> set[str]:
+    """The words of a plain text."""
+    return set(_WORD.findall(text))
+
+
 def choose(texts: Iterable[str], is_common: Callable[[str], bool]) -> Keywords:
     """The keywords of these texts, names first; when each word is an everyday one, all of them together.
 
@@ -85,7 +90,7 @@ class KeywordMatcher:
 
     def found_in(self, text: str) -> frozenset[str]:
         """The keywords that a plain text has; with `together`, all or none."""
-        words = set(_WORD.findall(text))
+        words = words_of(text)
         self._learn(word for word in words if word not in self._known and self.may_match(word))
         found = {self._known[word] for word in words if self._known.get(word)}
         found.update(word for word in self._unspaced if word in text)

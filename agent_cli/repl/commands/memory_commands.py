@@ -7,7 +7,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
@@ -66,7 +66,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
     Name handles, as in m9 n4 t4 d12, or a topic. Replies that cite it and rows that share its rare words are listed,
     and go only when you take them. Of a document the text in memory is erased; the file stays on the disk. Without an
-    argument it finishes an erasure that another program held up."""
+    argument it finishes an erasure that another program held up; /forget --verify repeats the last check."""
     app = conversation.app
     app.refuse_child()
     words = argument.split()
@@ -75,6 +75,9 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         return (
             receipt.sentence() if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
         )
+    if words[0] == "--verify":
+        receipt = later_check.repeat(app.db, app.time, words[1:])
+        return f"{receipt.words_line()}\n{receipt.sentence()}"
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
