@@ -11,6 +11,13 @@ from pathlib import Path
 
 from agent_cli.errors import AgentError, UsageError
 
+_PREFIX = "agent-edit-"
+
+
+def drafts() -> list[Path]:
+    """Texts that were left in temporary files: by an editor that failed, or by a process that was killed meanwhile."""
+    return sorted(path for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/*") if path.is_file())
+
 
 @contextmanager
 def edited(text: str, setting: str) -> Iterator[str]:
@@ -18,7 +25,7 @@ def edited(text: str, setting: str) -> Iterator[str]:
 
     Line endings such as CRLF are kept.
     """
-    folder = Path(tempfile.mkdtemp(prefix="agent-"))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     file = folder / "agent.md"  # .md, so that editors highlight it
     file.touch(0o600)
     file.write_text(text, encoding="utf-8", errors="replace")

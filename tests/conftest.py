@@ -121,9 +121,12 @@ class Program:
         self.work = home / "work"
         self.work.mkdir()
         self.db = home / "memory.db"
-        keep = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        temporary = home.with_name(f"{home.name}-tmp")  # what an editor left is searched for what is forgotten
+        temporary.mkdir(exist_ok=True)
+        keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         self.env = {
             **keep,
+            "TMPDIR": str(temporary),
             "HOME": str(home),
             "AGENT_DB": str(self.db),
             "AGENT_BACKGROUND_JOBS": "false",

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -171,6 +172,7 @@ def _become(reply: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(env)
     time.tzset()
+    tempfile.tempdir = None  # as the environment says
     sys.argv = [str(Path(_start.__code__.co_filename)), *arguments]
     sys.path[0] = folder
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli import clock, kinds
+from agent_cli import clock, editor, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import confirm, output
 from agent_cli.cli.options import AsJson, parse_moment
@@ -61,7 +61,7 @@ def command(
     app_: App = context.obj.app()
     app_.refuse_child()
     if verify:
-        _report(later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""]), as_json)
+        _report(later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts()), as_json)
         return
     span = _moment(since, app_), _moment(until, app_, timedelta())
     if not (handles or session or about or any(span)):
@@ -80,7 +80,7 @@ def command(
         _show(plan, as_json)
         return
     plan = _confirmed(app_, plan, yes, as_json, ask=also is None)
-    _report(erasure_receipt.erase(app_.db, plan, app_.time), as_json, plan)
+    _report(erasure_receipt.erase(app_.db, plan, app_.time, editor.drafts()), as_json, plan)
 
 
 def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> ErasurePlan:

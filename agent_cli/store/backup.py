@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, meta, schema
+from agent_cli.store import holder, leftovers, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -47,7 +47,7 @@ def create(
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with _temporary_file(part):
+    with leftovers.recorded(db, part), _temporary_file(part):
         source = db.another_connection()
         try:
             rows = _copy(source, part, progress)

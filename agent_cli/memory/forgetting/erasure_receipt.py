@@ -15,8 +15,9 @@ from agent_cli.memory.forgetting.remaining_rows import RemainingRows
 from agent_cli.memory.language import distinctive
 from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
+from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import backup, traces
+from agent_cli.store import backup, leftovers, traces
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -33,6 +34,7 @@ class Sought:
     terms: SearchTerms
     keywords: Keywords = NO_KEYWORDS
     quoting: Mapping[str, list[str]] = field(default_factory=dict)
+    files: Sequence[Path] = ()  # that the program wrote or left beside the database
 
 
 @frozen
@@ -126,12 +128,14 @@ class Receipt:
 def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
     """Search the rows and the files."""
     wanted, keywords = sought.terms, sought.keywords
-    remaining = remaining_rows.find(db, word_search.matcher(db, keywords)) if keywords else RemainingRows()
+    matcher = word_search.matcher(db, keywords)
+    remaining = remaining_rows.find(db, matcher) if keywords else RemainingRows()
+    named = [*remaining.named, *(remaining_rows.in_files(matcher, sought.files) if keywords else ())]
     quoting = [handle for handles in sought.quoting.values() for handle in handles]
     rows = list(dict.fromkeys([*quoting, *remaining.handles]))
     if db.path == ":memory:":
-        return Receipt(0, 0, 0, quoting_rows=rows, words=keywords.shown, named=remaining.named)
-    database_files, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
+        return Receipt(0, 0, 0, quoting_rows=rows, words=keywords.shown, named=named)
+    database_files, copies = traces.files(db.path), copies_of(db)
     size = traces.total_size(database_files)
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if keywords.together else keywords.words))
     pieces = _search_terms(wanted, size + traces.total_size(copies))
@@ -151,14 +155,23 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
         rows,
         str(traces.litestream_folder(db.path) or ""),
         keywords.shown,
-        remaining.named,
+        [*named, *(remaining_rows.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
     )
 
 
-def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> Receipt:
-    """Delete what was planned, empty the journal and search the files. Raises AgentError."""
+def copies_of(db: Database) -> list[Path]:
+    """The known backups that exist, and the temporary files of backups and restores."""
+    return traces.files("", [*backup.known_copies(db), *map(str, leftovers.found(db))])
+
+
+def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:
+    """Delete what was planned, empty the journal and search the files. Raises AgentError.
+
+    `drafts`: temporary files of the editor.
+    """
+    files = [*schedule_outputs.existing(db), *drafts]
     forget.erase(db, plan, time)
-    receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting))
+    receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
     words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]
     if receipt.clean or not words:
         kept_hashes.drop(db)

@@ -37,10 +37,10 @@ class HashMatcher:
     """Finds words of which only the hashes are known; a found word is named by its number."""
 
     def __init__(self, db: Database, stored: str):
-        told = json.loads(stored)
+        stored_words = json.loads(stored)
         self._db = db
-        self._together, self._count = bool(told["together"]), len(told["words"])
-        self._wanted = {hash: str(number) for number, hashes in enumerate(told["words"]) for hash in hashes}
+        self._together, self._count = bool(stored_words["together"]), len(stored_words["words"])
+        self._wanted = {hash: str(number) for number, hashes in enumerate(stored_words["words"]) for hash in hashes}
         self._known: dict[str, str] = {}
 
     def may_match(self, text: str) -> bool:

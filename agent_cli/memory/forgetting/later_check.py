@@ -5,7 +5,7 @@ backups is hashed and compared. Parts of words, freed pages of a backup and comp
 hash; for these the person names the words again, and the files are read byte for byte.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agent_cli import clock
@@ -16,33 +16,39 @@ from agent_cli.memory.forgetting.word_search import WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import Keywords
-from agent_cli.store import backup, traces
+from agent_cli.memory.planner import schedule_outputs
+from agent_cli.store import traces
 from agent_cli.store.db import Database
 
 _HASHED = "the words of the last erasure (kept only as hashes)"
 
 
-def repeat(db: Database, time: clock.Clock, words: Iterable[str] = ()) -> Receipt:
-    """Check again, for the words of the last erasure or for these. Raises UsageError when there is none."""
+def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: Sequence[Path] = ()) -> Receipt:
+    """Check again, for the words of the last erasure or for these. Raises UsageError when there is none.
+
+    `drafts`: temporary files of the editor.
+    """
+    text_files = [*schedule_outputs.existing(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
     if named:
-        return erasure_receipt.check(db, time, Sought(SearchTerms(words=frozenset(named)), Keywords(named)))
+        sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)
+        return erasure_receipt.check(db, time, sought)
     wanted = kept_hashes.matcher(db)
     if wanted is None:
         raise UsageError(
             "the last erasure left nothing, so nothing of its words is kept: name what to look for, as in "
             "`agent forget --verify Graz`"
         )
-    receipt = _compare(db, time, wanted)
+    receipt = _compare(db, time, wanted, text_files)
     if receipt.clean:
         kept_hashes.drop(db)
     return receipt
 
 
-def _compare(db: Database, time: clock.Clock, wanted: WordMatcher) -> Receipt:
+def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: Sequence[Path]) -> Receipt:
     blocked = not forget.empty_journal(db, time)
     remaining = remaining_rows.find(db, wanted)
-    files, copies = traces.files(db.path), traces.files("", backup.known_copies(db))
+    files, copies = traces.files(db.path), erasure_receipt.copies_of(db)
     return Receipt(
         0,
         0,
@@ -53,7 +59,7 @@ def _compare(db: Database, time: clock.Clock, wanted: WordMatcher) -> Receipt:
         remaining.handles,
         str(traces.litestream_folder(db.path) or ""),
         _HASHED,
-        remaining.named,
+        [*remaining.named, *remaining_rows.in_files(wanted, text_files)],
     )
 
 

@@ -1,11 +1,13 @@
 """What still has the words of erased text: rows by their handles, and names of folders, callers and backups."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from agent_cli import kinds
 from agent_cli.memory.forgetting import word_search
 from agent_cli.memory.forgetting.owners import SINGULAR, TABLES
 from agent_cli.memory.forgetting.word_search import RowWithWords, WordMatcher
+from agent_cli.memory.language import keywords
 from agent_cli.memory.scope import PERSON
 from agent_cli.store import backup
 from agent_cli.store.db import Database
@@ -42,6 +44,24 @@ def find(db: Database, wanted: WordMatcher) -> RemainingRows:
         f"the path of the backup {path}" for path in backup.known_copies(db) if word_search.found_in(wanted, path)
     ]
     return RemainingRows(tuple(handles), tuple(named))
+
+
+def names_with(db: Database, words: Iterable[str]) -> Sequence[str]:
+    """The names of folders, callers and backups that have one of these words, everyday words apart."""
+    rare = keywords.choose(words, lambda word: False)
+    return () if rare.together or not rare else find(db, word_search.matcher(db, rare)).named
+
+
+def in_files(wanted: WordMatcher, files: Iterable[Path]) -> list[str]:
+    """Those of these text files that have a wanted word, in words. A file that cannot be read is named too."""
+    found = []
+    for path in files:
+        try:
+            if word_search.found_in(wanted, path.read_text(encoding="utf-8", errors="replace")):
+                found.append(f"the file {path}")
+        except OSError as error:
+            found.append(f"perhaps the file {path}, which cannot be read ({error.strerror})")
+    return found
 
 
 def _forgettable(db: Database, row: RowWithWords) -> str:

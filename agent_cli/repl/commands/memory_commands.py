@@ -2,7 +2,7 @@
 
 import re
 
-from agent_cli import clock, kinds
+from agent_cli import clock, editor, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
@@ -76,7 +76,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
             receipt.sentence() if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
         )
     if words[0] == "--verify":
-        receipt = later_check.repeat(app.db, app.time, words[1:])
+        receipt = later_check.repeat(app.db, app.time, words[1:], editor.drafts())
         return f"{receipt.words_line()}\n{receipt.sentence()}"
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
@@ -89,7 +89,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"
     ):
         # Only the line just typed: it may name what should not be stored.
-        erasure_receipt.erase(app.db, plan, app.time)
+        erasure_receipt.erase(app.db, plan, app.time, editor.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def chosen(answer: str) -> Result:
@@ -103,7 +103,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
 def _confirmation(app: App, plan: ErasurePlan, text: str | None = None) -> Confirmation:
     def yes() -> str:
-        receipt = erasure_receipt.erase(app.db, plan, app.time)
+        receipt = erasure_receipt.erase(app.db, plan, app.time, editor.drafts())
         return "\n".join([*plan.files, *filter(None, [receipt.words_line()]), receipt.sentence()])
 
     shown = f"to be erased: {plan.format_counts}" if text is None else text
