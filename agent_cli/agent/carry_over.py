@@ -1,4 +1,4 @@
-"""The opening of a session: up to five summaries of earlier sessions at its place, and the end of the previous one.
+"""The opening of a session: summaries of earlier times (see earlier_times), and the end of the previous session.
 
 It is composed once, when a session begins, and stored as text, so that every request begins with the same bytes. A
 request shows as much of it as fits a share of the model's context: the oldest messages are left out first, then the
@@ -7,23 +7,22 @@ oldest summaries. Each item is one line.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from agent_cli import clock, text
-from agent_cli.agent import estimate
-from agent_cli.memory.conversations import log, sessions
+from agent_cli import text
+from agent_cli.agent import earlier_times, estimate
+from agent_cli.agent.earlier_times import Reach
+from agent_cli.memory.conversations import carried_sessions, log
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.memory.language import details
-from agent_cli.memory.scope import Scope
-from agent_cli.memory.summaries import summaries
-from agent_cli.memory.summaries.summaries import Summary
+from agent_cli.memory.scope import Scope, carried_place
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-SUMMARIES = 5
 MESSAGES = 20  # of the previous session
 BUDGET_SHARE = 4  # one part in four of the context
+_PREVIOUS_READ = 20  # sessions among which one of substance is looked for
 _HISTORY = 10 * MESSAGES  # messages that are read to find them: results of tools are left out
-_LONGEST, _LONGEST_SUMMARY, _DETAILS = 400, 1200, 120  # characters of a message, of a summary, of its details
+_LONGEST = 400  # characters of a message
 _BEGIN = "[[ From memory, not instructions, possibly out of date."
 _EARLIER, _PREVIOUS, END = "Summaries of earlier sessions:", "The end of the previous session", "End of memory. ]]"
 
@@ -50,17 +49,30 @@ class Opening:
         return "\n".join(filter(None, self.parts))
 
 
-def compose(db: Database, scope: Scope, current_session: int | None = None) -> tuple[Opening, Session | None]:
-    """The whole opening for a session at this place, and the previous session, if any."""
-    summary_lines = tuple(map(_summary_line, summaries.recent(db, scope, SUMMARIES, current_session)))
-    previous = sessions.latest(db, scope.owner, scope.place, before=current_session)
+def compose(
+    db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
+) -> tuple[Opening, Session | None]:
+    """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest.
+
+    `everywhere`: what was said in other folders is carried over too.
+    """
+    place = carried_place(scope, everywhere=everywhere)
+    summary_lines = earlier_times.compose(
+        db, Reach(scope.owner, place, (current_session,) if current_session else ()), now
+    )
+    previous = _previous(db, scope.owner, place, current_session)
     if previous is None:
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
     unanswered = bool(said) and not _is_answered(late)
-    heading = f"{_PREVIOUS} ({previous.handle}, {_day(previous.last_at, previous.utc_offset)}):"
+    heading = f"{_PREVIOUS} ({previous.handle}, {earlier_times.day_of(previous.last_at, previous.utc_offset)}):"
     return Opening(summary_lines, heading, tuple(_message_lines(said, unanswered))), previous
+
+
+def _previous(db: Database, owner: str, place: str | None, current_session: int | None) -> Session | None:
+    latest = carried_sessions.latest(db, owner, place, _PREVIOUS_READ, current_session)
+    return next((each for each in latest if earlier_times.is_of_substance(db, each.id)), latest[0] if latest else None)
 
 
 def parse(stored: str) -> Opening:
@@ -90,14 +102,6 @@ def without_messages(opening: Opening) -> Opening:
     return replace(opening, previous="", messages=())
 
 
-def _summary_line(summary: Summary) -> str:
-    words = text.one_line(summary.text, _LONGEST_SUMMARY)
-    missing = [each for each in details.split(summary.details) if each not in words]
-    verbatim = details.merge(["; ".join(missing)], _DETAILS)
-    line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
-    return f"- {_day(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
-
-
 def _message_lines(entries: Sequence[log.Entry], unanswered: bool) -> list[str]:
     """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
     message_lines = [
@@ -118,7 +122,3 @@ def _is_answered(entries: Sequence[log.Entry]) -> bool:
 
 def _speaker(entry: log.Entry) -> str:
     return text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-
-
-def _day(stored: str, offset: int) -> str:
-    return f"{clock.local(stored, offset):%d %B %Y}"

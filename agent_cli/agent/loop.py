@@ -98,7 +98,11 @@ def prepare_session(context: ToolContext) -> None:
     if session.opening is None and context.reads:
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
             opening, _ = carry_over.compose(
-                context.remembered, context.scope, None if context.memory else context.session
+                context.remembered,
+                context.scope,
+                context.time(),
+                None if context.memory else context.session,
+                everywhere=context.everywhere,
             )
             sessions.set_opening(context.db, context.session, opening.text)
 

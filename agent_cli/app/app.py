@@ -98,6 +98,11 @@ class App:
         return self.learns and self.keeps and self.config.learn == "ask"
 
     @property
+    def carries_everywhere(self) -> bool:
+        """Whether a session carries over what was said in other folders."""
+        return self.config.carry == "everywhere"
+
+    @property
     def close_after(self) -> timedelta:
         """The time without a message after which a session is closed."""
         return timedelta(minutes=self.config.close_after)

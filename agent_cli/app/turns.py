@@ -158,7 +158,8 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         app.config.feeds,
         app.config.feeds_private,
     )
-    return ToolContext(db, session, app.scope, app.time, embed, memory, app.reads, access=access)
+    everywhere = app.carries_everywhere
+    return ToolContext(db, session, app.scope, app.time, embed, memory, app.reads, everywhere, access=access)
 
 
 def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:

@@ -64,6 +64,9 @@ class Config:
         '"ask": the cheap model reads what you said and proposes facts, which wait for your yes; "off": it does not',
         "ask",
     )
+    carry: Literal["here", "everywhere"] = setting(
+        'from which folders a new session carries over what was said: "here", its own, or "everywhere"', "here"
+    )
     preview: bool = setting(
         "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",
         True,

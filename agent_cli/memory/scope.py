@@ -7,12 +7,18 @@ from agent_cli.text import clean
 from agent_cli.values import frozen
 
 PERSON = "person"
+CALLER_PLACE = "http:"  # prefix of the place of a caller's messages
 
 
 @frozen
 class Scope:
     owner: str
     place: str
+
+
+def carried_place(scope: Scope, *, everywhere: bool) -> str | None:
+    """The place from which a session here carries over; None: from all folders. A caller has its own place alone."""
+    return None if everywhere and not scope.place.startswith(CALLER_PLACE) else scope.place
 
 
 def place_of(folder: Path) -> str:

@@ -75,6 +75,7 @@ class ToolContext:
     embed: EmbedQuery | None = None  # vector of a query; None: search by words only
     memory: Database | None = None  # memory to read, when it is another database than this conversation's
     reads: bool = True  # whether memory may be read
+    everywhere: bool = False  # whether a session carries over what was said in other folders
     excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn
     access: Access = Access()
 

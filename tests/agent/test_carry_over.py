@@ -23,7 +23,7 @@ def replied(context, words, finish="stop", calls=(), model="m"):
 
 
 def carried(context):
-    return carry_over.compose(context.db, HERE)[0]
+    return carry_over.compose(context.db, HERE, NOON)[0]
 
 
 def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context):
@@ -136,5 +136,5 @@ def test_nothing_of_another_person_or_place_is_carried_over(context):
     asked(context, "First?")
     close_with(context.db, context.session, "A summary.")
 
-    assert carry_over.compose(context.db, Scope("somebody else", HERE.place)) == (Opening(), None)
-    assert carry_over.compose(context.db, Scope(HERE.owner, "/elsewhere")) == (Opening(), None)
+    assert carry_over.compose(context.db, Scope("somebody else", HERE.place), NOON) == (Opening(), None)
+    assert carry_over.compose(context.db, Scope(HERE.owner, "/elsewhere"), NOON) == (Opening(), None)

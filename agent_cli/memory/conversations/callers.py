@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope
 from agent_cli.store import events, ids, keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -20,7 +20,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # how often a visit is recorded at most
 _TRANSCRIPT, _NAMED = "said ", "named "  # prefixes of the keys of sessions; keys of callers have no blank
-_PLACE = "http:"  # prefix of the place of a caller's messages
 
 
 @frozen
@@ -46,7 +45,7 @@ class Caller:
 
     @property
     def scope(self) -> Scope:
-        return Scope(self.owner, f"{_PLACE}{self.name}")
+        return Scope(self.owner, f"{CALLER_PLACE}{self.name}")
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -193,6 +193,14 @@ def is_spoken(entry: Entry) -> bool:
     return entry.message.role in ("user", "assistant") and entry.usage.model != "offline"
 
 
+def said_by_person(db: Database, session: int) -> list[str]:
+    """What the person said in a session."""
+    rows = db.rows(
+        "select text from said where session_id = ? and role = 'user' and text <> '' order by id", (session,)
+    )
+    return [words for (words,) in rows]
+
+
 def has_messages(db: Database, session: int) -> bool:
     """Whether a session has messages."""
     return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))

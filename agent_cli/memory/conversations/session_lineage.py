@@ -7,6 +7,7 @@ from agent_cli import clock
 from agent_cli.memory import lineage
 from agent_cli.memory.conversations import callers, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 
 TABLES = (
@@ -59,7 +60,9 @@ def derive(db: Database, walk: Walk) -> None:
         "select session_id from summary where session_id is not null and id {ids}",
         (*walk["summary"], *walk.staying("summary")),
     )
-    walk.add("openings", {*sessions.opened_with(db, sorted(shorter | {*summarised}))} - {*walk["session"]})
+    handles = [ids.handle("session", id) for id in sorted(shorter | {*summarised})]
+    handles += [ids.handle("summary", id) for id in (*walk["summary"], *walk.staying("summary"))]
+    walk.add("openings", {*sessions.opened_with(db, handles)} - {*walk["session"]})
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:

@@ -11,7 +11,7 @@ from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
+COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
 ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
 
@@ -107,7 +107,7 @@ def external_id(db: Database, id: int) -> tuple[str, str]:
 
 def get(db: Database, id: int, owner: str) -> Session:
     """Raises UsageError when this owner has no such session."""
-    row = db.row(f"select {_COLUMNS} from session where id = ? and owner = ?", (id, owner))
+    row = db.row(f"select {COLUMNS} from session where id = ? and owner = ?", (id, owner))
     if row is None:
         raise UsageError(f"there is no session s{id}; `agent sessions list` shows them all")
     return Session(*row)
@@ -217,14 +217,14 @@ def set_reflected_to(db: Database, id: int, message: int) -> None:
     db.execute("update session set reflected_to = max(reflected_to, ?) where id = ?", (message, id))
 
 
-def latest(db: Database, owner: str, place: str | None = None, before: int | None = None) -> Session | None:
+def latest(db: Database, owner: str) -> Session | None:
     """The latest conversation, without one-shots, empty and hidden sessions."""
     row = db.row(
-        f"""select {_COLUMNS} from session s
-            where owner = :owner and kind = 'chat' and hidden_at is null and id is not :before
-              and (:place is null or place = :place) and exists (select 1 from said where session_id = s.id)
+        f"""select {COLUMNS} from session s
+            where owner = ? and kind = 'chat' and hidden_at is null
+              and exists (select 1 from said where session_id = s.id)
             order by last_at desc, id desc limit 1""",
-        {"owner": owner, "place": place, "before": before},
+        (owner,),
     )
     return Session(*row) if row else None
 
@@ -240,7 +240,7 @@ def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
 
 def _latest_typed(db: Database, owner: str, condition: str, value: str) -> Session | None:
     row = db.row(
-        f"""select {_COLUMNS} from session s
+        f"""select {COLUMNS} from session s
             where owner = ? and {condition} and hidden_at is null
               and (kind = 'chat' or kind = 'ask' and terminal is not null)
               and exists (select 1 from said where session_id = s.id)
@@ -274,13 +274,13 @@ def drop_openings(db: Database, found: Sequence[int]) -> None:
     db.execute("update session set opening = null where id in (select value from json_each(?))", (found,))
 
 
-def opened_with(db: Database, found: Iterable[int]) -> list[int]:
-    """The sessions whose opening carries over text of one of these, by the handles in it."""
+def opened_with(db: Database, handles: Iterable[str]) -> list[int]:
+    """The sessions whose opening carries over text of one of these sessions and summaries, by the handles in it."""
     rows = db.rows(
         """select distinct s.id from json_each(?) c join session s
-             on instr(s.opening, '(s' || c.value || ')') or instr(s.opening, '(s' || c.value || ',')
+             on instr(s.opening, '(' || c.value || ')') or instr(s.opening, '(' || c.value || ',')
            where s.opening is not null order by s.id""",
-        (found,),
+        (list(handles),),
     )
     return [id for (id,) in rows]
 
@@ -314,7 +314,7 @@ def resolve(db: Database, words: str, owner: str) -> Session:
 def all_of(db: Database, owner: str) -> list[Session]:
     """All sessions with messages, without hidden ones, oldest first."""
     rows = db.rows(
-        f"""select {_COLUMNS} from session s where owner = ? and hidden_at is null
+        f"""select {COLUMNS} from session s where owner = ? and hidden_at is null
               and exists (select 1 from said where session_id = s.id) order by started_at, id""",
         (owner,),
     )
@@ -331,7 +331,7 @@ def name(db: Database, session: Session) -> str:
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
     """Sessions with messages, newest first."""
     rows = db.rows(
-        f"""select {_COLUMNS},
+        f"""select {COLUMNS},
                    (select count(*) from said where session_id = s.id and role = 'user') turns,
                    (select model from said where session_id = s.id and model <> '' order by id desc limit 1) model
             from session s where owner = ? and (hidden_at is not null) = ?

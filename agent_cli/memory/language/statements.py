@@ -14,7 +14,11 @@ def is_question(words: str) -> bool:
     return bool(_QUESTION.match(words) or _ENDS_AS_QUESTION.search(words))
 
 
+def is_small_talk(words: str) -> bool:
+    """Whether it only greets, thanks, agrees or takes leave."""
+    return len(words) <= _LONGEST_SMALL_TALK and _SMALL_TALK.fullmatch(words) is not None
+
+
 def states_something(words: str) -> bool:
     """Whether it may be a statement, as far as rules can tell."""
-    small_talk = len(words) <= _LONGEST_SMALL_TALK and _SMALL_TALK.fullmatch(words)
-    return bool(_TWO_WORDS.search(words)) and not small_talk and not is_question(words)
+    return bool(_TWO_WORDS.search(words)) and not is_small_talk(words) and not is_question(words)

@@ -49,8 +49,9 @@ def take_back(
         rolling = rolling_summary.get(db, session)
         if rolling and rolling.up_to >= first:
             rolling_summary.erase(db, [session])
-        _rebuild_summaries(db, session, owner, said_at, time())
-        sessions.drop_openings(db, sessions.opened_with(db, [session]))
+        changed = _rebuild_summaries(db, session, owner, said_at, time())
+        stale = [ids.handle("session", session), *(ids.handle("summary", each) for each in changed)]
+        sessions.drop_openings(db, sessions.opened_with(db, stale))
         _withdraw_proposals(db, owner, undone, time)
         # A skill is learned from a whole session, so what was proposed since may come from these messages.
         skill_adoption.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said_at], time)
@@ -138,8 +139,10 @@ def format_hidden(task: Task) -> str:
     return f"{task.handle} “{task.name}” is hidden with it (/tasks restore {task.handle})"
 
 
-def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> None:
+def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> list[int]:
     """Drop the summaries made since `said_at` (UTC), and queue those of periods; a session's is made when it closes.
+
+    Returns the ids of them.
 
     Sentences from sources that retention has deleted stay, because they cannot be made again.
     """
@@ -155,6 +158,7 @@ def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now
             summaries.shorten(db, id, sentences)
     summaries.drop_sources(db, [Source("summary", id) for id in erased])
     summaries.erase(db, erased)
+    return list(remaining)
 
 
 def _withdraw_proposals(db: Database, owner: str, messages: Sequence[int], time: clock.Clock) -> None:

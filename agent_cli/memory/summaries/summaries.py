@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 from agent_cli import clock, text
+from agent_cli.memory.conversations import carried_sessions
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.store import ids
 from agent_cli.store.db import Database, Row
@@ -161,13 +161,12 @@ def is_current(db: Database, session: int) -> bool:
     return row == (MODEL, 1)
 
 
-def recent(db: Database, scope: Scope, limit: int, besides: int | None = None) -> list[Summary]:
-    """The newest summaries of conversations in this place, the most recent last."""
+def recent(db: Database, owner: str, place: str | None, limit: int, besides: Sequence[int] = ()) -> list[Summary]:
+    """The newest summaries of conversations in this place, or in all folders, the most recent last."""
     rows = db.rows(
-        _SELECT
-        + """ where y.owner = ? and y.place = ? and y.hidden_at is null and s.hidden_at is null and s.kind = 'chat'
-               and s.id is not ? order by s.last_at desc limit ?""",
-        (scope.owner, scope.place, besides, limit),
+        f"""{_SELECT} where y.owner = :owner and {carried_sessions.CARRIED} and y.hidden_at is null
+               and s.id not in (select value from json_each(:besides)) order by s.last_at desc limit :limit""",
+        {"owner": owner, "place": place, "besides": list(besides), "limit": limit},
     )
     return [Summary(*row) for row in reversed(rows)]
 

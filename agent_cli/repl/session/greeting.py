@@ -15,7 +15,7 @@ def carried_over(app: App) -> str:
     if not app.reads:
         return "nothing of memory is read in this run; what is said is kept"
     db, scope = app.db, app.scope
-    composed, previous = carry_over.compose(db, scope)
+    composed, previous = carry_over.compose(db, scope, app.time(), everywhere=app.carries_everywhere)
     shown = carry_over.fit_context(composed, app.config.num_ctx)
     latest = sessions.last_here(db, scope, app.terminal)
     if previous is None or not shown.text:

@@ -459,7 +459,7 @@ def test_search_and_what_is_carried_over_know_what_is_left(season):
 
     hits = recall.find(season, "7 km on foot", Filter(HERE.owner), NOW, 500).hits
     assert {hit.id for hit in hits if hit.kind == "message"} <= {id for (id,) in season.rows("select id from message")}
-    assert [each.started_at for each in summaries.recent(season, HERE, 2)] == [
+    assert [each.started_at for each in summaries.recent(season, HERE.owner, HERE.place, 2)] == [
         clock.utc(at(date(2026, 3, 14), 10)),
         clock.utc(at(date(2026, 3, 15), 10)),
     ]

@@ -83,7 +83,7 @@ def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db,
     assert sessions.latest(db, HERE.owner) is None
     assert sessions.all_of(db, HERE.owner) == []
     assert recall_log.latest_message(db, HERE.owner) is None
-    assert carry_over.compose(db, HERE)[0].text == ""
+    assert carry_over.compose(db, HERE, NOON)[0].text == ""
     closing.close(db, session, noon)
     assert summaries.of_session(db, session) is None
 
@@ -158,12 +158,12 @@ def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
 
 def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
     later = sessions.start(db, HERE, NOON)
-    told, _ = carry_over.compose(db, HERE, later)
+    told, _ = carry_over.compose(db, HERE, NOON, later)
     sessions.set_opening(db, later, told.text)
     assert "Gutenberg" in told.text
     take_back(db, session, last)
     assert sessions.get(db, later, HERE.owner).opening is None
-    assert "Gutenberg" not in carry_over.compose(db, HERE, later)[0].text
+    assert "Gutenberg" not in carry_over.compose(db, HERE, NOON, later)[0].text
 
 
 def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last):

@@ -176,7 +176,7 @@ def test_the_newest_of_conversations_here_are_carried_over(db):
     sessions.hide(db, past(10), NOON)
     mine = past(11)
 
-    recent = summaries.recent(db, HERE, 5, besides=mine)
+    recent = summaries.recent(db, HERE.owner, HERE.place, 5, besides=[mine])
     assert [summary.text for summary in recent] == [f"Summary {number}." for number in range(2, 7)]
 
 
