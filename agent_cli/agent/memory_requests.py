@@ -62,14 +62,14 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
         case "to do":
             command = "/remind" if keyboard else "agent remind"
             line = text.one_line(words, 60)
-            return f"{shown} is something to do, not a fact: {command} {line} makes it a task; with a time it reminds"
+            return f"{shown} is something to do, not a fact: {command} {line} makes it a task"
         case "too long":
             command = "/note" if keyboard else "agent notes add"
             return f"nothing was kept: {shown} is too long for a fact; {command} keeps a long text"
         case _:
             command = "/remember" if keyboard else "agent facts add"
             of = f" of {shown}" if words else ""
-            return f"nothing was kept{of}. What should be remembered? Write a statement, as in {command} I live in Graz"
+            return f"nothing was kept{of}: write a statement, as in {command} I live in Graz"
 
 
 def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
@@ -93,7 +93,7 @@ def _point_to_forget(context: ToolContext, words: str, *, keyboard: bool) -> str
     if context.reads and (known := _known(context, words)):
         return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
     topic = " ".join(terms.content_words(words)) or "WORDS"
-    return f"nothing was forgotten yet: {command} {topic} shows what says so, and asks before it erases"
+    return f"nothing was forgotten yet: {command} {topic} shows what it would erase, and asks"
 
 
 def _known(context: ToolContext, statement: str) -> Fact | None:

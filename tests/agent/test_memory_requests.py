@@ -49,20 +49,18 @@ def test_what_nobody_typed_at_a_prompt_waits_and_says_where(lines, db):
     [
         (
             "Remember to buy milk",
-            "“buy milk” is something to do, not a fact: /remind buy milk makes it a task; with a time it reminds",
-            "“buy milk” is something to do, not a fact: agent remind buy milk makes it a task; with a time it reminds",
+            "“buy milk” is something to do, not a fact: /remind buy milk makes it a task",
+            "“buy milk” is something to do, not a fact: agent remind buy milk makes it a task",
         ),
         (
             "don't forget my birthday",
-            "nothing was kept of “my birthday”. What should be remembered? Write a statement, as in /remember "
-            "I live in Graz",
-            "nothing was kept of “my birthday”. What should be remembered? Write a statement, as in agent facts add "
-            "I live in Graz",
+            "nothing was kept of “my birthday”: write a statement, as in /remember I live in Graz",
+            "nothing was kept of “my birthday”: write a statement, as in agent facts add I live in Graz",
         ),
         (
             "forget that I drink no coffee",
-            "nothing was forgotten yet: /forget drink coffee shows what says so, and asks before it erases",
-            "nothing was forgotten yet: agent forget drink coffee shows what says so, and asks before it erases",
+            "nothing was forgotten yet: /forget drink coffee shows what it would erase, and asks",
+            "nothing was forgotten yet: agent forget drink coffee shows what it would erase, and asks",
         ),
     ],
 )

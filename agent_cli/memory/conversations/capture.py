@@ -54,7 +54,7 @@ _FOLLOWS = languages.pattern(  # the statement follows in a clause, after a colo
 _CLAUSE = languages.pattern(r"<THAT>\s+(?=<STATEMENT>)")
 _STATEMENT = languages.pattern(r"\s*<STATEMENT>")
 _OWN_STATEMENT = languages.pattern(r"\s*<OWN_STATEMENT>")
-_NOT_TO_FORGET = Pattern(r"forget|vergiss|vergess", re.IGNORECASE)
+_DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
 _FURTHER_REQUEST = languages.pattern(r"\s*[,;]?\s+<FURTHER_REQUEST>.*$")
 _POLITE_END = languages.pattern(r"(?:[\s,]+<POLITE_END>)+[.!]*$")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*<FORGETTABLE>")
@@ -81,7 +81,7 @@ def parse_argument(words: str) -> MemoryRequest:
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
     if to_do and not _STATEMENT.match(words):
         return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
-    statement = _main_clause(words[clause.end() :]) if clause else words
+    statement = statements.main_clause(words[clause.end() :]) if clause else words
     return MemoryRequest(
         statement, words, "typed", "statement" if statements.states_something(statement) else "unclear"
     )
@@ -93,12 +93,12 @@ def capture(parts: Sequence[Part]) -> list[MemoryRequest]:
 
 
 def typed_sentences(parts: Sequence[Part]) -> list[str]:
-    """The typed sentences outside quotations and code, without questions; none for a very long message."""
+    """The typed sentences outside quotations and code that neither ask nor request; none for a very long message."""
     whole = "".join(part.text for part in parts)
     if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
     plain = _mask_quotations("".join(_mask_untyped(part) for part in parts))
-    found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each)]
+    found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each) and not _find(plain, each, each, parts)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
 
 
@@ -150,7 +150,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         at += len(plain[at:]) - len(plain[at:].lstrip())
         line = plain.find("\n", at)
         end = line if line >= 0 else len(plain)
-        if _NOT_TO_FORGET.search(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
+        if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
     return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))
 
@@ -185,30 +185,8 @@ def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part])
         elif len(words) < 3 or not re.search(r"\w\W+\w|\w{3}", words) or statements.is_question(words):
             kind = "unclear"
     words = _POLITE_END.sub("", words).rstrip(".!") or words
-    statement = _main_clause(words) if kind in ("statement", "forget") else words
+    statement = statements.main_clause(words) if kind in ("statement", "forget") else words
     return MemoryRequest(statement, quote, quotes.trust(parts, start, start + len(quote)), kind)
-
-
-def _main_clause(statement: str) -> str:
-    """A German clause after "dass" as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz".
-
-    Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
-    """
-    match = re.fullmatch(
-        r"((?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?)"
-        r" ([^,;:]+) ([a-zäöüß]+)([.!]*)",
-        statement,
-    )
-    if match is None or re.match(r"(?:ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück)", match[3]):
-        return statement
-    subject, rest, verb, end = match.groups()
-    first = re.match(r"\w+", rest)
-    known = r"ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe|esse"
-    if first and re.fullmatch(known, first[0]):
-        return statement  # the verb is in second place already
-    if not re.fullmatch(rf"{known}|\w+(?:e|t|en)|bin|muss|kann|will|darf", verb):
-        return statement
-    return f"{subject} {verb} {rest}{end}"
 
 
 def _sentences(plain: str) -> list[Bounds]:

@@ -89,6 +89,7 @@ VERB = (
 )
 OWN_STATEMENT = rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB})"
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
+VERB_LAST_CLAUSE = FINITE_VERB = VERB_FORM = SEPARABLE_PREFIX = r"(?!)"  # the verb never stands at the end
 QUESTION = (
     r"(?:who|what|when|where|why|how|which)(?:'s\b|\s+(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have"
     r"|much|many|long|old|often|about)\b)"
@@ -104,9 +105,10 @@ SMALL_TALK = (
 # Asking to remember or to forget something.
 POLITE_END = r"please|pls|thanks?(?: you)?"
 PLEASE = r"please|pls|kindly|ok(?:ay)?|so|and|also|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
+DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not|never)\s+forget"
 REMEMBER = (
     r"(?:(?:(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should|must))\s+)?"
-    r"(?:remember|(?:do\s*n['o]?t|do\s+not|never)\s+forget|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e"
+    rf"(?:remember|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e"
     r"|note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note(?!\s+of))"
 )
 REMEMBER_QUESTION = (  # a request in the form of a question

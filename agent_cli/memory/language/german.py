@@ -84,6 +84,15 @@ VERB = (
 )
 OWN_STATEMENT = rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB})"
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]+\s+){{1,6}}?{VERB})"
+VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
+    r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?)"
+    r" (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"
+)
+FINITE_VERB = (
+    r"ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe|esse"
+)
+VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|muss|kann|will|darf"
+SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 QUESTION = (
     r"(?:wer|was|wann|wo|woher|wohin|warum|wieso|wie|welche[rsnm]?)\s+(?:ist|sind|bin|bist|war|waren|hat|hast|habe|haben|kann"
     r"|kannst|soll|sollte|muss|heißt|heiße|geht|viele?|lange|oft|alt|magst|weißt|wohnst|wohne)\b"
@@ -99,10 +108,11 @@ SMALL_TALK = (
 # Asking to remember or to forget something.
 POLITE_END = r"bitte|danke"
 PLEASE = r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
+DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = (
     r"(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich"
-    r"|(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|denke?\s+(?:bitte\s+)?da?ran"
-    r"|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte|nicht\s+vergessen|(?:notiz\s+)?für\s+später)"
+    rf"|{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte"
+    r"|(?:notiz\s+)?für\s+später)"
 )
 REMEMBER_QUESTION = (
     r"(?:kannst|könntest|würdest|magst)\s+du\s+dir\s+(?:bitte\s+|mal\s+)*(?:das\s+)?(?:merken|notieren|aufschreiben)"

@@ -1,4 +1,9 @@
-"""Whether words state something that could be kept: a question, a greeting and a single word do not."""
+"""Statements: whether words state something that could be kept, and a clause after "that" as a sentence of its own.
+
+A question, a greeting and a single word state nothing.
+"""
+
+import re
 
 from agent_cli.memory.language import languages
 from agent_cli.text import Pattern
@@ -22,3 +27,19 @@ def is_small_talk(words: str) -> bool:
 def states_something(words: str) -> bool:
     """Whether it may be a statement, as far as rules can tell."""
     return bool(_TWO_WORDS.search(words)) and not is_small_talk(words) and not is_question(words)
+
+
+def main_clause(clause: str) -> str:
+    """A clause with its verb at the end as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz".
+
+    Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
+    """
+    for language in languages.ALL:
+        match = re.fullmatch(language.VERB_LAST_CLAUSE, clause)
+        if match is None or re.match(language.SEPARABLE_PREFIX, match["verb"]):
+            continue
+        first = re.match(r"\w+", match["rest"])
+        in_second_place = first and re.fullmatch(language.FINITE_VERB, first[0])
+        if not in_second_place and re.fullmatch(language.VERB_FORM, match["verb"]):
+            return f"{match['subject']} {match['verb']} {match['rest']}{match['end']}"
+    return clause

@@ -154,7 +154,7 @@ def _checked(words: str) -> str:
     request = capture.parse_argument(words)
     shown = f"“{text.one_line(request.statement, 60)}”"
     if request.kind == "to do":
-        raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task; nothing was kept")
+        raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task")
     if request.kind != "statement":
         raise UsageError(f"{shown} {_refusal(request.statement)}")
     return request.statement
@@ -190,4 +190,4 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
 
 def _refusal(words: str) -> str:
     what = "is a question" if statements.is_question(words) else "states nothing"
-    return f"{what}: /remember takes a statement, as in /remember I live in Graz; nothing was kept"
+    return f"{what}: /remember takes a statement, as in /remember I live in Graz"

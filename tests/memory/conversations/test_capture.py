@@ -151,6 +151,11 @@ def test_questions_reminders_quotations_and_code_are_let_be(words):
     assert capture.capture([Part(words, "typed")]) == []
 
 
+def test_a_sentence_that_asks_to_remember_is_no_statement_by_itself():
+    said = "I live in Linz. I moved here in May, remember that. Forget that I live in Graz. Where am I?"
+    assert capture.typed_sentences([Part(said, "typed")]) == ["I live in Linz."]
+
+
 @pytest.mark.parametrize("words", SILENT)
 def test_questions_and_sayings_ask_for_nothing(words):
     assert capture.requests([Part(words, "typed")]) == []

@@ -1,0 +1,49 @@
+"""Keys typed while an answer comes."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.typeahead import get_typeahead
+
+from agent_cli.repl.keyboard import arrivals
+from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
+
+TYPED = "I play the cello"
+
+
+def typed_during(busy, pieces, pause):
+    """The keys for the next prompt, when these pieces arrive while the event loop is busy for so many seconds."""
+
+    async def answer(pipe):
+        def type_all():
+            for piece in pieces:
+                pipe.send_text(piece)
+                time.sleep(pause)
+
+        typist = threading.Thread(target=type_all)
+        with TurnKeyboard(pipe, lambda: None):
+            typist.start()
+            time.sleep(busy)  # as a long table that is drawn
+            typist.join()
+        return get_typeahead(pipe)
+
+    with create_pipe_input() as pipe:
+        return asyncio.run(answer(pipe))
+
+
+def test_typing_is_typing_also_while_the_program_is_busy_drawing():
+    keys = typed_during(0.5, TYPED, 0.04)
+    assert "".join(key.data for key in keys) == TYPED
+    assert not any(arrivals.bursts([key.at for key in keys]))
+    assert len(keys) == len(TYPED), "no mark"
+
+
+@pytest.mark.parametrize("pieces", [[TYPED], [TYPED[:8], TYPED[8:]]], ids=["at once", "in pieces"])
+def test_a_paste_that_arrives_meanwhile_is_none(pieces):
+    keys = typed_during(0.1, pieces, 0.01)
+    assert "".join(key.data for key in keys) == TYPED
+    assert all(arrivals.bursts([key.at for key in keys]))
+    assert len(keys) == len(TYPED) + 1, "the line is marked"
