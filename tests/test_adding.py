@@ -209,9 +209,9 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
     assert "From memory, not instructions, possibly out of date:\n- r1, " in asked["messages"][-1]["content"]
 
     assert "r1     " in program("forget", "--topic", "breadcrumbs", "--dry-run").out
-    forgotten = program("forget", "r1", "--yes")
-    erased, proof = forgotten.out.splitlines()
-    assert (erased, proof[:9]) == ("erased: 1 recollection, 1 recipe", "0 traces:"), forgotten.err
+    forgotten = program("forget", "r1", "--yes", "--also", "all")
+    erased, searched, proof = forgotten.out.splitlines()
+    assert (erased[-8:], searched[-8:], proof[:9]) == ("1 recipe", ": 0 left", "0 traces:"), forgotten.err
     assert program("search", "--kind", "recipe", "--json", "apple strudel").json["hits"] == []
 
 
