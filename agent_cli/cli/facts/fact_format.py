@@ -57,6 +57,8 @@ def table(rows: Sequence[Fact], as_json: bool, now: datetime, *, marks: bool = T
 def receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
     """The line printed after a fact was written."""
     fact, dates = adopted.fact, receipts.dates(adopted.fact, now)
+    if adopted.new and fact.operation == "delete":
+        return receipts.ended(adopted, now)
     if not adopted.new:
         return f"known already: {short(fact)}{f'; now {dates}' if adopted.dated else ''}"
     text = f"{verb} {short(fact)}{f', {dates}' if dates else ''}"

@@ -16,7 +16,7 @@ from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import adoption, facts, replacements
+from agent_cli.memory.facts import adoption, facts, succession
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review as queue
@@ -81,7 +81,7 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
     """Show a fact with where it comes from and what it replaced."""
     app_, fact = fact_format.find(context, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
-    former, latter = replacements.replaced(app_.db, fact), replacements.replaced_by(app_.db, fact)
+    former, latter = succession.replaced(app_.db, fact), succession.replaced_by(app_.db, fact)
     if as_json:
         output.put_json(
             fact.describe()

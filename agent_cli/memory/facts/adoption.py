@@ -14,7 +14,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.dates import absolute_dates, validity
-from agent_cli.memory.facts import facts, succession
+from agent_cli.memory.facts import facts, known_facts, succession
 from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
@@ -60,29 +60,34 @@ def add(
     *,
     batch: str = "",
 ) -> Adopted:
-    """Add a fact that the person states. Raises UsageError when the statement is empty or too long."""
-    claim = _sanitised(claim, time())
+    """Add a fact that the person states, or end those that the statement says are over.
+
+    Raises UsageError when the statement is empty or too long.
+    """
+    claim, over = _with_target(db, scope, _sanitised(claim, time()), time(), single_valued)
     batch = batch or ids.new(time())
     with db.write():
-        for each in sorted(_equivalent(db, scope, claim), key=lambda each: not each.is_accepted):
+        for each in sorted(known_facts.repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
             if each.is_open(time()):
                 return _add_to_known(db, each, claim, time, single_valued, batch)
-        fact = facts.insert(db, scope, claim, ACCEPTED, "added", time, actor="person", batch=batch)
-        replaced = succession.settle(db, fact, time, single_valued, batch)
-        return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
+        if claim.operation == "insert" and (said := known_facts.earlier_ending(db, scope, claim)):
+            return Adopted(said, new=False)
+        state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
+        fact = facts.insert(db, scope, claim, state, "added", time, actor="person", batch=batch)
+        return _settle(db, fact, over, time, single_valued, batch)
 
 
 def propose(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
 ) -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
-    claim = _sanitised(claim, time())
+    claim, _ = _with_target(db, scope, _sanitised(claim, time()), time(), SINGLE_VALUED)
     with db.write():
         if tombstones.contains(db, claim.statement, scope.owner):
             return None
-        for each in _equivalent(db, scope, claim):
+        for each in known_facts.repeated_by(db, scope, claim):
             if each.state == REJECTED:
                 return None
             if each.state == PENDING or each.is_open(time()):
@@ -212,7 +217,7 @@ def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] =
     if fact.target_id:
         found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
     if fact.predicate in single_valued:
-        found |= {each.id: each for each in facts.accepted_values(db, fact.owner, fact.subject, fact.predicate)}
+        found |= {each.id: each for each in succession.values(db, fact, single_valued)}
     found |= {each.id: each for each in facts.similar(db, fact.owner, fact.statement)}
     return [
         each
@@ -256,6 +261,16 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
     return _with_dates(claim, claim.learned or now)
 
 
+def _with_target(
+    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str]
+) -> tuple[Claim, list[Fact]]:
+    """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
+    if claim.operation != "insert":
+        return claim, []
+    over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, claim.session)
+    return known_facts.as_ending(claim, over, now, single_valued), over
+
+
 def _with_dates(claim: Claim, moment: datetime) -> Claim:
     """The claim with the dates of its words, where it has none yet; a deletion repeats the words of its target."""
     if claim.operation == "delete":
@@ -297,7 +312,7 @@ def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, 
         subject=triple.subject,
         predicate=triple.predicate,
         object=triple.object,
-        operation="insert",
+        operation=claim.operation,
         learned_at=clock.utc(claim.learned or time()),
         valid_from=clock.utc(claim.valid_from) if claim.valid_from else None,
         valid_to=clock.utc(claim.valid_to) if claim.valid_to else None,
@@ -310,43 +325,29 @@ def _check_length(statement: str) -> None:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
-def _equivalent(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
-    """Facts that state the same as the claim, in the same scope."""
-    found = {
-        each.id: each
-        for each in facts.similar(db, scope.owner, claim.statement)
-        if terms.is_similar(each.statement, claim.statement)
-    }
-    if claim.triple:
-        for each in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
-            if each.object.casefold() == claim.triple.object.casefold():
-                found[each.id] = each
-    return [
-        each
-        for each in found.values()
-        if (each.place, each.session_id, each.operation, each.target_id)
-        == (claim.place, claim.session, claim.operation, claim.target)
-        or (claim.operation == "insert" and each.operation == "update" and each.place == claim.place)
-    ]
-
-
 def _accept(
     db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], replacing: Fact | None, batch: str
 ) -> Adopted:
     proposal = _require_pending(db, fact)
-    now = clock.utc(time())
     ends = [replacing] if replacing else []
     if proposal.target_id and proposal.operation in ("update", "delete"):
         ends.append(facts.get(db, proposal.target_id, fact.owner))
-    state = SUPERSEDED if proposal.operation == "delete" else ACCEPTED
+    state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
     changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
+    return _settle(db, changed, ends, time, single_valued, batch)
+
+
+def _settle(
+    db: Database, fact: Fact, ends: Iterable[Fact], time: clock.Clock, single_valued: Set[str], batch: str
+) -> Adopted:
+    """End these facts where the accepted one begins, or when it says they ended; other values where the next begins."""
     replaced = []
+    until = (fact.valid_from or clock.utc(time())) if fact.operation == "delete" else fact.began_at
     for each in {each.id: each for each in ends}.values():
         if each.is_open(time()):
-            until = proposal.valid_from or now if proposal.operation == "delete" else changed.began_at
             replaced.append(succession.replace(db, each, max(until, each.began_at), time, batch))
-    if state == ACCEPTED:
-        replaced += succession.settle(db, changed, time, single_valued, batch)
+    if fact.state == ACCEPTED:
+        replaced += succession.settle(db, fact, time, single_valued, batch)
     return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
 
 

@@ -1,18 +1,19 @@
 """Contradictions between what the person types and known facts: shown below the reply, and adopted on request.
 
 Found by rules alone, without a model: a typed sentence, outside quotations and code, that a rule parses into a triple
-with a single-valued predicate. Statements that are merely similar are left to the review.
+with a single-valued predicate, or that says that something is over (known_facts.py). Statements that are merely
+similar are left to the review.
 """
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.memory.conversations import capture
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts, known_facts, receipts
 from agent_cli.memory.facts.facts import REJECTED, Fact
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import endings, predicates, terms
 from agent_cli.memory.language.claims import Claim, is_fact
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
@@ -25,11 +26,14 @@ _MAX_SHOWN = 80  # characters of a fact
 
 @frozen
 class Contradiction:
-    known: Fact
     claim: Claim
+    known: Fact | None  # None: the sentence says that something is over, and no fact says that it was true
+    answer: str = ""  # what /update does
 
     def message(self) -> str:
-        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · /update keeps what you just said"
+        if self.known is None:
+            return f"nothing known says so: “{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact"
+        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · /update {self.answer}"
 
 
 def find(
@@ -41,17 +45,43 @@ def find(
     now: datetime,
     single_valued: Set[str],
 ) -> list[Contradiction]:
-    """The sentences of a message that contradict accepted facts which hold in this place and session."""
+    """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
     found: dict[int, Contradiction] = {}
+    captured = [each.quote for each in capture.capture(parts)]
     for quote in capture.typed_sentences(parts):
-        claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
-        if claim.triple is None or claim.triple.predicate not in single_valued or not is_fact(claim.statement):
+        if not is_fact(quote) or any(each in quote or quote in each for each in captured):
             continue
-        for known in facts.accepted_values(db, scope.owner, claim.triple.subject, claim.triple.predicate):
-            holds = known.place in ("", scope.place) and known.session_id in (None, session)
-            if known.is_open(now) and holds and not _agrees(known, claim) and not _was_rejected(db, scope, claim):
-                found[known.id] = Contradiction(known, replace(claim, place=known.place, session=known.session_id))
+        claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
+        over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, session)
+        if not over and endings.is_about_person(quote) and endings.parse(claim.statement):
+            found.setdefault(0, Contradiction(claim, None))
+        for known in over or _other_values(db, scope, session, claim, now, single_valued):
+            answer = _answer(known_facts.as_ending(claim, over, now, single_valued))
+            found[known.id] = Contradiction(replace(claim, place=known.place, session=known.session_id), known, answer)
     return list(found.values())
+
+
+def _answer(claim: Claim) -> str:
+    what = "ends it" if claim.operation == "delete" else "keeps what you just said"
+    since = claim.valid_from
+    return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
+
+
+def _other_values(
+    db: Database, scope: Scope, session: int, claim: Claim, now: datetime, single_valued: Set[str]
+) -> list[Fact]:
+    """Facts that hold here and give another value to a single-valued predicate."""
+    if claim.triple is None or claim.triple.predicate not in single_valued or _was_rejected(db, scope, claim):
+        return []
+    matter = predicates.forms(claim.triple.predicate, single_valued)
+    return [
+        known
+        for known in facts.accepted_values(db, scope.owner, claim.triple.subject, matter)
+        if known.is_open(now)
+        and known.place in ("", scope.place)
+        and known.session_id in (None, session)
+        and not _agrees(known, claim)
+    ]
 
 
 def accept(
@@ -59,10 +89,11 @@ def accept(
 ) -> list[str]:
     """Add the claims as facts and end those they contradict; returns a receipt for each."""
     batch = ids.new(time())
+    claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
     with db.write():
         return [
-            receipts.accepted(adoption.add(db, scope, each.claim, time, single_valued, batch=batch), time())
-            for each in found
+            receipts.accepted(adoption.add(db, scope, each, time, single_valued, batch=batch), time())
+            for each in claims.values()
         ]
 
 

@@ -172,12 +172,12 @@ def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
     return _read(db, where, (ids.lowest(moment), owner))
 
 
-def accepted_values(db: Database, owner: str, subject: str, predicate: str) -> list[Fact]:
-    """The facts of this subject and predicate that are or were accepted, in the order in which they became true."""
-    where = """owner = ? and subject = ? and predicate = ? and hidden_at is null
+def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence[str]) -> list[Fact]:
+    """The facts of this subject and these predicates that are or were accepted, the earliest first."""
+    where = """owner = ? and subject = ? and predicate in (select value from json_each(?)) and hidden_at is null
                and state in ('accepted', 'superseded') and operation <> 'delete'
                order by coalesce(valid_from, learned_at), id"""
-    return _read(db, where, (owner, subject, predicate))
+    return _read(db, where, (owner, subject, predicates))
 
 
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:

@@ -21,12 +21,20 @@ _STATES = {
 def accepted(adopted: Adopted, now: datetime) -> str:
     """The receipt for an accepted fact."""
     named, stated = adoption.format_names([adopted.fact]), dates(adopted.fact, now)
+    if adopted.new and adopted.fact.operation == "delete":
+        return f"{ended(adopted, now)} (agent facts undo takes it back)"
     if not adopted.new:
         return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
-    ended = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
-    if ended and adopted.fact.is_planned(now):
-        ended += " from then on"
-    return f"kept {named}{f' ({stated})' if stated else ''}{ended} (agent facts undo takes it back)"
+    instead = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
+    if instead and adopted.fact.is_planned(now):
+        instead += " from then on"
+    return f"kept {named}{f' ({stated})' if stated else ''}{instead} (agent facts undo takes it back)"
+
+
+def ended(adopted: Adopted, now: datetime) -> str:
+    """The receipt for what the person said is over."""
+    each = [f"{adoption.format_names([fact])} ({dates(fact, now)})" for fact in adopted.replaced]
+    return f"ended {', '.join(each)}" if each else "nothing was ended: it was over already"
 
 
 def pending(fact: Fact) -> str:

@@ -2,7 +2,8 @@
 
 Dates decide, not the order in which the person says things: who moved to Wels in March 2026 and says afterwards that
 they moved to Linz in June 2025 lives in Wels. Without a date, a value was true when it was said, and what was said
-later comes after it. A value that begins in the future ends the present one on that day and not before.
+later comes after it. A value that begins in the future ends the present one on that day and not before. Which facts a
+fact replaced is read from the batches of its history.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 from agent_cli import clock
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED, Fact
+from agent_cli.memory.language import predicates
 from agent_cli.store.db import Database
 
 
@@ -22,7 +24,7 @@ def settle(db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str],
     if fact.predicate not in single_valued:
         return tuple(ended)
     bound = ""  # where the next value begins
-    for each in reversed(in_order(values(db, fact))):
+    for each in reversed(in_order(values(db, fact, single_valued))):
         if bound and (each.valid_to is None or each.valid_to > bound):
             each = replace(db, each, bound, time, batch)
             ended.append(each)
@@ -46,7 +48,7 @@ def redate(
     """
     moved = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
     if "valid_from" in moved and fact.predicate in single_valued:
-        others = [each for each in values(db, fact) if each.id != fact.id]
+        others = [each for each in values(db, fact, single_valued) if each.id != fact.id]
         for each in others:
             if each.valid_to == fact.began_at:
                 _reopen(db, each, time, batch)
@@ -56,6 +58,16 @@ def redate(
         moved["state"] = ACCEPTED
     changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **moved) if moved else fact
     return tuple(each for each in settle(db, changed, time, single_valued, batch) if each.id != fact.id)
+
+
+def replaced(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended when this one was accepted."""
+    return _changed_together(db, fact, "<>", "=")
+
+
+def replaced_by(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended this one when they were accepted."""
+    return _changed_together(db, fact, "=", "<>")
 
 
 def in_order(found: Sequence[Fact]) -> list[Fact]:
@@ -77,9 +89,9 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
     return sorted(said, key=lambda each: (position(each), each.valid_from is None))
 
 
-def values(db: Database, fact: Fact) -> list[Fact]:
+def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
     """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
-    found = facts.accepted_values(db, fact.owner, fact.subject, fact.predicate)
+    found = facts.accepted_values(db, fact.owner, fact.subject, predicates.forms(fact.predicate, single_valued))
     return [each for each in found if same_scope(each, fact)]
 
 
@@ -95,3 +107,18 @@ def _close(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
 
 def _reopen(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
     return facts.change(db, fact, "edited", time, actor="person", batch=batch, state=ACCEPTED, valid_to=None)
+
+
+def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
+    """Facts of the same batch; `mine` and `theirs` compare the change of each side with 'replaced'."""
+    rows = db.rows(
+        f"""select distinct o.fact_id from fact_version v
+            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+            where v.fact_id = ? and v.undone = 0 and v.change {mine} 'replaced' and o.change {theirs} 'replaced'
+              and 'replaced' in (v.change, o.change)
+              and (v.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+              and (o.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+            order by 1""",
+        (fact.id,),
+    )
+    return facts.many(db, [id for (id,) in rows], fact.owner)

@@ -48,7 +48,13 @@ TIME_PHRASE = re.sub(
     r"\?P<\w+>", "?:", rf"(?:(?:{'|'.join(_PHRASES.values())})(?![\w-])|{_NOW}|{languages.alternatives('LATELY')})"
 )
 _EDGE_NOW = Pattern(rf"^{_NOW},? (?=\S+ \S)|,? {_NOW}$", re.IGNORECASE)
+_FUTURE_AUXILIARY = Pattern(languages.alternatives("FUTURE_AUXILIARY"), re.IGNORECASE)
 _EDGE = Pattern(rf"^{TIME_PHRASE},? (?=\S+ \S)|,? {TIME_PHRASE}$", re.IGNORECASE)
+
+
+def without_future(sentence: str, statement: str) -> str:
+    """The sentence without "will" and "going to", if the statement has a date: a plan with a date is certain."""
+    return _FUTURE_AUXILIARY.sub("", sentence) if PHRASE.search(statement) else sentence
 
 
 def kind(phrase: re.Match[str]) -> str:

@@ -75,7 +75,7 @@ FUTURE = (
     r"\b(?:will|next|soon|going to|(?:am|is|are) \w+ing|moves?|starts?|begins?|joins?|becomes?|switch|retires?)\b"
     r"|['’](?:ll|m \w+ing)\b"
 )
-FUTURE_AUXILIARY = r"['’]ll\b| will\b|(?: am| is| are|['’]m|['’]s|['’]re) going to\b"
+FUTURE_AUXILIARY = r"['’]ll\b| (?-i:will)\b|(?: am| is| are|['’]m|['’]s|['’]re) going to\b"
 DURATION = r"for(?: the (?:last|past))?"
 UNITS = ("days?", "weeks?", "months?", "years?")
 PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
@@ -136,3 +136,20 @@ FORGETTABLE = (
     r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you|we)\s+[^.!?]*?\babout\s+"
     r"|(?:everything|anything|all)\s+about\s+|(?=(?:my|our)\s)"
 )
+# Doubts and ends: a sentence with one states nothing that is true now.
+DOUBT = (
+    r"if|unless|would|could|should|might|may be|maybe|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think"
+    r"|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"
+)
+NEGATION = r"not|never|no longer|no more|nor|neither|cannot|without"
+NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longer)"
+NEGATED = (  # what is cut from a sentence with NO_LONGER, so that what was true is left
+    r"no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"
+)
+STOPPED = r"stopped|gave up|given up|giving up"
+LEFT = r"(?:left|quit|broke up with)(?: my job (?:at|with))?"  # where or with whom the person lives, works, studies
+SOLD = r"sold|got rid of|gave away"
+INSTEAD = r"instead of|rather than|in place of"
+SWITCHED = r"switch(?:ed)? from (?P<old>.+?) to (?P<new>.+)"
+OPINION = r"can|could|can['’]t|know|understand|remember|care|see|think|believe|hear|recall|mind|matter|get"
+SELF = r"i|i['’]\w+|we|we['’]\w+"

@@ -135,3 +135,18 @@ FORGETTABLE = (
     r",?\s*(?:dass|daß)\s+|,?\s*(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s+[^.!?]*?\b(?:über|von|zu)\s+|alles\s+über\s+"
     r"|(?=(?:meine?|unsere?)[rsnm]?\s)"
 )
+# Doubts and ends: a sentence with one states nothing that is true now.
+DOUBT = (
+    r"wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast"
+    r"|glaube|hoffe"
+)
+NEGATION = r"nicht|kein\w*|nie|niemals|nimmer|ohne"
+NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"
+NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
+STOPPED = r"aufgehört|höre auf|aufgegeben"
+LEFT = r"verlassen|gekündigt|getrennt"  # where or with whom the person lives, works, studies
+SOLD = r"verkauft|hergegeben"
+INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
+SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"
+OPINION = r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
+SELF = r"ich|wir"

@@ -1,6 +1,6 @@
 """Which predicates have one value at a time: a new value ends the old one, by its date and without asking a model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 
 from agent_cli.memory.language import triples
@@ -80,6 +80,13 @@ def _predicates_by_word() -> Mapping[str, frozenset[str]]:
         for word in words.split():
             found.setdefault(word, set()).add(predicate)
     return {word: frozenset(predicates) for word, predicates in found.items()}
+
+
+def forms(predicate: str, single_valued: Set[str]) -> list[str]:
+    """The predicates that say the same: of what has one value, "my editor" is the editor that I prefer."""
+    plain = predicate.removeprefix("prefers.")
+    both = [plain, f"prefers.{plain}"]
+    return both if set(both) <= single_valued else [predicate]
 
 
 def single_valued(settings: Mapping[str, str]) -> frozenset[str]:

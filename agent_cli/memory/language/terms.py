@@ -97,7 +97,11 @@ def is_similar(one: str, other: str, least: float = 0.72) -> bool:
         return False
     if any(_matches(pattern, one) != _matches(pattern, other) for pattern in (_NUMBER, _NUMERAL)):
         return False
-    return bool(_matches(_NEGATION, one)) == bool(_matches(_NEGATION, other))
+    return is_negated(one) == is_negated(other)
+
+
+def is_negated(text: str) -> bool:
+    return bool(_NEGATION.search(text.casefold()))
 
 
 def _matches(pattern: Pattern, text: str) -> list[str]:

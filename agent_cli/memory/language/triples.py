@@ -22,12 +22,7 @@ _MAX_LENGTH = 200  # characters of a statement
 _MAX_OBJECT_WORDS = 6
 
 _DOUBT = Pattern(
-    r"\b(?:not|never|no longer|no more|nor|neither|cannot|without|if|unless|would|could|should|might|may be|maybe"
-    r"|perhaps|probably|almost|used to|wants?|wish|hope|plans?|think|guess|pretend|imagine|suppose|going to"
-    r"|(?-i:will)|formerly"
-    r"|nicht|kein\w*|nie|niemals|nimmer|ohne|wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht"
-    r"|wahrscheinlich|wohl|früher|fast|glaube|hoffe)\b|n['’]t\b|\?",
-    re.IGNORECASE,
+    rf"\b(?:{languages.alternatives('NEGATION')}|{languages.alternatives('DOUBT')})\b|n['’]t\b|\?", re.IGNORECASE
 )
 _SECOND_CLAUSE = Pattern(
     r"\b(?:and|or|but|because|so that|while|who|which|whose|where|when|und|oder|aber|weil|denn|sondern|während"
@@ -36,7 +31,6 @@ _SECOND_CLAUSE = Pattern(
     r"|, (?:and|but|und|aber|because|weil|so|who|which|where|der|die|das|wo|dass)\b",
     re.IGNORECASE,
 )
-_FUTURE_AUXILIARY = Pattern(languages.alternatives("FUTURE_AUXILIARY"), re.IGNORECASE)
 _ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
 _INDEFINITE = Pattern(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
 
@@ -108,7 +102,7 @@ def parse(statement: str) -> Triple | None:
     """Subject, predicate and object; None when no rule matches."""
     sentence = " ".join(statement.split()).strip(" .!")
     has_date = bool(date_phrases.PHRASE.search(sentence))
-    certain = _FUTURE_AUXILIARY.sub("", sentence) if has_date else sentence
+    certain = date_phrases.without_future(sentence, sentence)
     if not sentence or len(sentence) > _MAX_LENGTH or _DOUBT.search(certain) or _SECOND_CLAUSE.search(sentence):
         return None
     timeless = date_phrases.without(certain, times=True)

@@ -1,0 +1,168 @@
+"""What the person says is over ends what it contradicts: proposed at once, or done at once where they ask for it."""
+
+import pytest
+
+from agent_cli.memory import versions
+from agent_cli.memory.conversations import log
+from agent_cli.memory.facts import adoption, contradictions, facts, receipts
+from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.scope import PERSON
+from agent_cli.messages import Part
+from tests.conftest import HERE
+from tests.facts import as_of, later
+from tests.recalling import day
+
+NOW = later(322)  # 20 November 2026
+TODAY = "2026-11-20T12:00:00.000Z"
+
+
+def know(db, words):
+    return adoption.add(db, HERE, adoption.claim(words, "typed", later(100)()), later(100)).fact
+
+
+def say(db, session, words):
+    """What the program remarks on a message, and the receipts of /update."""
+    parts = [Part(words, "typed")]
+    message = log.add_user_message(db, session, HERE, parts, NOW())
+    found = contradictions.find(db, HERE, session, message, parts, NOW(), SINGLE_VALUED)
+    remarks = [each.message() for each in found]
+    return remarks, contradictions.accept(db, HERE, found, NOW, SINGLE_VALUED)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I live in Wels", "I no longer live in Wels"),
+        ("I live in Wels", "I don't live in Wels anymore."),
+        ("I live in Wels", "Hello! I do not live in Wels any longer. What now?"),
+        ("I am vegetarian", "I'm not vegetarian any more"),
+        ("I'm a vegetarian", "I am no longer vegetarian"),
+        ("I drink coffee with oat milk", "I stopped drinking coffee"),
+        ("I smoke", "I gave up smoking"),
+        ("I work at Siemens", "I left Siemens"),
+        ("I drive a Skoda", "I've sold my Skoda"),
+        ("I like coriander", "I don't like coriander any more"),
+        ("Anna lives in Graz", "Anna no longer lives in Graz"),
+        ("Ich wohne in Wels", "ich wohne nicht mehr in Wels"),
+        ("I live in Wels", "Ich wohne nicht mehr in Wels"),
+        ("Ich bin Vegetarier", "Ich bin kein Vegetarier mehr"),
+        ("Ich trinke Kaffee", "Ich trinke keinen Kaffee mehr"),
+        ("Ich trinke Kaffee", "Ich habe aufgehört, Kaffee zu trinken"),
+        ("Ich rauche", "Ich habe mit dem Rauchen aufgehört"),
+        ("Ich habe einen Hund", "Ich habe keinen Hund mehr"),
+        ("Ich arbeite bei Siemens", "Ich habe Siemens verlassen"),
+    ],
+)
+def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
+    fact = know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{fact.statement}” · /update ends it"]
+    assert done == [f"ended f1 “{fact.statement}” (true until 20 Nov 2026) (agent facts undo takes it back)"]
+
+    ended = facts.get(db, 1, PERSON)
+    assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
+    assert as_of(db, "2026-11-01") == [fact.statement]
+    assert [each.change for each in versions.history(db, "fact", 1)] == ["added", "replaced"]
+    facts.undo(db, PERSON, NOW)
+    assert facts.get(db, 1, PERSON).is_true(NOW())
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "triple"),
+    [
+        ("I drink coffee", "I drink tea instead of coffee", ""),
+        ("I use vim", "I use emacs instead of vim", ""),
+        ("My editor is vim", "I use emacs instead of vim", "emacs"),
+        ("My editor is vim", "I switched from vim to emacs", "emacs"),
+        ("My editor is vim", "I use emacs as my editor now", "emacs"),
+        ("I prefer vim as my editor", "My editor is emacs now", "emacs"),
+        ("My favourite editor is vim", "Ich benutze jetzt emacs als Editor", "emacs"),
+        ("Ich trinke Kaffee", "Statt Kaffee trinke ich Tee", ""),
+        ("Ich trinke Kaffee", "Ich trinke jetzt Tee statt Kaffee", ""),
+        ("I live in Wels", "Ich wohne jetzt in Linz", "Linz"),
+    ],
+)
+def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, triple):
+    know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
+    assert done == [f"kept f2 “{said}”, in place of f1 “{known}” (agent facts undo takes it back)"]
+    assert (facts.get(db, 2, PERSON).object, facts.get(db, 1, PERSON).is_open(NOW())) == (triple, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "If I no longer live in Wels, I move",
+        "Perhaps I no longer live in Wels",
+        "Do I no longer live in Wels?",
+        "She said “I no longer live in Wels”",
+        "I don't understand this any more",
+        "There are no more eggs",
+        "I do not live in Graz",
+    ],
+)
+def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session, said):
+    know(db, "I live in Wels")
+    assert say(db, session, said) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I live in Graz", "I no longer live in Wels"),
+        ("I like coffee", "I stopped drinking coffee"),
+        ("I like coffee", "I drink tea instead of coffee"),
+        ("I own a house", "I left the house"),
+        ("Anna drinks coffee", "I stopped drinking coffee"),
+        ("I don't drink coffee", "I stopped drinking coffee"),
+        ("My friend Tom works at Siemens", "I no longer work at Siemens"),
+    ],
+)
+def test_other_facts_stay_and_that_is_said(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said) == ([f"nothing known says so: “{said}” ends no fact"], [])
+    assert facts.get(db, 1, PERSON).is_true(NOW())
+
+
+@pytest.mark.parametrize(
+    ("said", "until", "shown"),
+    [
+        ("I no longer live in Wels since 3 March 2026", "2026-04-12T12:00:00.000Z", "12 Apr 2026"),
+        ("I stopped living in Wels in June 2026", "2026-06-01T00:00:00.000Z", "1 Jun 2026"),
+        ("Ab Jänner wohne ich nicht mehr in Wels", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
+        ("I will no longer live in Wels from January", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
+    ],
+)
+def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown):
+    """Not before it was said to be true, on 12 April."""
+    know(db, "I live in Wels")
+    _, [line] = say(db, session, said)
+    assert line == f"ended f1 “I live in Wels” (true until {shown}) (agent facts undo takes it back)"
+    ended = facts.get(db, 1, PERSON)
+    assert (ended.valid_to, ended.is_true(NOW())) == (until, until > TODAY)
+    assert not ended.is_true(day("2027-02-01"))
+
+
+def test_what_the_person_asks_to_remember_ends_it_at_once(db):
+    know(db, "I live in Wels")
+    adopted = adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    assert receipts.accepted(adopted, NOW()) == (
+        "ended f1 “I live in Wels” (true until 20 Nov 2026) (agent facts undo takes it back)"
+    )
+    again = adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    assert (again.new, facts.listing(db, PERSON, 9)) == (False, [])
+
+
+def test_what_was_pasted_waits_and_ends_it_with_a_yes(db):
+    know(db, "I live in Wels")
+    waiting = adoption.propose(db, HERE, adoption.claim("I no longer live in Wels", "pasted"), NOW)
+    assert (waiting.operation, waiting.target_id, facts.get(db, 1, PERSON).is_true(NOW())) == ("delete", 1, True)
+    assert [each.handle for each in adoption.accept(db, waiting, NOW).replaced] == ["f1"]
+    assert facts.listing(db, PERSON, 9) == []
+
+
+def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
+    know(db, "I live in Wels")
+    adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    assert say(db, session, "Remember that I no longer live in Wels") == ([], [])
