@@ -102,6 +102,6 @@ def _known(context: ToolContext, statement: str) -> Fact | None:
     similar = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
     triple = adoption.claim(statement, "typed").triple
     if triple:
-        values = facts.accepted_values(db, owner, triple.subject, triple.predicate)
+        values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])
         similar += [each for each in values if each.object.casefold() == triple.object.casefold()]
     return next((each for each in similar if each.is_open(context.time())), None)

@@ -21,6 +21,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+_COMMAND = "/update"
 _MAX_SHOWN = 80  # characters of a fact
 
 
@@ -33,7 +34,7 @@ class Contradiction:
     def message(self) -> str:
         if self.known is None:
             return f"nothing known says so: “{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact"
-        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · /update {self.answer}"
+        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · {_COMMAND} {self.answer}"
 
 
 def find(

@@ -12,9 +12,9 @@ from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
-from agent_cli.memory.language import attribution, details
+from agent_cli.memory.language import details
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.summaries import period_prompts, period_sources, session_summary, summaries
+from agent_cli.memory.summaries import attribution, period_prompts, period_sources, session_summary, summaries
 from agent_cli.memory.summaries.period_prompts import DETAILS, SENTENCES
 from agent_cli.memory.summaries.period_sources import Item
 from agent_cli.memory.summaries.session_summary import AskModel

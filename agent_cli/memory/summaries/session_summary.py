@@ -10,8 +10,8 @@ from datetime import datetime
 
 from agent_cli import text
 from agent_cli.memory.conversations import digest, log
-from agent_cli.memory.language import attribution, details
-from agent_cli.memory.summaries import summaries
+from agent_cli.memory.language import details
+from agent_cli.memory.summaries import attribution, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
