@@ -1,6 +1,7 @@
 """When the days are over: what facts say of ten dates, and what is left of what is forgotten."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agent_cli.app.app import App
@@ -17,7 +18,10 @@ def forget(life: Life) -> dict[str, int]:
     """Forget what is to be forgotten; how often each telling word is left in the bytes of the file and its journal."""
     app = life.person.app
     for each in truths.FORGOTTEN:
-        life.person.command(f"/forget {each.topic or _handle(app, each)}", each.words)
+        with suppress(
+            UnicodeDecodeError
+        ):  # an older version ends with it where a page of its index begins within a letter
+            life.person.command(f"/forget {each.topic or _handle(app, each)}", each.words)
     life.person.wait()
     files = [Path(f"{app.path}{end}") for end in ("", "-wal")]
     held = b"\n".join(file.read_bytes() for file in files if file.exists()).lower()

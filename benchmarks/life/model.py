@@ -35,9 +35,9 @@ class Model:
 
     def _operations(self, asked: str) -> list[dict[str, str]]:
         said = [each.words for number, each in enumerate(self._plain) if each.words in asked and number % 3 != 2]
+        nothing = dict.fromkeys(("target", "subject", "predicate", "object"), "")
         return [
-            {"op": "INSERT", "target": "", "statement": words.rstrip("."), "subject": "", "predicate": "", "object": ""}
-            | {"quote": words}
+            {"op": "INSERT", "statement": words.removeprefix("by the way, "), "quote": words, **nothing}
             for words in said
         ]
 

@@ -45,7 +45,7 @@ PERIODS = (
 FORGOTTEN = (
     Forgotten("toy", ("bartholomew", "purple elephant")),
     Forgotten("therapist", ("kleinschmidt", "panic attacks"), topic="Kleinschmidt"),
-    Forgotten("insurance", ("88213", "uniqa")),
+    Forgotten("insurance", ("hv-88213", "uniqa")),
     Forgotten("Cousine", ("seepferdchen", "verena"), topic="Verena"),
     Forgotten("Wein", ("loimer",)),
 )
