@@ -7,7 +7,7 @@ than what they see. Stored text stays unchanged.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -64,6 +64,7 @@ _ABBREVIATED = Pattern(
 _ABBREVIATION_ROOM = 16  # characters, longer than any abbreviation
 _ENDED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
 _WORD = Pattern(r"\w+")
+_PIECE = 2000  # characters of an item
 
 
 def clean(text: str) -> str:
@@ -154,17 +155,57 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def condense(text: str, items: int = 5, characters: int = 2000) -> str:
-    """A shortened tool result for the model: the first items of a long list with a count, the beginning of a text."""
+def condense(text: str, handle: str, items: int = 5, characters: int = 2000) -> str:
+    """A tool result shortened for the model: the first items of a long list, else the beginning of a long text.
+
+    `handle`: of the message that holds it whole; the last line says how the rest is read.
+    """
+    listed = _items(text)
+    shown, last = _fitting(listed[:items] if len(listed) > 2 * items else listed, characters)
+    if last == len(listed):
+        return text
+    rest = f"items {last + 1}–{len(listed)} left out: timeline with around {handle}, first {last + 1} reads on"
+    return f"{shown.rstrip()}\n… {handle}: {rest}"
+
+
+def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
+    """The items of a text (its lines, or the rows of a JSON list) from `first` on, as many as fit, and how to read on.
+
+    Raises ValueError when it has fewer.
+    """
+    listed = _items(text)
+    if not 1 <= first <= max(1, len(listed)):
+        raise ValueError(f"{handle} has {len(listed)} items")
+    shown, count = _fitting(listed[first - 1 :], characters)
+    last = first - 1 + count
+    if first == 1 and last == len(listed):
+        return text
+    more = f": first {last + 1} reads on" if last < len(listed) else ""
+    shown = shown.rstrip("\n")
+    return f"{shown}\n[{handle}: items {first}–{last} of {len(listed)}{more}]"
+
+
+def _items(text: str) -> list[str]:
+    """The rows of a JSON list or the lines of a text, each with the blank lines after it; very long ones in pieces."""
     try:
         rows = json.loads(text) if text.lstrip().startswith("[") else None
-        shown = [json.dumps(row, ensure_ascii=False) for row in (rows or ())[:items]]
+        listed = [f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows or ()]
     except (ValueError, RecursionError):
-        rows = None
-    if rows is None:
-        shown = rows = [line for line in text.splitlines() if line.strip()]
-    if len(rows) > 2 * items:
-        text = "\n".join([*shown[:items], f"… and {len(rows) - items} more of {len(rows)} in all"])
-    if len(text) > characters:
-        text = f"{text[:characters]}\n… {len(text) - characters} more characters"
-    return text
+        listed = []
+    for line in () if listed else text.splitlines(keepends=True):
+        if line.strip() or not listed:
+            listed.append(line)
+        else:
+            listed[-1] += line
+    return [each[start : start + _PIECE] for each in listed for start in range(0, len(each), _PIECE)]
+
+
+def _fitting(items: Sequence[str], characters: int) -> tuple[str, int]:
+    """The first items that fit, at least one, joined; and their number."""
+    room, count = characters, 0
+    for each in items:
+        room -= len(each)
+        if room < 0 and count:
+            break
+        count += 1
+    return "".join(items[:count]), count

@@ -91,24 +91,48 @@ def test_words_are_case_folded():
     assert text.words("Straße, ÜBUNG no. 5!") == ["strasse", "übung", "no", "5"]
 
 
-def test_of_fifty_items_five_are_shown_and_the_rest_counted():
-    lines = [f"item {number}" for number in range(50)]
-    rows = [{"ä": number} for number in range(50)]
-    more = "… and 45 more of 50 in all"
+ITEMS = [f"item {number}" for number in range(1, 51)]
 
-    assert text.condense("\n".join(lines)) == "\n".join([*lines[:5], more])
-    assert text.condense("\n\n".join(lines)) == "\n".join([*lines[:5], more])
-    assert text.condense(json.dumps(rows)) == "\n".join([*(f'{{"ä": {number}}}' for number in range(5)), more])
+
+def test_of_fifty_items_five_are_shown_and_how_to_read_the_rest():
+    rows = [{"ä": number} for number in range(1, 51)]
+    more = "… m7: items 6–50 left out: timeline with around m7, first 6 reads on"
+
+    assert text.condense("\n".join(ITEMS), "m7") == "\n".join([*ITEMS[:5], more])
+    assert text.condense("\n\n".join(ITEMS), "m7") == "\n".join(["\n\n".join(ITEMS[:5]), more])
+    assert text.condense(json.dumps(rows), "m7") == "\n".join([*(f'{{"ä": {n}}}' for n in range(1, 6)), more])
 
 
 def test_ten_items_are_shown_whole():
     lines = "\n".join(f"item {number}" for number in range(10))
 
-    assert (text.condense(lines), text.condense("[1, 2]")) == (lines, "[1, 2]")
+    assert (text.condense(lines, "m7"), text.condense("[1, 2]", "m7")) == (lines, "[1, 2]")
 
 
-def test_of_a_long_text_the_beginning_is_shown_and_the_rest_counted():
-    assert text.condense("x" * 2100) == "x" * 2000 + "\n… 100 more characters"
+def test_of_a_long_text_the_beginning_is_shown_and_what_is_left_out():
+    more = "… m7: items 2–2 left out: timeline with around m7, first 2 reads on"
+    assert text.condense("x" * 2100, "m7") == "x" * 2000 + f"\n{more}"
+
+
+def test_the_pages_of_a_text_are_all_of_it():
+    assert text.page("short\n\ntext", "m7") == "short\n\ntext"
+    assert text.page("\n".join(ITEMS), "m7", 6) == "\n".join([*ITEMS[5:], "[m7: items 6–50 of 50]"])
+    assert text.page("\n".join(ITEMS), "m7", 6, 20) == "item 6\nitem 7\n[m7: items 6–7 of 50: first 8 reads on]"
+    with pytest.raises(ValueError, match="m7 has 50 items"):
+        text.page("\n".join(ITEMS), "m7", 51)
+
+
+@given(some.text(some.sampled_from("ab \n"), max_size=200), some.integers(1, 30))
+def test_no_word_is_lost_between_pages(words, characters):
+    pages, first = [], 1
+    while True:
+        page = text.page(words, "m7", first, characters)
+        shown, _, footer = page.rpartition("\n[m7: ") if page.endswith("]") else (page, "", "")
+        pages.append(shown)
+        if "reads on" not in footer:
+            break
+        first = int(footer.split()[-3])
+    assert "".join(pages).split() == words.split() or "".join("".join(pages).split()) == "".join(words.split())
 
 
 @given(some.text(some.sampled_from('[]{},"1a\n :.e-'), max_size=60))
@@ -116,7 +140,7 @@ def test_of_a_long_text_the_beginning_is_shown_and_the_rest_counted():
 @example("[NaN, Infinity]")
 @example("[" + "9" * 5000 + "]")
 def test_any_result_can_be_condensed(words):
-    assert len(text.condense(words)) <= 2100
+    assert len(text.condense(words, "m7")) <= 2100
 
 
 @pytest.mark.parametrize(

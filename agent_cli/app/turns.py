@@ -13,7 +13,7 @@ from agent_cli.agent.loop import Agent
 from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import policy
-from agent_cli.agent.policy.guard import Limits
+from agent_cli.agent.policy.guard import ROUNDS, Limits
 from agent_cli.agent.policy.policy import Approve, Ruling
 from agent_cli.agent.transcript import Transcript
 from agent_cli.agent.turns import ChooseModel
@@ -40,6 +40,7 @@ def run(
     parent: ParentConversation | None = None,
     cancel: Cancel | None = None,
     replaced_message: int | None = None,
+    rounds: int = ROUNDS,
 ) -> Generator[Event, None, None]:
     """The events of one turn (see agent.turns). `choose`: chooses the model instead of `unattended_model`.
 
@@ -48,7 +49,7 @@ def run(
     """
     return agent_turns.run(
         choose or partial(unattended_model, app, context.db),
-        lambda model: agent(app, model, approve, parent, instructions),
+        lambda model: agent(app, model, approve, parent, instructions, rounds),
         context,
         parts,
         _capture_options(app, at_keyboard=at_keyboard),
@@ -83,7 +84,14 @@ class Outcome:
 
 
 def run_once(
-    app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", instructions: str = ""
+    app: App,
+    parts: Sequence[Part],
+    kind: str,
+    cancel: Cancel | None = None,
+    *,
+    title: str = "",
+    instructions: str = "",
+    rounds: int = ROUNDS,
 ) -> Outcome:
     """Run one turn unattended in a session of its own; calls that need approval are refused and listed.
 
@@ -98,7 +106,7 @@ def run_once(
         def refuse(call: ToolCall) -> None:
             refused.append(call.name)
 
-        turn = run(app, context, parts, approve=refuse, instructions=instructions, cancel=cancel)
+        turn = run(app, context, parts, approve=refuse, instructions=instructions, cancel=cancel, rounds=rounds)
         try:
             with closing(turn) as events:
                 for event in events:
@@ -128,7 +136,12 @@ def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], err
 
 
 def agent(
-    app: App, model: ChatModel, approve: Approve, parent: ParentConversation | None = None, instructions: str = ""
+    app: App,
+    model: ChatModel,
+    approve: Approve,
+    parent: ParentConversation | None = None,
+    instructions: str = "",
+    rounds: int = ROUNDS,
 ) -> Agent:
     """The agent for a turn. `parent`: the conversation of a side question. `instructions`: additional ones."""
     settings = app.config
@@ -140,7 +153,7 @@ def agent(
         settings.num_ctx,
         rules=cast(Mapping[str, Ruling], settings.rules),
         think=think,
-        limits=Limits(seconds=settings.tool_seconds),
+        limits=Limits(rounds, seconds=settings.tool_seconds),
         prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
         window=app.window,
         recall=partial(_recall, app, parent) if app.reads else None,

@@ -107,6 +107,11 @@ class Config:
         [],
         validators.texts,
     )
+    schedule_rounds: int = setting(
+        "rounds of tool calls that a run of a schedule may make; in a conversation there are six",
+        12,
+        validators.at_least(1),
+    )
     tool_seconds: float = setting("seconds that a tool may take", 60.0, validators.at_least(0.1))
     mcp: dict[str, dict[str, Any]] = setting(
         'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'

@@ -69,13 +69,16 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 
 def search(app: App) -> Callable[..., str]:
     def mem_search(
-        query: str,
+        query: str = "",
         kind: memory_tools.MemoryKind = "any",
         min_days_ago: int = 0,
         max_days_ago: int = 0,
         max_results: int = 5,
     ) -> str:
-        """Search the person's conversations, summaries, notes and facts: dated snippets with handles."""
+        """Search the person's conversations, summaries, notes and facts: dated snippets with handles.
+
+        Without a query the newest.
+        """
         arguments = {
             "query": query,
             "grain": kind,
@@ -89,10 +92,10 @@ def search(app: App) -> Callable[..., str]:
 
 
 def timeline(app: App) -> Callable[..., str]:
-    def mem_timeline(handle: str) -> str:
+    def mem_timeline(handle: str, first: int = 1) -> str:
         """Show what a handle names whole: a message (m12) with those around it, a note (n4), a fact (f7) or a
-        summary (y3)."""
-        return _called(app, "mem_timeline", lambda db: _whole(app, db, handle.strip().lower()))
+        summary (y3). A very long message is read on from the item `first`."""
+        return _called(app, "mem_timeline", lambda db: _whole(app, db, handle.strip().lower(), first))
 
     return mem_timeline
 
@@ -134,7 +137,7 @@ def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str
     return unfenced(result.text)
 
 
-def _whole(app: App, db: Database, handle: str) -> str:
+def _whole(app: App, db: Database, handle: str, first: int) -> str:
     owner = app.scope.owner
     match (kind := kinds.BY_LETTER.get(handle[:1])) and kind.name:
         case "note":
@@ -151,7 +154,7 @@ def _whole(app: App, db: Database, handle: str) -> str:
             if summary is None:
                 raise UsageError(f"there is no summary {handle}")
             return f"{summary.handle} {summary.text}\n{summary.details}".strip()
-    return _run(app, db, memory_tools.timeline, {"around": handle})
+    return _run(app, db, memory_tools.timeline, {"around": handle, "first": first})
 
 
 def _context(app: App, db: Database) -> str:

@@ -12,9 +12,11 @@ from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
+from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _CONTEXT_MESSAGES = 3  # shown before a message and after it
+_SHORT = 300  # characters of those
 
 # Messages are named `working`, summaries by their period, and skills have tools of their own.
 _NAMED_OTHERWISE = ("message", "summary", "skill")
@@ -42,9 +44,10 @@ def _has_session_notes(context: ToolContext) -> bool:
 
 
 @tool(risk="read", offered=_has_session_notes)
-def read_jottings(context: ToolContext) -> str:
+def read_jottings(context: ToolContext, first: Annotated[int, "item to read on from"] = 1) -> str:
     """Read what you jotted down."""
-    return "\n".join(session_notes.listed(context.db, context.session)) or "nothing is jotted down"
+    jotted = "\n".join(session_notes.listed(context.db, context.session))
+    return _page(jotted, "jottings", first) or "nothing is jotted down"
 
 
 @tool(risk="write")
@@ -78,7 +81,7 @@ def search_notes(context: ToolContext, query: str) -> str:
 @tool(risk="read", reads_memory=True)
 def search_memory(
     context: ToolContext,
-    query: str,
+    query: Annotated[str, "empty: the newest"] = "",
     grain: Annotated[MemoryKind, "working: messages; session to year: summaries"] = "any",
     min_days_ago: int = 0,
     max_days_ago: int = 0,
@@ -97,24 +100,49 @@ def search_memory(
     )
     if not context.memory:
         index.refresh(context.db)
-    found = recall.find(context.remembered, query, allowed, now, max(1, min(20, max_results)), context.embed)
-    lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in found.hits]
-    return "\n".join(lines) if found.verdict != "nothing" and lines else "nothing is known of it"
+    limit = max(1, min(20, max_results))
+    if query.strip():
+        found = recall.find(context.remembered, query, allowed, now, limit, context.embed)
+        hits = found.hits if found.verdict != "nothing" else ()
+    else:
+        hits = recall.newest(context.remembered, allowed, now, limit)
+    lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in hits]
+    return "\n".join(lines) or ("nothing is known of it" if query.strip() else "there is nothing of that time")
 
 
 @tool(risk="read", reads_memory=True)
-def timeline(context: ToolContext, around: Annotated[str, "as in m12"]) -> str:
-    """Read a message whole, with those around it."""
+def timeline(
+    context: ToolContext, around: Annotated[str, "as in m12"], first: Annotated[int, "item to read on from"] = 1
+) -> str:
+    """Read a message or a tool's result whole, a message with those around it."""
     try:
-        entries = log.context_of(
-            context.remembered, context.scope.owner, ids.number("message", around), _CONTEXT_MESSAGES, _CONTEXT_MESSAGES
-        )
+        number = ids.number("message", around)
+        near = _CONTEXT_MESSAGES if first <= 1 else 0
+        entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
     except UsageError as error:
         raise ToolFailed(str(error)) from error
-    lines = [(entry, clock.local(entry.at, entry.utc_offset)) for entry in entries]
-    return "\n".join(
-        f"{entry.handle} ({at:%d %b %Y, %H:%M}) {entry.message.role}: {entry.message.text}" for entry, at in lines
-    )
+    return "\n".join(_shown(entry, first if entry.id == number else None) for entry in entries)
+
+
+def _log_with(context: ToolContext, message: int) -> Database:
+    """The log of a message: a tool's result is of this conversation, which may be another than what is remembered."""
+    return context.db if log.is_tool_result(context.db, message) else context.remembered
+
+
+def _shown(entry: log.Entry, first: int | None) -> str:
+    """A message with its date, from this item on; None: in short."""
+    at, words = clock.local(entry.at, entry.utc_offset), entry.message.text
+    if entry.message.tool_name in session_notes.TOOLS:
+        raise ToolFailed("read_jottings reads what you jotted down")
+    words = text.one_line(words, _SHORT) if first is None else _page(words, entry.handle, first)
+    return f"{entry.handle} ({at:%d %b %Y, %H:%M}) {entry.message.role}: {words}"
+
+
+def _page(words: str, name: str, first: int) -> str:
+    try:
+        return text.page(words, name, max(1, first))
+    except ValueError as error:
+        raise ToolFailed(str(error)) from error
 
 
 def _dated(handle: str, at: float, words: str) -> str:

@@ -321,7 +321,7 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
             calls=[
                 *(("fetch_feed", {"name": name}) for name in files),
                 ("list_tasks", {}),
-                ("search_memory", {"query": "yesterday", "grain": "day", "max_days_ago": 2}),
+                ("search_memory", {"grain": "day", "max_days_ago": 2}),
             ]
         ),
         script.reply("## Weather\nLight snow.\n\n## News\nBridge reopens."),
@@ -347,6 +347,29 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
     if "fetch_feed" in registry.BUILT_IN:  # else the model is told that there is none, and the rest goes on
         told = zip(("light snow", "Dentist", "Bridge reopens"), given, strict=False)
         assert [(word in text, failed) for word, (_, text, failed) in told] == [(True, 0)] * 3
+
+
+def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_the_setting(program, server):
+    program.use(server)
+    program.env["AGENT_CONFIG"] = str(program.home / "config.toml")
+    program("skills", "import", EXAMPLES, "--accept", "--yes")
+    add(program, "--skill", "morning-briefing", prompt="")
+    gathered = [
+        ("read_skill", {"name": "morning-briefing"}),
+        *(("fetch_feed", {"name": name}) for name in ("weather", "calendar", "news")),
+        ("list_tasks", {}),
+        ("search_memory", {"grain": "day", "max_days_ago": 2}),
+    ]
+
+    def briefing(*options):
+        server.play(*(script.reply(calls=[call]) for call in gathered), script.reply("Nothing is due."))
+        return program("schedule", "run", "--now", "c1", *options).err
+
+    assert briefing() == "agent: c1 morning-briefing → n1\n"
+    results = program.rows("select text, failed from message where role = 'tool' order by id")
+    assert results[-1] == ("there is nothing of that time", 0)
+    assert program("config", "set", "schedule_rounds", "3").code == 0
+    assert "the turn was ended: 3 rounds of tool calls were made" in briefing()
 
 
 def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said(program):

@@ -131,6 +131,47 @@ def test_the_model_searches_messages_notes_or_the_summaries_of_one_grain(context
     assert called(context, "search_memory", query="boat", grain="decade").failed
 
 
+def test_without_a_query_the_newest_of_a_grain_is_listed_by_date(context):
+    for day in ("2025-12-30", "2025-12-31", "2026-01-01"):
+        made = summaries.NewSummary(f"What was done on {day}.", "", "model", "m")
+        with context.db.write():
+            summaries.save_period(context.db, "person", periods.parse(day), made, f"{day}T12:00:00.000Z", noon)
+    note(context.db, "The boat is called Anna")
+    note(context.db, "Theirs", scope=Scope("somebody else", HERE.place))
+    hidden = notes.add(context.db, HERE, "Hidden", noon)
+    notes.hide(context.db, hidden, noon)
+
+    days = called(context, "search_memory", grain="day").text.splitlines()
+    assert [line.partition(") ")[2] for line in days] == [
+        "(summary of 2026-01-01) What was done on 2026-01-01.",
+        "(summary of 2025-12-31) What was done on 2025-12-31.",
+        "(summary of 2025-12-30) What was done on 2025-12-30.",
+    ]
+    assert called(context, "search_memory", grain="day", max_results=2).text.splitlines() == days[:2]
+    assert called(context, "search_memory", grain="note").text == "n1 (02 Jan 2026) The boat is called Anna"
+    assert called(context, "search_memory", grain="week") == ToolResult("there is nothing of that time")
+
+
+def test_a_long_message_is_read_in_pages_and_what_is_not_there_is_said(context):
+    words = "\n".join(f"line {number} " + "and so on " * 20 for number in range(100))
+    log.add_user_message(context.db, context.session, HERE, [Part(words, "typed")], noon())
+    read, first = "", 1
+    while first:
+        shown = called(context, "timeline", around="m1", first=first).text.partition(" user: ")[2]
+        body, _, footer = shown.rpartition("\n[m1: items ")
+        read, first = f"{read}{body}\n", int(footer.split()[-3]) if "reads on" in footer else 0
+    assert read.strip().splitlines() == words.rstrip().splitlines()
+    assert called(context, "timeline", around="m1", first=101) == ToolResult("m1 has 100 items", failed=True)
+    assert called(context, "timeline", around="m2") == ToolResult("there is no message m2", failed=True)
+
+
+def test_what_is_jotted_down_is_read_by_its_own_tool_alone(context):
+    run(agent(calls(("jot", {"text": "secret"})), "Fine."), context)
+
+    assert called(context, "timeline", around="m3").failed
+    assert "secret" not in called(context, "timeline", around="m1").text
+
+
 def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     for words in ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna"):
         note(context.db, words)

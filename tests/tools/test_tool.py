@@ -78,8 +78,8 @@ def test_wrong_arguments_are_told_with_the_right_ones(arguments, wrong):
 
 
 def test_a_tool_without_arguments_says_so():
-    assert called(BUILT_IN["read_jottings"], zone="UTC") == failed(
-        "wrong arguments, unknown: zone; read_jottings takes no arguments"
+    assert called(BUILT_IN["list_tasks"], zone="UTC") == failed(
+        "wrong arguments, unknown: zone; list_tasks takes no arguments"
     )
 
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from agent_cli.messages import ToolCall
 from agent_cli.values import frozen
 
+ROUNDS = 6  # of tool calls in a turn of a conversation
+
 
 @frozen
 class Limits:
     """The limits of one turn."""
 
-    rounds: int = 6
+    rounds: int = ROUNDS
     repeats: int = 3
     calls: int = 40  # in all: a reply may hold any number
     seconds: float = 60.0  # for one tool call

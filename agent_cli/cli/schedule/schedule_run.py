@@ -169,7 +169,10 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
     too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
     with time_limit.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
         title = f"scheduled: {schedule.name}"
-        return turns.run_once(app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra)
+        rounds = app.config.schedule_rounds
+        return turns.run_once(
+            app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra, rounds=rounds
+        )
 
 
 def _words(app: App, schedule: Schedule) -> tuple[str, str]:

@@ -178,12 +178,21 @@ def session_of(db: Database, id: int) -> int | None:
     return None if session is None else int(session)
 
 
+def is_tool_result(db: Database, id: int) -> bool:
+    """Whether a message is the result of a tool."""
+    return bool(db.value("select 1 from said where id = ? and role = 'tool'", (id,)))
+
+
 def context_of(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
-    """A message with so many before and after it in its session, without tools. Raises UsageError."""
+    """A message with so many before and after it in its session, which are no results of tools. Raises UsageError."""
     session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
     if session is None:
         raise UsageError(f"there is no message m{id}")
-    spoken = [entry for entry in history(db, session) if entry.message.role != "tool" and entry.message.text]
+    spoken = [
+        entry
+        for entry in history(db, session)
+        if entry.id == id or (entry.message.role != "tool" and entry.message.text)
+    ]
     at = next((n for n, entry in enumerate(spoken) if entry.id >= id), len(spoken))
     return spoken[max(0, at - before) : at + after + 1]
 

@@ -15,13 +15,18 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store.db import Database
 
-_PASSAGES = f"""select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row,
+_PASSAGES = """select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row,
         iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
     from json_each(:ids) c cross join passage p on p.id = c.value join area a on a.id = p.area
     join day d on d.id = p.day
-    where {candidates.CONDITIONS}
-        and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
-        and case p.kind {{current}} else 1 end"""
+    where {conditions}"""
+
+_CONDITIONS = f"""{candidates.CONDITIONS}
+    and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
+    and case p.kind {{current}} else 1 end"""
+
+_NEWEST = """select p.id from passage p join area a on a.id = p.area
+    where p.start = 0 and {conditions} order by p.at desc, p.row desc limit :limit"""
 
 _OUTDATED = """select c.value, max(f.valid_to) filter (where f.valid_to <= :now),
         max(f.state = 'accepted' and coalesce(f.valid_to > :now, true))
@@ -69,7 +74,7 @@ def fetch(
         **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
-    passages = db.rows(_PASSAGES.format(current=_current()), values)
+    passages = db.rows(_PASSAGES.format(conditions=_CONDITIONS.format(current=_current())), values)
     others = {text for passage in passages for text in passage[4:7] if text}
     counts = _counts(db, others.union(texts.values()), question)
     own_words = {id: counts[text] for id, text in texts.items()}
@@ -99,6 +104,13 @@ def fetch(
     _mark_ended(db, made.values(), allowed.owner, now)
     _mark_dated(db, made.values(), now)
     return made
+
+
+def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> list[int]:
+    """The newest passages that are allowed and current."""
+    values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
+    sql = _NEWEST.format(conditions=_CONDITIONS.format(current=_current()))
+    return [id for (id,) in db.rows(sql, values)]
 
 
 @cache

@@ -123,6 +123,13 @@ def find(
         # The vectors of another embedder were swapped in meanwhile: search again.
 
 
+def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
+    """The newest that is allowed, whatever its words."""
+    ids = passage_context.newest(db, allowed, now, limit)
+    rows = passage_context.fetch(db, ids, ParsedQuery({}, {}, {}), {}, allowed, now, without_neighbours=ids)
+    return tuple(_to_hit(db, Scored(rows[id], 0.0, {}, 0.0)) for id in ids if id in rows)
+
+
 def _find(
     db: Database,
     query: str,
