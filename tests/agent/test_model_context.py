@@ -11,6 +11,7 @@ from agent_cli.agent.model_context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.scripted import Reply
 from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
 from agent_cli.messages import Message, Part
 from agent_cli.tools.tool import ToolContext
