@@ -25,7 +25,7 @@ from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
@@ -74,6 +74,22 @@ def run_turn(
     agent = make_agent()
     if agent.recall:
         agent.recall(context, asked, "".join(part.text for part in parts))
+    yield from _rounds(agent, context, cancel)
+
+
+def resume_turn(
+    make_agent: Callable[[], Agent], context: ToolContext, calls: Sequence[ToolCall], cancel: Cancel
+) -> Generator[Event, None, None]:
+    """Go on with a turn whose last calls were never decided (see open_calls). Raises AgentError."""
+    agent = make_agent()
+    open_calls.reopen(context.db, context.session, calls, context.time)
+    for call in calls:
+        yield from _run_call(agent, context, call, "", cancel)
+    yield from _rounds(agent, context, cancel)
+
+
+def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, None]:
+    """Replies and their calls, until a reply calls no tool or the guard ends the turn."""
     calls: list[ToolCall] = []
     stop = ""
     for _ in range(agent.limits.rounds):

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import model_context, prompt, prompt_recall
+from agent_cli.agent import loop, model_context, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
@@ -56,6 +56,18 @@ def run(
         cancel,
         replaced_message,
     )
+
+
+def resume(
+    app: App,
+    context: ToolContext,
+    calls: Sequence[ToolCall],
+    model: ChatModel,
+    approve: Approve,
+    cancel: Cancel,
+) -> Generator[Event, None, None]:
+    """The events of the rest of a turn whose calls were never decided. Raises AgentError."""
+    return loop.resume_turn(lambda: agent(app, model, approve), context, calls, cancel)
 
 
 def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:

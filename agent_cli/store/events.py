@@ -61,6 +61,16 @@ def listing(
     return found[::-1] if after is None else found
 
 
+def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> list[str]:
+    """The subjects of events of a session since this moment, of kinds that begin so."""
+    rows = db.rows(
+        f"""select subject from event
+            where id > ? and session_id = ? and kind >= ?3 and kind < ?3 || '{_HIGHEST}' order by id""",
+        (last_before(db, moment), session, kind),
+    )
+    return [subject for (subject,) in rows]
+
+
 def kinds(db: Database) -> list[str]:
     """All kinds of which there is an event."""
     return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]

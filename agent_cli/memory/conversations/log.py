@@ -19,6 +19,7 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+INTERRUPTED = "interrupted"  # the result of a call that a crash left open
 _CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
 
 
@@ -138,12 +139,12 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
         open_calls = db.rows(
             """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
                where m.session_id = ?1 and not exists (
-                     select 1 from message a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
+                     select 1 from said a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
                      and a.id > m.id) order by c.id""",
             (session,),
         )
         for id, name in open_calls:
-            add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult("interrupted", failed=True), now)
+            add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult(INTERRUPTED, failed=True), now)
     return cut + len(open_calls)
 
 

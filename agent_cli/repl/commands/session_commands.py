@@ -1,8 +1,12 @@
 """The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /incognito and /exit."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from agent_cli.agent.events import Event, Noticed
+from agent_cli.agent.policy.policy import Approve
 from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.transfers import transfer
 from agent_cli.render.program_text import Verbatim
@@ -45,13 +49,25 @@ def sessions_(conversation: Conversation, argument: str) -> Result:
 
 @command("/resume SESSION|TEXT", completes=("session",), on_file=True)
 def resume(conversation: Conversation, argument: str) -> Result:
-    """Go on with an earlier session: its handle, or words that stand in it."""
+    """Go on with an earlier session: its handle, or words that stand in it.
+
+    The last exchange is shown. An answer that was cut says so; what you were asked and did not answer is asked again.
+    """
     if not argument:
         raise UsageError("name a session, as in /resume s4; /sessions lists them")
     app = conversation.app
     session = sessions.resolve(app.db, argument, app.scope.owner)
     conversation.resume(session)
-    return greeting.resumed(app, session)
+    shown = "\n".join(filter(None, [greeting.resumed(app, session), greeting.last_exchange(app, session)]))
+    unfinished = conversation.unfinished()
+    if unfinished is None:
+        return shown
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(shown)
+        yield from unfinished(cancel, approve)
+
+    return work
 
 
 @command("/rename TITLE", on_file=True)

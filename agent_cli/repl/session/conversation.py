@@ -4,6 +4,7 @@ The session is stored with its first message, so that opening the program and le
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.ollama import tags
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import memory_changes
 from agent_cli.memory.facts.facts import Fact
@@ -247,6 +248,29 @@ class Conversation:
             self.leave()
         self.id = reopened.id
         rewind.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
+
+    def unfinished(self) -> Work | None:
+        """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""
+        session = self.id
+        calls = open_calls.find(self.app.db, session) if session else ()
+        if session is None or not calls:
+            return None
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            with closed_after(self.app.db.another_connection()) as db:
+                context, (model, _) = turns.tool_context(self.app, db, session), models.chat(self.app, db)
+                yield Noticed("this was asked when the program ended, and got no answer:")
+                yield from turns.resume(
+                    self.app,
+                    context,
+                    calls,
+                    model,
+                    lambda call: call.name in self.allowed_tools or approve(call),
+                    cancel,
+                )
+                upkeep.after_turn(self.app, db)
+
+        return work
 
     def context(self) -> Context:
         """What the model would see now. A session that has not begun is begun and rolled back."""

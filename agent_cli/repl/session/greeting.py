@@ -5,9 +5,11 @@ from datetime import datetime
 from agent_cli import clock
 from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.text import counted
+from agent_cli.text import counted, one_line
+
+_SHOWN = 600  # characters of a message of the last exchange
 
 
 def carried_over(app: App) -> str:
@@ -55,6 +57,23 @@ def resumed(app: App, session: Session) -> str:
     else:
         extent = f"its last {shown} messages, and the {whole - shown} before them in short"
     return f"{_label(app, session)} goes on: the model sees {extent}"
+
+
+def last_exchange(app: App, session: Session) -> str:
+    """The last question of a session and its answer in short, and whether that was cut; empty without a question."""
+    asked = log.nth_last(app.db, session.id, "user", 1)
+    if asked is None:
+        return ""
+    answer = log.nth_last(app.db, session.id, "assistant", 1)
+    lines = [f"> {one_line(asked.message.text, _SHOWN)}"]
+    if answer is None or answer.id < asked.id:
+        if not open_calls.find(app.db, session.id):
+            lines.append("no answer came: /retry asks again")
+    else:
+        lines.append(one_line(answer.message.text, _SHOWN))
+        if answer.finish in ("cancelled", "interrupted"):
+            lines.append("the answer was cut off there: /retry asks again")
+    return "\n".join(lines)
 
 
 def _label(app: App, session: Session) -> str:

@@ -83,6 +83,8 @@ class Shell:
         watch = asyncio.create_task(self._watch())
         server_check = asyncio.create_task(self._check_server())
         try:
+            if not first and (unfinished := self._conversation.unfinished()):
+                await self._finish(unfinished)
             if first:
                 line = await self._run_line("".join(part.text for part in first), first)
             while True:
@@ -132,6 +134,13 @@ class Shell:
         except AgentError as error:
             return await self._report(line, error)
         return ""
+
+    async def _finish(self, unfinished: Work) -> None:
+        """Finish the turn in which the program ended."""
+        try:
+            await self._work(unfinished)
+        except AgentError as error:
+            await self._report("", error)
 
     async def _carry_out(self, result: Result) -> str:
         """Do what a command returned; returns the next draft."""
@@ -287,6 +296,8 @@ class Shell:
             return
         if session:
             self._say(greeting.resumed(self._app, session))
+            if exchange := greeting.last_exchange(self._app, session):
+                self._say(exchange)
         elif carried_over := greeting.carried_over(self._app):
             self._say(carried_over)
         else:

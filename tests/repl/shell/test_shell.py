@@ -389,3 +389,46 @@ def test_a_session_that_is_open_in_another_terminal(talked, terminal):
     first.enter("/exit").wait("resume: agent -r s1")
     assert (first.ended(), third.ended()) == (0, 0)
     terminal("-c").wait("s1 “hello” goes on")
+
+
+def test_resuming_shows_the_last_exchange_and_that_its_answer_was_cut(talked, server, terminal):
+    stream_slowly(server)
+    shell = terminal().wait_prompt().enter("tell me a story").wait("word9").signal(signal.SIGKILL)
+    assert shell.ended() == -signal.SIGKILL
+    again = terminal("-c").wait("the answer was cut off there: /retry asks again")
+    assert "> tell me a story" in again.wait_prompt().text
+    server.play(script.reply("Once upon a time."))
+    again.enter("/retry").wait("Once upon a time.").wait_prompt().enter("/exit")
+    assert again.ended() == 0
+
+    other = terminal().wait_prompt().enter("/resume s1").wait("Once upon a time.").wait_prompt()
+    assert ("> tell me a story" in other.text, "cut off" in other.text) == (True, False)
+
+
+@pytest.mark.parametrize("how", ["-c", "/resume s1"])
+@pytest.mark.parametrize(("answer", "notes"), [("y", 1), ("n", 0)])
+def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, server, terminal, how, answer, notes):
+    server.play(script.reply("", calls=[("save_note", {"text": "the key is under the mat"})]))
+    shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").signal(signal.SIGKILL)
+    assert shell.ended() == -signal.SIGKILL
+    server.play(script.reply("Then so be it."))
+    again = terminal("-c") if how == "-c" else terminal().wait_prompt().enter(how)
+    again.wait("this was asked when the program ended").wait("the key is under the mat").wait("allow it?")
+    again.type(f"{answer}\r").wait("Then so be it.").wait_prompt()
+
+    assert talked.rows("select text from note") == [("the key is under the mat",)] * notes
+    roles = [message["role"] for message in server.turns[-1]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    again.enter("/exit")
+    assert again.ended() == 0
+    assert "asked when" not in terminal("-c").wait_prompt().text
+
+
+def test_a_call_that_was_allowed_before_the_program_was_killed_is_not_asked_again(talked, server, terminal):
+    server.play(script.reply("", calls=[("save_note", {"text": "the key is under the mat"})]))
+    server.answer = lambda body: script.reply(LONG, delay=0.05)
+    shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").type("y\r").wait("word9")
+    assert shell.signal(signal.SIGKILL).ended() == -signal.SIGKILL
+    again = terminal("-c").wait_prompt()
+    assert ("asked when" in again.text, "cut off there" in again.text) == (False, True)
+    assert talked.rows("select count(*) from note") == [(1,)]
