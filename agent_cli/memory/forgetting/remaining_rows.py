@@ -48,7 +48,7 @@ def find(db: Database, wanted: WordMatcher) -> RemainingRows:
 
 def names_with(db: Database, words: Iterable[str]) -> Sequence[str]:
     """The names of folders, callers and backups that have one of these words, everyday words apart."""
-    rare = keywords.choose(words, lambda word: False)
+    rare = keywords.choose(words)
     return () if rare.together or not rare else find(db, word_search.matcher(db, rare)).named
 
 

@@ -46,12 +46,12 @@ class RowWithWords:
 
 def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
     """The words of these texts to look for. The word index must be up to date."""
-    rows = candidates.size(db, False)
+    limit = max(_COMMON, int(candidates.size(db, False) * _COMMON_SHARE))
 
-    def is_common(word: str) -> bool:
-        return sum(candidates.parse_query(db, word).words.values()) > max(_COMMON, rows * _COMMON_SHARE)
+    def count(word: str) -> int:
+        return sum(candidates.parse_query(db, word).words.values())
 
-    return keywords.choose(texts, is_common)
+    return keywords.choose(texts, count, min(limit, keywords.MOST_ROWS))
 
 
 def matcher(db: Database, wanted: Keywords) -> WordMatcher:
@@ -67,7 +67,7 @@ def rows_with(db: Database, wanted: WordMatcher, *, stated: bool = False) -> Ite
 
 def without_home(text: str) -> str:
     """A text without the path of the home folder: in /home/anna all would be about Anna."""
-    return text.replace(str(Path.home()), "~")
+    return text.replace(str(Path.home()), "~") if "/" in text else text
 
 
 def _of_table(db: Database, table: Table, wanted: WordMatcher, stated: bool) -> Iterator[RowWithWords]:

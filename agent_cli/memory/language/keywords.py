@@ -3,14 +3,17 @@
 A text repeats another when it has such a word, in any inflection. Texts are compared without case and accents.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 MOST = 12  # words looked for
+MOST_ROWS = 100  # rows that have any of them: a person can still look through these
 _MIN_LENGTH = 3
 _MIN_PREFIX, _LONGEST_ENDING = 4, 3  # characters: Graz is found in Grazer, art is not found in artist
 
@@ -53,10 +56,10 @@ def words_of(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-def choose(texts: Iterable[str], is_common: Callable[[str], bool]) -> Keywords:
-    """The keywords of these texts, names first; when each word is an everyday one, all of them together.
+def choose(texts: Iterable[str], count: Callable[[str], int] = lambda word: 0, limit: int = MOST_ROWS) -> Keywords:
+    """The keywords of these texts, names first, then the rarest; where all are everyday words, all of them.
 
-    `is_common`: whether many of the remembered texts have a word.
+    `count`: the number of remembered rows with a word. Above `limit` it is an everyday word.
     """
     found: dict[str, bool] = {}
     for text in texts:
@@ -65,10 +68,11 @@ def choose(texts: Iterable[str], is_common: Callable[[str], bool]) -> Keywords:
             form = word.casefold()
             if form not in terms.STOP_WORDS and plain(form) not in terms.STOP_WORDS and len(form) >= _MIN_LENGTH:
                 found[plain(form)] = found.get(plain(form), False) or name
-    rare = [word for word in found if not _EVERYDAY.fullmatch(word) and not is_common(word)]
-    if not rare:
-        return Keywords(tuple(found)[:MOST], together=True)
-    return Keywords(tuple(sorted(rare, key=lambda word: not found[word])[:MOST]))
+    counts = {word: count(word) for word in found if not _EVERYDAY.fullmatch(word)}
+    rare = sorted((word for word in counts if counts[word] <= limit), key=lambda word: (not found[word], counts[word]))
+    totals = accumulate(counts[word] for word in rare)
+    chosen = tuple(word for word, total in zip(rare[:MOST], totals, strict=False) if total <= MOST_ROWS)
+    return Keywords(chosen) if chosen else Keywords(tuple(found)[:MOST], together=True)
 
 
 class KeywordMatcher:
@@ -81,12 +85,13 @@ class KeywordMatcher:
         self._forms: dict[str, str] = {}
         for word, tokens in zip(keywords.words, stems(keywords.words), strict=True):
             self._forms |= dict.fromkeys((word, *tokens), word)
-        self._beginnings = tuple({form[: max(_MIN_LENGTH, len(form) - 1)] for form in self._forms})
+        beginnings = sorted({form[: max(_MIN_LENGTH, len(form) - 1)] for form in self._forms})
+        self._beginning = re.compile("|".join(map(re.escape, beginnings)) or r"(?!)")
         self._known: dict[str, str] = {}  # the keyword that a word is a form of
 
     def may_match(self, text: str) -> bool:
         """Whether a plain text may have one of the words; quick."""
-        return any(each in text for each in self._beginnings)
+        return bool(self._beginning.search(text))
 
     def found_in(self, text: str) -> frozenset[str]:
         """The keywords that a plain text has; with `together`, all or none."""
