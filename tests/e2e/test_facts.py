@@ -460,3 +460,40 @@ def test_a_text_is_no_fact_and_floods_no_list(program):
     program("facts", "add", "I like tea")
     assert program("facts", "edit", "f1", "w" * 2001) == Ran(2, "", long)
     assert program("facts", "list", "--all").out.endswith("  I like tea\n")
+
+
+def test_the_newer_truth_wins_and_a_plan_begins_by_itself(program):
+    wels, linz, graz = (
+        "I moved to Wels on 3 March 2025",
+        "I moved to Linz in June 2024",
+        "I'm moving to Graz in February",
+    )
+    assert program("facts", "add", wels).out == f"saved f1 “{wels}”, since 3 Mar 2025\n"
+    assert program("facts", "add", linz).out == f"saved f2 “{linz}”, true from 1 Jun 2024 until 3 Mar 2025\n"
+    assert program("facts", "add", graz).out == (
+        f"saved f3 “{graz}”, planned from 1 Feb 2026; it replaces f1 “{wels}” from then on\n"
+    )
+    assert program("facts", "list").out == (
+        f"f3  2026-02-01  planned  {graz}\nf1  2025-03-03           {wels} (until 2026-02-01)\n"
+    )
+    assert f"f3     2026-01-02  (planned, true from 1 February 2026) {graz}\n" in program("search", "Graz").out
+    assert program("facts", "list", "--on", "2024-07-01").out == f"f2  2024-06-01  {linz}\n"
+    assert program("facts", "list", env={"AGENT_NOW": "2026-02-01T08:00:00+00:00"}).out == f"f3  2026-02-01  {graz}\n"
+
+    assert program("facts", "edit", "f3", "--since", "2026-03-01").out == (
+        f"changed f3 “{graz}”, planned from 1 Mar 2026\n"
+    )
+    assert program("facts", "list", "--on", "2026-02-15").out == f"f1  2025-03-03  {wels} (until 2026-03-01)\n"
+    assert program("facts", "edit", "f3", "--until", "2026-02-01").code == 2
+
+
+def test_what_is_over_is_ended_with_one_answer(program, server, terminal):
+    for known in ("I live in Wels", "I am vegetarian", "I smoke"):
+        program("facts", "add", known)
+    shell = terminal().wait_prompt()
+    shell.enter("I no longer live in Wels.").wait("f1 says “I live in Wels” · /update ends it").wait_prompt()
+    shell.enter("/update").wait("ended f1 “I live in Wels” (true until 2 Jan 2026)").wait_prompt()
+    shell.enter("remember that I'm not vegetarian any more").wait("ended f2 “I am vegetarian”").wait_prompt()
+    shell.enter("I stopped drinking coffee").wait("“I stopped drinking coffee” ends no fact").wait_prompt()
+    shell.enter("/exit")
+    assert program("facts", "list").out == "f3  2026-01-02  I smoke\n"

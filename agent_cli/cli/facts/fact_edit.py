@@ -1,5 +1,6 @@
 """`agent facts edit`: one fact, or all facts as one file."""
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -7,8 +8,10 @@ import typer
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.facts import fact_format
+from agent_cli.cli.options import parse_moment
 from agent_cli.editor import edited
-from agent_cli.memory.facts import adoption, fact_markdown, facts
+from agent_cli.errors import UsageError
+from agent_cli.memory.facts import adoption, fact_markdown, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 
 
@@ -16,10 +19,15 @@ def edit(
     context: typer.Context,
     handle: Annotated[str | None, typer.Argument(help="The fact's handle; without it: all facts as one file.")] = None,
     words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them in your editor.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="It is true since this day, as in 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="It is true up to and including this day.")] = None,
 ) -> None:
-    """Change a fact, or all of them as one file in your editor."""
+    """Change a fact, its words or its dates, or all of them as one file in your editor."""
     app_: App = context.obj.app()
     app_.refuse_child()
+    if since or until:
+        _redate(context, handle, words, since, until)
+        return
     if handle is None:
         _edit_all(app_)
         return
@@ -29,6 +37,21 @@ def edit(
         return
     with edited(fact.statement, app_.config.editor) as typed:
         _edit_one(app_, fact, typed)
+
+
+def _redate(
+    context: typer.Context, handle: str | None, words: list[str] | None, since: str | None, until: str | None
+) -> None:
+    if handle is None or words:
+        raise UsageError(
+            "--since and --until change the dates of one fact, as in: agent facts edit f1 --since 2026-03-01"
+        )
+    app_, fact = fact_format.find(context, handle)
+    now = app_.time()
+    begins = parse_moment(since, now) if since else None
+    ends = parse_moment(until, now, timedelta(milliseconds=1)) if until else None
+    changed = adoption.redate(app_.db, fact, begins, ends, app_.time, app_.single_valued)
+    output.say(f"changed {fact_format.short(fact)}, {receipts.dates(changed, now)}")
 
 
 def _edit_one(app_: App, fact: Fact, words: str) -> None:

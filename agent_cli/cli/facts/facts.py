@@ -56,12 +56,14 @@ def list_(
     state: Annotated[StateOption | None, typer.Option("--state", help="Those in this state.")] = None,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
     in_this_place: Annotated[bool, typer.Option("--here", help="Those that hold in this project or folder.")] = False,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="What was true on this day, as in 2026-03-01.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--on", "--as-of", help="What was, is or will be true on this day, as in 2026-03-01.")
+    ] = None,
 ) -> None:
-    """List facts, the latest first."""
+    """List facts, the latest first: what is true now, and what is planned with the day on which it begins."""
     app_: App = context.obj.app()
     if as_of and (every or state):
-        raise UsageError("--as-of shows what was true then; leave out --all and --state")
+        raise UsageError("--on shows what was true then; leave out --all and --state")
     states = tuple(StateOption) if every or (hidden and not state) else (state or StateOption.accepted,)
     rows = facts.listing(
         app_.db,
@@ -130,7 +132,10 @@ def add(
     since: Annotated[str | None, typer.Option("--since", help="Since this day, as in 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
 ) -> None:
-    """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes."""
+    """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes.
+
+    Dates in the words count: "since 2020", "until December", "I moved to Linz in June 2025". What begins in the future
+    is planned, and true from that day on. "I no longer live in Wels" ends the fact that you live in Wels."""
     app_: App = context.obj.app()
     now, owner = app_.time(), app_.scope.owner
     properties: dict[str, Any] = {

@@ -158,6 +158,26 @@ def edit(
         return facts.get(db, fact.id, fact.owner)
 
 
+def redate(
+    db: Database,
+    fact: Fact,
+    since: datetime | None,
+    until: datetime | None,
+    time: clock.Clock,
+    single_valued: Set[str] = SINGLE_VALUED,
+) -> Fact:
+    """Correct from when until when a fact is true; None leaves it. Raises UsageError when it ends before it begins."""
+    dates, batch = _stored(validity.Validity(since, until)), ids.new(time())
+    if until and dates.get("valid_from", fact.began_at) > dates["valid_to"]:
+        raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
+    with db.write():
+        if fact.state == PENDING:
+            facts.change(db, fact, "edited", time, actor="person", batch=batch, **dates)
+        else:
+            succession.redate(db, fact, dates, time, single_valued, batch)
+        return facts.get(db, fact.id, fact.owner)
+
+
 def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
     """The fact with other words, the triple and the dates that they state."""
     words = absolute_dates.resolve(statement.strip(), now)
@@ -348,12 +368,8 @@ def _settle(
             replaced.append(succession.replace(db, each, max(until, each.began_at), time, batch))
     if fact.state == ACCEPTED:
         replaced += succession.settle(db, fact, time, single_valued, batch)
-    return Adopted(facts.get(db, fact.id, fact.owner), True, _without(fact, replaced))
-
-
-def _without(fact: Fact, replaced: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The replaced facts without the fact itself, which ends at once when a newer value is known."""
-    return tuple(each for each in replaced if each.id != fact.id)
+    others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known
+    return Adopted(facts.get(db, fact.id, fact.owner), True, others)
 
 
 def _require_pending(db: Database, fact: Fact) -> Fact:

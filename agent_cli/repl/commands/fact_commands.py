@@ -69,7 +69,7 @@ def remember(conversation: Conversation, argument: str) -> str:
 
 @command("/update")
 def update(conversation: Conversation, argument: str) -> str:
-    """Keep what your last message says against a fact; that fact ends."""
+    """Do what your last message says against a fact: keep it in its place, or end the fact."""
     app = conversation.app
     app.refuse_child()
     app.refuse_incognito()
@@ -85,7 +85,7 @@ def update(conversation: Conversation, argument: str) -> str:
         clock.local(last.at, last.utc_offset),
         app.single_valued,
     )
-    if not found:
+    if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
     return "\n".join(contradictions.accept(app.db, app.scope, found, app.time, app.single_valued))
 
