@@ -85,13 +85,13 @@ class KeywordMatcher:
         self._forms: dict[str, str] = {}
         for word, tokens in zip(keywords.words, stems(keywords.words), strict=True):
             self._forms |= dict.fromkeys((word, *tokens), word)
-        beginnings = sorted({form[: max(_MIN_LENGTH, len(form) - 1)] for form in self._forms})
-        self._beginning = re.compile("|".join(map(re.escape, beginnings)) or r"(?!)")
+        prefixes = sorted({form[: max(_MIN_LENGTH, len(form) - 1)] for form in self._forms})
+        self._prefix = re.compile("|".join(map(re.escape, prefixes)) or r"(?!)")
         self._known: dict[str, str] = {}  # the keyword that a word is a form of
 
     def may_match(self, text: str) -> bool:
         """Whether a plain text may have one of the words; quick."""
-        return bool(self._beginning.search(text))
+        return bool(self._prefix.search(text))
 
     def found_in(self, text: str) -> frozenset[str]:
         """The keywords that a plain text has; with `together`, all or none."""
