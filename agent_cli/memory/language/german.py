@@ -85,7 +85,8 @@ VERB = (
 OWN_STATEMENT = rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB})"
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]+\s+){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
-    r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?)"
+    r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?"
+    r"|(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am|jeden?|keine?n?|gerne?|nicht) ))"
     r" (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"
 )
 FINITE_VERB = (
