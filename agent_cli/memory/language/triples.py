@@ -278,7 +278,7 @@ def _rules() -> list[_SentenceRule]:
                 rf"(?P<object>{_NAME}) (?:is|ist) {_MY} (?P<what>{kin})",
             ),
         ),
-        ("", triple_objects.is_person, (rf"{_MY} (?P<what>{kin}) (?:is|ist) {object}",)),
+        ("", triple_objects.is_person, (rf"{_MY} (?P<what>{kin}) (?:is|ist){_NOW} {object}",)),
         (
             "prefers.",
             triple_objects.is_any,

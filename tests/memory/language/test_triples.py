@@ -66,6 +66,8 @@ P = "person"
         ("Anna is my sister", P, "sister", "Anna"),
         ("Anna ist meine Schwester", P, "sister", "Anna"),
         ("My dentist is Dr. Huber", P, "dentist", "Dr. Huber"),
+        ("My dentist is now Dr. Huber", P, "dentist", "Dr. Huber"),
+        ("Mein Hausarzt ist jetzt Dr. Pichler", P, "doctor", "Dr. Pichler"),
         ("I prefer vim as my editor", P, "prefers.editor", "vim"),
         ("My favourite editor is vim", P, "prefers.editor", "vim"),
         ("My favorite color is blue", P, "prefers.color", "blue"),
