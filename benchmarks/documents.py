@@ -113,7 +113,7 @@ def _shown(db: Database, asked: Sequence[tuple[str, int]]) -> set[int]:
         id
         for words, id in asked
         if any(
-            (hit.kind, hit.id) == ("message", id) for hit, _ in prompt_recall.select(here, words, (), logged=False)[0]
+            (hit.kind, hit.id) == ("message", id) for hit, _ in prompt_recall.select(here, words, (), logged=False).used
         )
     }
 

@@ -145,7 +145,7 @@ def spread(db, secret, embed=False, files=None):
         keep_files(db, files, secret)
     question = log.add_user_message(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
-    recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], NOON)
+    recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], "", NOON)
     sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     with db.write():
         db.execute(

@@ -43,7 +43,7 @@ def chat_model(
     *,
     keep_alive: str | int | None = None,
     options: Mapping[str, Any] | None = None,
-    find: SearchMemories = lambda question, limit: (),
+    find: SearchMemories = lambda question, limit: ("", ()),
     default: str = "",
     patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",

@@ -15,6 +15,7 @@ from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.ollama import address, faults, tags
 from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import meta
@@ -115,18 +116,21 @@ def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
     )
 
 
-def find(app: App, question: str, limit: int) -> list[tuple[str, str, str]]:
-    """Memories for a question, for the offline model: (handle, date, text)."""
-    if not app.reads:
-        return []
+def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
+    """The verdict on a question, and memories for the offline model: (handle, date, text)."""
+    if not app.reads or statements.is_small_talk(question):
+        return "", []
     db = app.open_memory() or app.db.another_connection()
     try:
         if not db.read_only:
             index.refresh_all(db)
         embed = app.embedders.query_embedder(db, choose=False)
         allowed = Filter(app.scope.owner, current_place=app.scope.place)
-        found = recall.find(db, question, allowed, app.time(), limit, embed, logged=not db.read_only)
+        now, logged = app.time(), not db.read_only
+        found = recall.find(db, question, allowed, now, limit + 1, embed, logged=logged, least=recall.LEAST)
     finally:
         db.close()
-    hits = found.hits if found.verdict != "nothing" else ()
-    return [(hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits]
+    hits = [hit for hit in found.hits if not hit.empty] if found.verdict != "nothing" else []
+    return found.verdict, [
+        (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits
+    ]

@@ -91,15 +91,16 @@ def search(
 
 
 def _print(found: RecallResult, explain: bool) -> None:
+    if found.verdict == "nothing":
+        output.note("nothing is known of it")
+        return
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
         output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")
-    if found.verdict == "nothing":
-        output.note("nothing is known of it")
-    elif found.verdict == "maybe":
+    if found.verdict == "maybe":
         output.note("perhaps: no line holds most of the question")
 
 

@@ -12,8 +12,9 @@ from agent_cli.llm.model import Cancel, Chunk, Done
 from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
 
-SearchMemories = Callable[[str, int], Sequence[tuple[str, str, str]]]
-"""Takes a question and a limit; returns at most that many memories, best first: (handle, formatted date, text)."""
+SearchMemories = Callable[[str, int], tuple[str, Sequence[tuple[str, str, str]]]]
+"""Takes a question and a limit; returns the verdict (known, maybe, nothing; empty: not judged) and the memories, best
+first: (handle, formatted date, text)."""
 
 MAX_QUOTES = 3
 MAX_QUOTE_CHARS = 400
@@ -40,8 +41,8 @@ class OfflineModel:
         if format is not None:
             raise ModelUnavailable("no model server answers, and this needs one: start it with `ollama serve`")
         question = last_question(messages)
-        found = self._search(question, MAX_QUOTES)[:MAX_QUOTES] if question else ()
-        yield from stream_words(_answer(found), Cancel() if cancel is None else cancel)
+        verdict, found = self._search(question, MAX_QUOTES) if question else ("", ())
+        yield from stream_words(_answer(verdict, found[:MAX_QUOTES]), Cancel() if cancel is None else cancel)
         yield Done(model=self.name)
 
 
@@ -50,10 +51,12 @@ def last_question(messages: Sequence[Message]) -> str:
     return next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
 
 
-def _answer(found: Sequence[tuple[str, str, str]]) -> str:
+def _answer(verdict: str, found: Sequence[tuple[str, str, str]]) -> str:
     if not found:
         return "No model server answers, and nothing in memory matches your question."
     quotes = "\n".join(
         f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found
     )
+    if verdict == "maybe":
+        return f"No model server answers; perhaps these words help, but none hold most of your question:\n\n{quotes}"
     return f"No model server answers; these are the words in memory that match your question:\n\n{quotes}"

@@ -556,7 +556,7 @@ create index relation_object on relation (object_id);
 create table recollection (                     -- what was recalled for a message, and why
     id integer primary key autoincrement,
     message_id integer not null references message (id),
-    kind text not null,
+    kind text not null,                         -- empty: the verdict
     row integer not null,
     score real not null,
     legs text not null,                         -- {leg: share of the score}

@@ -100,14 +100,16 @@ def search_memory(
     )
     if not context.memory:
         index.refresh(context.db)
-    limit = max(1, min(20, max_results))
+    limit, verdict = max(1, min(20, max_results)), ""
     if query.strip():
-        found = recall.find(context.remembered, query, allowed, now, limit, context.embed)
-        hits = found.hits if found.verdict != "nothing" else ()
+        found = recall.find(context.remembered, query, allowed, now, limit, context.embed, least=recall.LEAST)
+        verdict, hits = found.verdict, [hit for hit in found.hits if not hit.empty]
     else:
-        hits = recall.newest(context.remembered, allowed, now, limit)
+        hits = list(recall.newest(context.remembered, allowed, now, limit))
+    if not hits or verdict == "nothing":
+        return "nothing is known of it" if query.strip() else "there is nothing of that time"
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in hits]
-    return "\n".join(lines) or ("nothing is known of it" if query.strip() else "there is nothing of that time")
+    return "\n".join(["perhaps:", *lines] if verdict == "maybe" else lines)
 
 
 @tool(risk="read", reads_memory=True)

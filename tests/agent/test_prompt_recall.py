@@ -13,6 +13,8 @@ from tests.conftest import HERE, noon
 from tests.recalling import catch_up, day, note, say, session_of
 from tests.turns import agent, run
 
+NOTHING = "[[ Nothing is kept of this in memory.\n]]"
+
 
 def recalled(context, question, shown=()):
     """What goes to the model with a question."""
@@ -32,11 +34,12 @@ def test_a_note_stands_in_the_fence_with_handle_and_date(context):
     )
 
 
-def test_nothing_is_added_when_nothing_is_known(context):
+def test_the_model_is_told_that_nothing_is_kept_of_a_question(context):
     note(context.db, "dentist appointment Friday 3pm")
     message, block = recalled(context, "Which submarine sank near Murmansk?")
 
-    assert (block, recall_log.recalled_for(context.db, message)) == ("", [])
+    assert block == NOTHING
+    assert recall_log.recalled_for(context.db, message) == []
     assert recall_log.explain(context.db, message) == f"nothing was recalled for m{message}"
 
 
@@ -173,7 +176,7 @@ def test_a_skill_is_offered_where_nothing_is_recalled_and_takes_no_place_of_what
 
 def test_with_no_skill_that_fits_none_is_offered(context):
     skilled(context)
-    assert recalled(context, "Which submarine sank near Murmansk?")[1] == ""
+    assert recalled(context, "Which submarine sank near Murmansk?")[1] == NOTHING
 
 
 def test_a_description_cannot_end_the_fence(context):

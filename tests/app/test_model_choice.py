@@ -75,7 +75,7 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
     found = [("m1", "1 Jan 2026", "Friday")]
     start = time.monotonic()
 
-    model, notice = model_choice.chat_model("auto", nowhere, 4096, find=lambda question, limit: found)
+    model, notice = model_choice.chat_model("auto", nowhere, 4096, find=lambda question, limit: ("known", found))
 
     assert time.monotonic() - start < 3  # one, and what a busy machine adds
     assert isinstance(model, OfflineModel)
@@ -137,7 +137,7 @@ def test_model_without_a_date_is_the_oldest():
 def test_a_server_that_goes_away_leaves_memory_to_answer():
     with OllamaServer(models=[NEW]) as server:
         model, _ = model_choice.chat_model(
-            "auto", server.host, 4096, find=lambda question, limit: [("n1", "2 Jan", "tea")]
+            "auto", server.host, 4096, find=lambda question, limit: ("known", [("n1", "2 Jan", "tea")])
         )
 
     chunks = list(model.reply(HELLO))

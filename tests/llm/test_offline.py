@@ -15,11 +15,11 @@ MEMORIES = [
 ]
 
 
-def answer(found, *messages, asked=None, cancel=None):
+def answer(found, *messages, asked=None, cancel=None, verdict="known"):
     def find(question, limit):
         if asked is not None:
             asked.append((question, limit))
-        return found
+        return verdict, found
 
     return list(OfflineModel(find).reply(messages or [Message("user", "When is the dentist?")], cancel=cancel))
 
@@ -41,8 +41,17 @@ def test_up_to_three_memories_are_quoted_with_their_dates():
     assert len(chunks) > 20  # by the word
 
 
+def test_what_is_only_perhaps_an_answer_is_called_so():
+    assert said(answer(MEMORIES[:1], verdict="maybe")) == (
+        "No model server answers; perhaps these words help, but none hold most of your question:\n\n"
+        "- 20 Nov 2026 (m9): “The dentist is on Friday at 3pm.”"
+    )
+
+
 def test_nothing_found_is_said_plainly():
-    assert said(answer([])) == "No model server answers, and nothing in memory matches your question."
+    assert (
+        said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your question."
+    )
 
 
 def test_question_is_what_the_person_wrote_last_and_no_added_context():
@@ -74,7 +83,7 @@ def test_long_memory_is_cut_and_cannot_drive_the_terminal():
 
 def test_what_needs_a_model_is_refused():
     with pytest.raises(ModelUnavailable):
-        list(OfflineModel(lambda question, limit: []).reply([], format={"type": "object"}))
+        list(OfflineModel(lambda question, limit: ("nothing", [])).reply([], format={"type": "object"}))
 
 
 def test_it_can_be_stopped():

@@ -181,5 +181,5 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     knowing = replace(context, embed=EMBEDDED.embed_query)
 
     found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
-    assert found == ToolResult("n1 (02 Jan 2026) dentist appointment Friday 3pm")
+    assert found == ToolResult("perhaps:\nn1 (02 Jan 2026) dentist appointment Friday 3pm")
     assert called(context, "search_memory", query="when do I see the doctor?").text == "nothing is known of it"

@@ -96,11 +96,6 @@ QUESTION = (
     r"|(?:do|does|did|am|is|are|was|were|can|could|would|will|should|shall|have|has)(?:n't)?\s+(?:you|i|we|he|she|it|they"
     r"|there|this|that|these|those|my|your|our|his|her|their|the|any\w*|some\w*)\b"
 )
-SMALL_TALK = (
-    r"hi|hello|hey|good (?:morning|evening|afternoon|night)|thanks?(?: you)?|bye|goodbye|see you|ok(?:ay)?|yes|yeah|no"
-    r"|nope|sure|cool|great|nice|fine|well|right|please|sorry|never ?mind|how are you(?: doing)?|again|there|everyone"
-    r"|agent|so much|very much|a lot|then|now|today"
-)
 
 # Asking to remember or to forget something.
 POLITE_END = r"please|pls|thanks?(?: you)?"
@@ -153,3 +148,47 @@ INSTEAD = r"instead of|rather than|in place of"
 SWITCHED = r"switch(?:ed)? from (?P<old>.+?) to (?P<new>.+)"
 OPINION = r"can|could|can['’]t|know|understand|remember|care|see|think|believe|hear|recall|mind|matter|get"
 SELF = r"i|i['’]\w+|we|we['’]\w+"
+SMALL_TALK = (
+    r"hello|hi+|hey+|hiya|howdy|yo|good (?:morning|afternoon|evening|night|day)|morning|evening|greetings|welcome back"
+    r"|there|again|how are (?:you|things)(?: (?:doing|going))?|what's up|sup|nice to (?:see|meet) you"
+    r"|thanks?(?: (?:you|u))?(?: (?:very|so) much)?|thx|ty|cheers|a (?:lot|bunch|million)|much appreciated"
+    r"|ok(?:ay)?|k|alright|all right|right|fine|good|great|nice|cool|perfect|super|awesome|excellent|wonderful|lovely"
+    r"|sure|yes|yeah|yep|yup|no|nope|please|got it|i see|understood|makes sense|exactly|agreed|indeed|that's all"
+    r"|sounds good|will do|no problem|you're welcome|never ?mind|sorry|excuse me|oh|ah|hm+|wow|haha+|lol"
+    r"|bye(?:[ -]?bye)?|goodbye|good bye|see you(?: (?:soon|later|tomorrow|then))?|later|take care|have a (?:good|nice"
+    r"|great) (?:day|one|evening|weekend|night)|and|so|well|then|now|very much|agent|my friend|today|everyone"
+    r"|(?:that was |that's |very |so )?helpful|(?:you're|you are) (?:the best|great|awesome)"
+    r"|(?:good|nice|glad) to hear(?: that)?"
+    r"|how (?:can|may) i (?:help|assist)(?: you)?(?: (?:today|now|further))?"
+    r"|how's it going|what can i do(?: for you)?(?: today)?"
+)
+QUESTION_OPENING = (
+    r"(?:(?:do|can|could|would|will) you (?:please )?(?:know|remember|recall|tell|remind|say|help|find|look|check)"
+    r"|who|whom|whose|what|what's|which|where|where's|when|when's|why|how|how's|who's|(?:do|does|did|is|are|am|was|were"
+    r"|have|has|had|can|could|would|will|should|shall|may|might|must|isn't|aren't|wasn't|don't|doesn't|didn't|can't)"
+    r" (?:i|you|we|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those|an?|any|some)"
+    r"|any (?:idea|clue)|remind me|tell me|i (?:forgot|wonder|need to know|want to know|can't remember"
+    r"|don't remember) (?:who|what|which|where|when|why|how|whether|if))"
+)
+STATEMENT_CLAUSE = (
+    r"[,;:–—] ?(?:who|which|as|since|because|and|but|so|while|i|i'm|i've|my|we|our|he|she|they|it|there|the) "
+    r"|\b(?:because|now that|given that|so that|and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that) "
+)
+IGNORANCE = (
+    r"(?:i|we) (?:really |still |honestly |currently |actually )?(?:do not|don't|did not|didn't|cannot|can't|could not"
+    r"|couldn't|am not able to|am unable to|have not|haven't)"
+    r" (?:currently |really |actually |yet )?(?:know|remember|recall|find|see|tell|say|have|got|been told|access|answer"
+    r"|store|keep|possess)|(?:i'm|i am) (?:not sure|not certain|not aware|unable|unaware|not able)"
+    r"|(?:i have|i've) nothing|no (?:idea|information|records?|clue|mention|memory|knowledge|details?|data)"
+    r"|not that i know"
+    r"|(?:has not|hasn't|have not|haven't|was not|wasn't|were not|weren't) (?:been )?(?:told|mentioned|said|shared"
+    r"|given|recorded|saved|provided)|you (?:have not|haven't|did not|didn't) (?:tell|told|mention|mentioned|share"
+    r"|shared|say|said)|nothing is (?:known|kept|recorded|stored)|is (?:unknown|not known|not recorded|not mentioned)"
+)
+OFFER = (
+    r"(?:could|can|would|will) you|please|if you|let me know|feel free|you (?:can|could|may|might)|i(?:'ll| will| can"
+    r"|'d| would)|tell me|once you|would you like"
+)
+HOWEVER = r"but|however|although|though"
+APOLOGY = r"(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately"
+FIRST_PERSON = r"i|i'm|i've|i'd|i'll|my|mine|me|myself|we|our|ours|(?-i:us)"

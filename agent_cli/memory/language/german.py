@@ -100,11 +100,6 @@ QUESTION = (
     r"|\w+st\s+du\b|(?:ist|sind|war|waren|hat|haben|kann|können|soll|darf|muss|bin|habe|gibt|geht)\s+(?:ich|du|er|sie|es|wir|ihr"
     r"|das|der|die|dein\w*|mein\w*|man)\b"
 )
-SMALL_TALK = (
-    r"hallo|servus|moin|grüß (?:dich|gott)|guten? (?:morgen|tag|abend|nacht)|danke(?: schön| sehr)?|vielen dank"
-    r"|bitte(?: schön| sehr)?|tschüss|ciao|auf wiedersehen|bis (?:bald|dann|später|morgen)|ja|nein|doch|gut|super|klar"
-    r"|alles klar|genau|passt|wie geht(?:'s| es dir)|nochmal|wieder|zusammen|du"
-)
 
 # Asking to remember or to forget something.
 POLITE_END = r"bitte|danke"
@@ -151,3 +146,40 @@ INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"
 OPINION = r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
 SELF = r"ich|wir"
+SMALL_TALK = (
+    r"hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach|guten (?:morgen|tag|abend)|gute nacht|morgen|abend"
+    r"|nochmals?|noch ?mal|wieder|zusammen|wie geht(?:'s| es)?(?: (?:dir|ihnen|euch))?|alles gut"
+    r"|danke(?: (?:dir|ihnen|schön|sehr))?|vielen (?:lieben )?dank|herzlichen dank|dankeschön|besten dank|merci"
+    r"|ok(?:ay)?|gut|sehr gut|super|toll|prima|klasse|perfekt|schön|wunderbar|genau|stimmt|richtig|passt(?: so)?"
+    r"|ja|jep|jo|nein|nö|bitte(?: (?:schön|sehr))?|gerne?|verstanden|verstehe|alles klar|klar|in ordnung|einverstanden"
+    r"|kein problem|macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm+|oh"
+    r"|tschüss|tschau|ciao|baba|auf wiedersehen|bis (?:bald|später|dann|morgen)|mach's gut"
+    r"|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so|doch|du|gern geschehen"
+    r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich"
+    r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen"
+)
+QUESTION_OPENING = (
+    r"(?:(?:weißt|kannst|könntest|erinnerst|würdest) du|(?:wissen|können|könnten) sie|wer|wen|wem|wessen|was"
+    r"|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür|(?:ist|sind|bin|war|waren|hat|haben"
+    r"|habe|hatte|kann|können|soll|sollte|muss|darf|wird|werde|gibt|gab|mag|heißt|kennst) (?:ich|du|er|sie|es|wir|ihr"
+    r"|das|der|die|den|ein|eine|mein\w*|dein\w*|unser\w*)|sag mir|erinnere mich|hast du)"
+)
+STATEMENT_CLAUSE = (
+    r"[,;:–—] ?(?:weil|da|denn|und|aber|sondern|ich|mein\w*|wir|unser\w*|er|sie|es|die|der|das|den|dem) "
+    r"|\b(?:weil|und ich|und mein\w*|und wir|aber ich|(?:merk|erinner)\w* .{0,12}dass) "
+)
+IGNORANCE = (
+    r"(?:das |dies )?weiß ich (?:leider |auch |noch |gar )*nicht|ich weiß (?:das |es |leider |auch |noch |gar )*nicht"
+    r"|(?:ich (?:habe|kenne|finde|sehe)|(?:habe|kenne|finde|sehe) ich) .{0,60}?\bnichts\b"
+    r"|(?:bin|ist) (?:ich )?(?:mir )?(?:leider )?(?:nicht sicher|unbekannt|nicht bekannt)"
+    r"|kein\w* (?:ahnung|information\w*|angaben?|notiz\w*|eintrag|daten)|(?:du hast|sie haben|hast du)\b.{0,60}?"
+    r"\b(?:nicht|nichts|nie) (?:gesagt|erzählt|erwähnt|verraten)|kann ich (?:dir |ihnen )?(?:das )?(?:leider )?"
+    r"nicht sagen|ich kann (?:dir |ihnen )?(?:das |es )?(?:leider )?nicht (?:sagen|beantworten|wissen)"
+)
+OFFER = (
+    r"(?:kannst|könntest|magst|möchtest|würdest) du|(?:können|könnten|möchten) sie|bitte|wenn du|wenn sie|falls|sag mir"
+    r"|du (?:kannst|könntest)|sie können|ich (?:kann|werde|würde)|gerne"
+)
+HOWEVER = r"aber|jedoch|allerdings|obwohl"
+APOLOGY = r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*|leider"
+FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"

@@ -1,10 +1,13 @@
-"""Statements: whether words state something that could be kept, and a clause after "that" as a sentence of its own.
+"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer; and a clause
+after "that" as a sentence of its own.
 
-A question, a greeting and a single word state nothing.
+By rules. Of the messages that are searched only those tell nothing that are, as a whole, a question, small talk or an
+empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside its question.
 """
 
 import re
 
+from agent_cli import text
 from agent_cli.memory.language import languages
 from agent_cli.text import Pattern
 
@@ -13,6 +16,17 @@ _ENDS_AS_QUESTION = Pattern(r"\?\W*$")
 _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
+_MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
+_MAX_EMPTY_REPLY = 400  # characters
+
+_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b<QUESTION_OPENING>\b")
+_STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
+_IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
+_OFFER = languages.pattern(r"\W*\b<OFFER>\b")
+_APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
+_HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
+_FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
+_CITATION = Pattern(r"\[[a-z]\d")
 
 
 def is_question(words: str) -> bool:
@@ -43,3 +57,42 @@ def main_clause(clause: str) -> str:
         if not in_second_place and re.fullmatch(language.VERB_FORM, match["verb"]):
             return f"{match['subject']} {match['verb']} {match['rest']}{match['end']}"
     return clause
+
+
+def asks(message: str) -> bool:
+    """Whether a message asks something."""
+    return "?" in message or _OPENING.match(message) is not None
+
+
+def only_asks(message: str) -> bool:
+    """Whether a message asks and tells nothing beside."""
+    if len(text.words(message)) > _MAX_QUESTION_WORDS or _STATEMENT.search(message):
+        return False
+    asked = [each for each in text.sentences(message) if not is_small_talk(each)]
+    return bool(asked) and all(each.endswith("?") or _OPENING.match(each) for each in asked)
+
+
+def is_empty_reply(reply: str) -> bool:
+    """Whether a reply of the assistant says only that it does not know, perhaps with a question or an offer."""
+    if len(reply) > _MAX_EMPTY_REPLY or _CITATION.search(reply):
+        return False
+    pieces = [_APOLOGY.sub("", each) for each in text.sentences(reply.replace("’", "'"))]
+    ignorant = [bool(_IGNORANCE.search(each)) and not _HOWEVER.search(each) for each in pieces]
+    return any(ignorant) and all(
+        known or not each or each.endswith("?") or _OFFER.match(each) or is_small_talk(each)
+        for each, known in zip(pieces, ignorant, strict=True)
+    )
+
+
+def is_in_first_person(question: str) -> bool:
+    """Whether a question is about the person who asks."""
+    return _FIRST_PERSON.search(question) is not None
+
+
+def emptiness(message: str, role: str) -> str:
+    """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does."""
+    if is_small_talk(message):
+        return "small talk"
+    if role == "assistant":
+        return "empty reply" if is_empty_reply(message) else ""
+    return "question" if only_asks(message) else ""

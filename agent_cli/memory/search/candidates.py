@@ -5,7 +5,9 @@ rarest on, up to a budget of rows, and the common ones are added by a second que
 fifteen points of recall.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from agent_cli import kinds
 from agent_cli.memory.language import terms
@@ -17,6 +19,7 @@ WORDS = 150  # most hits of the word index
 _EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
 _WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
 _MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
+_FEW = 30  # rows that the idfs assume at least: in a new file the only word of a note would weigh next to nothing
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 
 
@@ -53,6 +56,8 @@ class ParsedQuery:
     runs: Mapping[str, int]  # runs of scripts without spaces, and the same
     idfs: Mapping[str, float]  # of the stems and runs
     excluded_rows: int = 0  # rows not counted, because they are the query itself
+    counts: Mapping[str, int] = field(default_factory=dict)  # rows with each stem or run
+    rows: int = 0  # all rows
 
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
@@ -67,9 +72,19 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
         runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
-    idfs = {stem: ranking.idf(rows, min(count, rows)) for word, count in words.items() for stem in db.tokens(word)}
-    idfs |= {run: ranking.idf(rows, min(count, rows)) for run, count in runs.items()}
-    return ParsedQuery(words, runs, idfs, excluded_rows)
+    counts = {stem: min(count, rows) for word, count in words.items() for stem in db.tokens(word)}
+    counts |= {run: min(count, rows) for run, count in runs.items()}
+    idfs = {term: ranking.idf(max(rows, _FEW), count) for term, count in counts.items()}
+    return ParsedQuery(words, runs, idfs, excluded_rows, counts, rows)
+
+
+def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> Mapping[str, float]:
+    """The idfs of the stems without empty rows, each given as its stems: a word is not common because it was asked."""
+    if not empty or not question.counts:
+        return question.idfs
+    rows = max(question.rows - len(empty), _FEW)
+    holding = Counter(stem for stems in empty for stem in stems)
+    return {term: ranking.idf(rows, max(0, count - holding[term])) for term, count in question.counts.items()}
 
 
 def parse_unweighted(db: Database, query: str) -> ParsedQuery:

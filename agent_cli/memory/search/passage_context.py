@@ -2,18 +2,25 @@
 
 The word index holds a passage's own words only. What was said before and after is read here, for the few best and their
 neighbours: the same recall as indexing it, in a third of the space, and no row holds words of another message.
+
+A reply of the assistant that repeats a source tells nothing new, and one whose source no longer holds does not hold
+either. The recall log has what each was given; what it cited stands in its text. Without a citation it rests on what it
+was given and repeats.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
 from agent_cli import clock, kinds
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, sources
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _PASSAGES = """select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row,
         iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
@@ -39,7 +46,31 @@ _DATED = """select f.id, iif(coalesce(f.valid_from, '') > :now, f.valid_from, nu
     from json_each(:rows) c cross join fact f on f.id = c.value
     where coalesce(f.valid_from, '') > :now or f.valid_to > :now"""
 
-_TEXTS = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
+_TEXTS = """select t.id, t.own, coalesce(m.role, ''), coalesce(m.author in ('', m.role) or m.model <> '', 0)
+    from json_each(?) c cross join passage p on p.id = c.value cross join passage_text t on t.id = p.id
+    left join message m on p.kind = 'm' and m.id = p.row"""
+
+_LONGEST = 400  # characters of a reply that may be a repetition
+_UNLIKE = 0.25  # share of the words of a repetition that its source may lack
+_CITED = re.compile(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
+_SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
+
+_GIVEN = """select c.value, asked.text, r.kind, r.row, r.text
+    from json_each(?) c cross join message m on m.id = c.value
+    cross join message asked on asked.id = (
+        select max(id) from message where session_id = m.session_id and id < m.id and role = 'user')
+    left join recollection r on r.message_id = asked.id and r.kind <> ''"""
+
+_STATES = """select c.value, iif(f.valid_to <= :now, f.valid_to, null), f.id is null or f.hidden_at is not null
+    from json_each(:rows) c left join fact f on f.id = c.value"""
+
+_REPLACED = """select o.statement, o.object, max(o.valid_to)
+    from json_each(:rows) c cross join fact n on n.id = c.value
+    join fact o on o.owner = n.owner and o.subject = n.subject and o.predicate = n.predicate
+    where n.predicate <> '' and o.state in ('accepted', 'superseded') and o.valid_to <= :now and o.hidden_at is null
+        and not exists (select 1 from fact where owner = o.owner and subject = o.subject and predicate = o.predicate
+                        and object = o.object and state = 'accepted' and coalesce(valid_to > :now, 1))
+    group by o.id"""
 
 _NEIGHBOURS = """select p.id,
         (select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
@@ -47,6 +78,15 @@ _NEIGHBOURS = """select p.id,
         (select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
             and (row, start) > (p.row, p.start) order by row, start limit 2))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
+
+
+@frozen
+class Said:
+    """The text of a passage and, of a message, its role."""
+
+    text: str
+    role: str
+    with_assistant: bool  # whether it was said between a person and the assistant, not between people
 
 
 def fetch(
@@ -66,19 +106,22 @@ def fetch(
     """
     places = neighbours(db, ids, without_neighbours)
     needed = set(places).union(*places.values()) - {0}
-    texts: dict[int, str] = dict(db.rows(_TEXTS, (sorted(needed),)))
+    said = {id: Said(*row) for id, *row in db.rows(_TEXTS, (sorted(needed),))}
     if excluded_text:
-        texts = {id: own_words for id, own_words in texts.items() if own_words.strip() not in excluded_text}
+        said = {id: each for id, each in said.items() if each.text.strip() not in excluded_text}
     values = {
-        "ids": [id for id in places if id in texts],
+        "ids": [id for id in places if id in said],
         **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
     passages = db.rows(_PASSAGES.format(conditions=_CONDITIONS.format(current=_current())), values)
     others = {text for passage in passages for text in passage[4:7] if text}
-    counts = _counts(db, others.union(texts.values()), question)
-    own_words = {id: counts[text] for id, text in texts.items()}
+    counts = _counts(db, others.union(each.text for each in said.values()), question)
     nothing: dict[str, int] = {}
+
+    def context(id: int, other: int, place: int) -> Mapping[str, int]:
+        return counts[said[other].text] if other in said and _is_context(said[id], said[other], place) else nothing
+
     made: dict[int, CandidateRow] = {}
     for id, session, length, at, author, date, facts, kind, row, place in passages:
         before_that, before, after = places[id]
@@ -87,12 +130,12 @@ def fetch(
             session,
             length,
             (now.timestamp() - at) / 86400,
-            texts[id],
+            said[id].text,
             author,
-            own_words[id] | dict.fromkeys(guessed.get(id, ()), 1),
-            own_words.get(before, nothing),
-            own_words.get(before_that, nothing),
-            own_words.get(after, nothing),
+            counts[said[id].text] | dict.fromkeys(guessed.get(id, ()), 1),
+            context(id, before, -1),
+            context(id, before_that, -2),
+            context(id, after, 1),
             counts.get(author, nothing),
             counts[date],
             counts.get(facts, nothing),
@@ -100,6 +143,8 @@ def fetch(
             row=row,
             at=at,
             place=place or "",
+            role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
+            empty=statements.emptiness(said[id].text, said[id].role) if said[id].with_assistant else "",
         )
     _mark_ended(db, made.values(), allowed.owner, now)
     _mark_dated(db, made.values(), now)
@@ -123,12 +168,30 @@ def _current() -> str:
     )
 
 
+def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:
+    """Those notes or messages, by the letter of their kind, that are found."""
+    kind = kinds.BY_LETTER[letter]
+    current = sources.source_of(kind.name).current or "true"
+    found = db.rows(
+        f"""select p.row from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value
+            where not exists (select 1 from session where id = p.session_id and hidden_at is not null)
+              and (select {current} from {kind.table} where id = p.row)""",
+        (rows, letter),
+    )
+    return {row for (row,) in found}
+
+
+def ended_messages(db: Database, messages: Sequence[int], owner: str, now: datetime) -> dict[int, tuple[str, bool]]:
+    """{message: (since when its facts are no longer true, whether only some)}."""
+    if not db.value("select 1 from fact where owner = ? and valid_to <= ? limit 1", (owner, clock.utc(now))):
+        return {}
+    ended = db.rows(_OUTDATED, {"rows": messages, "owner": owner, "now": clock.utc(now)})
+    return {id: (until, bool(partly)) for id, until, partly in ended}
+
+
 def _mark_ended(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
     """Mark messages whose facts are no longer true."""
-    if not db.value("select 1 from fact where owner = ? and valid_to <= ? limit 1", (owner, clock.utc(now))):
-        return
-    values = {"rows": [row.row for row in rows if row.kind == "m"], "owner": owner, "now": clock.utc(now)}
-    ended = {id: (until, bool(partly)) for id, until, partly in db.rows(_OUTDATED, values)}
+    ended = ended_messages(db, [row.row for row in rows if row.kind == "m"], owner, now)
     for row in rows:
         if row.kind == "m" and row.row in ended:
             until, row.partly = ended[row.row]
@@ -144,6 +207,17 @@ def _mark_dated(db: Database, rows: Collection[CandidateRow], now: datetime) -> 
             row.begins, row.ends = (
                 datetime.fromisoformat(date).timestamp() if date else None for date in dated[row.row]
             )
+
+
+def _is_context(one: Said, other: Said, place: int) -> bool:
+    """Whether another message, so many places away, tells what this one is about.
+
+    Between people all do. With the assistant only what stands before a reply does, and a question before its answer:
+    what is asked next is another matter.
+    """
+    if not one.with_assistant or not other.with_assistant:
+        return True
+    return place == -1 and (one.role == "assistant" or other.text.rstrip().endswith("?"))
 
 
 def neighbours(
@@ -187,3 +261,112 @@ def _may_contain(text: str, starts: Sequence[str]) -> bool:
         if start in folded:
             return True
     return False
+
+
+@frozen
+class Given:
+    """What a reply was given: the question before it, and (letter of the kind, id) -> words of what was recalled."""
+
+    question: str
+    sources: Mapping[tuple[str, int], str]
+
+
+def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
+    """Mark replies that repeat a source as empty, and those whose source no longer holds as ended or withdrawn."""
+    replies = [row for row in rows if row.role == "assistant" and not row.empty]
+    if not replies:
+        return
+    given = _given(db, replies)
+    rests = {row.id: _rests_on(row.text, given.get(row.row)) for row in replies}
+    _mark_unsupported(db, replies, rests, owner, now)
+    _mark_replaced(db, replies, rows, now)
+    _mark_repetitions(replies, rows, given)
+
+
+def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
+    found: dict[int, Given] = {}
+    for reply, question, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
+        sources = dict(found[reply].sources) if reply in found else {}
+        if kind is not None:
+            sources[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
+        found[reply] = Given(question, sources)
+    return found
+
+
+def _rests_on(reply: str, given: Given | None) -> set[tuple[str, int]]:
+    """What a reply cites, else what it was given and repeats beyond the words of the question."""
+    cited = {(each[0], int(each[1:])) for group in _CITED.findall(reply) for each in re.split(r", ?", group)}
+    if cited or given is None:
+        return cited
+    asked, said = set(terms.content_words(given.question)), reply.casefold()
+    return {
+        source
+        for source, words in given.sources.items()
+        if (telling := set(terms.content_words(words)) - asked)
+        and 2 * _lacking(telling, said, len(telling)) <= len(telling)
+    }
+
+
+def _mark_unsupported(
+    db: Database, replies: Sequence[CandidateRow], rests: Mapping[int, set[tuple[str, int]]], owner: str, now: datetime
+) -> None:
+    """Mark the replies that rest on facts that ended, on messages that tell such facts, or on what was deleted."""
+    sources = {source for each in rests.values() for source in each if source[0] in _SOURCES}
+    by_letter = {letter: [row for kind, row in sources if kind == letter] for letter in _SOURCES}
+    facts = {"rows": by_letter["f"], "now": clock.utc(now)}
+    states = {("f", row): (until, bool(deleted)) for row, until, deleted in db.rows(_STATES, facts)}
+    for letter in "nm":
+        present = visible(db, letter, by_letter[letter])
+        states |= {(letter, row): (None, row not in present) for row in by_letter[letter]}
+    for row, (until, partly) in ended_messages(db, by_letter["m"], owner, now).items():
+        if not partly:
+            states["m", row] = until, False
+    for reply in replies:
+        found = [states[source] for source in rests[reply.id] if source in states]
+        ended = [until for until, _ in found if until]
+        if ended:
+            reply.ended = datetime.fromisoformat(max(ended)).timestamp()
+            reply.partly = len(ended) < len(found)
+        reply.withdrawn = any(deleted for _, deleted in found)
+
+
+def _mark_replaced(db: Database, replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], now: datetime) -> None:
+    """Mark the replies that state what a fact among the rows has replaced, though no source of them is recorded."""
+    facts = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
+    replaced = db.rows(_REPLACED, facts)
+    for statement, object, until in replaced:
+        words = set(terms.content_words(f"{statement} {object}"))
+        for reply in replies:
+            if reply.ended is None and not _lacking(words, reply.text.casefold()):
+                reply.ended = datetime.fromisoformat(until).timestamp()
+
+
+def _mark_repetitions(
+    replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], given: Mapping[int, Given]
+) -> None:
+    """Mark the replies that say only what another row says, apart from the words of the question before them."""
+    sources = [(row.text.casefold(), row.text) for row in rows if row.role != "assistant" and not row.empty]
+    for reply in replies:
+        if len(reply.text) > _LONGEST or reply.ended or reply.withdrawn:
+            continue
+        said = _CITED.sub("", reply.text)
+        words = set(terms.content_words(said))
+        asked = set(terms.content_words(given[reply.row].question)) if reply.row in given else set()
+        telling = words - asked or words
+        allowed = int(_UNLIKE * len(telling))
+        if any(
+            _lacking(telling, folded, allowed) <= allowed and terms.is_negated(said) == terms.is_negated(text)
+            for folded, text in sources
+        ):
+            reply.empty = "repetition"
+
+
+def _lacking(words: Iterable[str], folded: str, allowed: int = 0) -> int:
+    """How many of the words a text lacks, apart from their endings; counted until more than `allowed` are found."""
+    lacking = 0
+    for word in words:
+        if (word[:-1] if len(word) > 4 and not word.isdigit() else word) not in folded:
+            lacking += allowed + 1 if word.isdigit() else 1
+            if lacking > allowed:
+                break
+    return lacking

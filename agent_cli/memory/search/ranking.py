@@ -1,4 +1,4 @@
-"""Scores passages against a question: pure arithmetic over fetched rows.
+"""Scores passages against a question, judges whether the answer is known, and selects what is shown: pure arithmetic.
 
 Each signal ("leg") is divided by its best score and the legs are added; ranks are not fused, because that amplifies the
 noise of the weaker leg. All weights were measured on long conversations (turn-level recall); benchmarks/README.md has
@@ -6,23 +6,33 @@ the figures.
 
 The word leg is BM25 over the passage's own words and, with smaller weights, the passages before and after it, its
 author and date, and the facts taken from it.
+
+Messages that tell nothing (questions, empty replies, small talk, replies that repeat a source) never make a question
+known and take at most one place. The best fact, note and file each have a place when they are good enough, and what is
+said twice is shown once.
 """
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from agent_cli.memory.language import languages
+from agent_cli.memory.language import languages, statements, terms
+from agent_cli.memory.search import named_entities
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 K1, B = 1.2, 0.3
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 SESSION, VECTOR, SPEAKER, QUESTION, MOMENT, TIME, ENTITY = 0.3, 0.3, 0.4, 0.2, 0.1, 0.3, 0.2
+MINE = 0.6  # for the person's own words, when the question is in the first person
+EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a message loses when its facts are no longer true
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
+KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
+_FILES = 0.9  # weight of the best file beside an equally good message
+_KEPT = "fnd"  # kinds whose best hit has a place: facts, notes and files
 
 _TIME_WORDS = Pattern(rf"\b{languages.alternatives('TIME_WORDS')}\b", re.IGNORECASE)
 _WHEN_QUESTION = Pattern(rf"\s*{languages.alternatives('WHEN_QUESTION')}\b", re.IGNORECASE)
@@ -57,6 +67,9 @@ class CandidateRow:
     partly: bool = False  # whether only some of its facts did
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
+    role: str = ""  # of a message: user, or assistant when that is no other person
+    empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
+    withdrawn: bool = False  # a reply whose source was deleted
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 
@@ -83,6 +96,7 @@ class Scored:
     score: float
     legs: Mapping[str, float]  # adds up to score
     coverage: float
+    relevance: float = 0.0  # the part of its score that is not owed to who said it
 
 
 def idf(rows: int, found: int) -> float:
@@ -112,6 +126,7 @@ def score(
     weight: float = VECTOR,
 ) -> list[Scored]:
     """Score rows, best first. `sessions`: the sum of each one's best word hits; `named`: authors the question names."""
+    mine = statements.is_in_first_person(query)
     words = [bm25(row, idfs, average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     best_session = max(sessions.values(), default=0.0) or 1.0
@@ -126,6 +141,8 @@ def score(
             legs["meaning"] = weight * (row.cosine - floor) / best_cosine
         if row.author in named_authors:
             legs["speaker"] = SPEAKER
+        if mine and row.role != "assistant":
+            legs["mine"] = MINE
         if row.timely:
             legs["time"] = TIME
         if when and _TIME_WORDS.search(row.text):
@@ -134,12 +151,17 @@ def score(
             legs["entity"] = ENTITY * row.named
         if "?" in row.text:
             legs["question"] = -QUESTION * _question_share(row.text)
-        if row.ended and not row.partly:
+        about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
+        if row.withdrawn or (row.ended and not row.partly):
             legs["outdated"] = -OUTDATED * sum(legs.values())
+        if row.empty:
+            legs["empty"] = -EMPTY * sum(legs.values())
         total = sum(legs.values())
         recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
         legs["age"] = total * recency - total
-        scored.append(Scored(row, total * recency, {k: v for k, v in legs.items() if v}, coverage(row, idfs)))
+        whole = total * recency
+        nonzero = {name: share for name, share in legs.items() if share}
+        scored.append(Scored(row, whole, nonzero, coverage(row, idfs), about * whole))
     return sorted(scored, key=_sort_key)
 
 
@@ -151,3 +173,101 @@ def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
 def _question_share(text: str) -> float:
     """The share of a text in questions, which seldom hold an answer."""
     return sum(len(piece) for piece in _SENTENCE.split(text) if piece.rstrip().endswith("?")) / max(1, len(text))
+
+
+def verdict(query: str, scored: Sequence[Scored]) -> str:
+    """known, maybe or nothing, by the best passage that tells something.
+
+    A reply alone never makes known what a person asks about themselves.
+    """
+    best = next((each for each in scored if not each.row.empty), None)
+    if best is None:
+        return "nothing"
+    if best.coverage >= KNOWN and not (best.row.role == "assistant" and statements.is_in_first_person(query)):
+        return "known"
+    named = any(each.row.named == named_entities.NAMED for each in scored)
+    return "maybe" if best.coverage >= MAYBE or "meaning" in best.legs or named else "nothing"
+
+
+def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
+    """Merge two lists. Scores are relative to the best of each list; those of files are scaled by their coverage."""
+    of_memory, of_files = verdict(query, remembered), verdict(query, from_files)
+    if not from_files or (of_memory != "nothing" and of_files == "nothing"):
+        return of_memory, remembered
+    most = remembered[0].coverage if remembered else 0.0
+    weight = _FILES * min(1.0, from_files[0].coverage / most) if most else 1.0
+    from_files = [
+        replace(
+            each,
+            score=weight * each.score,
+            relevance=weight * each.relevance,
+            legs=_scaled_legs(each.legs, weight),
+        )
+        for each in from_files
+    ]
+    best = min((of_memory, of_files), key=("known", "maybe", "nothing").index)
+    return best, sorted((*remembered, *from_files), key=lambda each: -each.score)
+
+
+def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
+    """The best results, each thing once. `least`: their relevance, as a share of that of the best."""
+    enough = least * max((each.relevance for each in scored), default=0.0)
+    distinct = _distinct(each for each in scored if each.relevance >= enough or each.row.named == named_entities.NAMED)
+    chosen, others = distinct[:limit], distinct[limit:]
+    for kind in _KEPT:
+        best = next((each for each in others if each.row.kind == kind and _is_good(each)), None)
+        if best and all(each.row.kind != kind for each in chosen):
+            _give_place(chosen, best)
+    return sorted(chosen, key=lambda each: -each.score)
+
+
+def _is_good(each: Scored) -> bool:
+    return not each.row.empty and (each.coverage >= MAYBE or "meaning" in each.legs)
+
+
+def _give_place(chosen: list[Scored], best: Scored) -> None:
+    """Put a hit in the place of the last that is not itself the only one of a kept kind."""
+    kinds = [each.row.kind for each in chosen]
+    for index in reversed(range(1, len(chosen))):  # never that of the best
+        if kinds[index] not in _KEPT or kinds.count(kinds[index]) > 1:
+            chosen[index] = best
+            return
+
+
+def _distinct(scored: Iterable[Scored]) -> list[Scored]:
+    """The results without further chunks of the same text, without similar texts, and with one empty one at most.
+
+    A fact takes the place of the message that says the same.
+    """
+    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
+    sources: set[tuple[str, int]] = set()
+    has_empty = False
+    for each in scored:
+        source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
+        if source in sources or (each.row.empty and has_empty):
+            continue
+        sources.add(source)
+        repeated = next((index for index, known in enumerate(chosen) if _is_same(each, shingles, *known)), None)
+        if repeated is None:
+            chosen.append((each, shingles))
+            has_empty = has_empty or bool(each.row.empty)
+        elif each.row.kind == "f" and chosen[repeated][0].row.kind == "m":
+            chosen[repeated] = _in_place_of(chosen[repeated][0], each), shingles
+    return [each for each, _ in chosen]
+
+
+def _is_same(
+    one: Scored, shingles: frozenset[tuple[str, ...]], other: Scored, others: frozenset[tuple[str, ...]]
+) -> bool:
+    return terms.nearly_equal(shingles, others) and terms.is_similar(one.row.text, other.row.text)
+
+
+def _in_place_of(one: Scored, other: Scored) -> Scored:
+    """Another hit with the rank of this one; the difference becomes a leg of its own."""
+    legs = {**other.legs, "said": one.score - other.score}
+    return replace(other, score=one.score, relevance=one.relevance, coverage=one.coverage, legs=legs)
+
+
+def _scaled_legs(legs: Mapping[str, float], weight: float) -> dict[str, float]:
+    """The legs of a scaled score; the difference becomes a leg of its own."""
+    return {**legs, "file": (weight - 1) * sum(legs.values())} if weight < 1 else dict(legs)

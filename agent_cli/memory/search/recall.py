@@ -13,12 +13,10 @@ from typing import Any, TypeVar
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
-from agent_cli.memory.language import terms
 from agent_cli.memory.search import (
     candidates,
     damaged_indexes,
     index,
-    named_entities,
     passage_context,
     ranking,
     vectors,
@@ -29,9 +27,9 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
-KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
 _MAX_QUERY = 2000  # characters of a question that count
-FILE, FILES = "section", 0.9  # the kind of files, and the weight of the best one beside an equally good message
+FILE = "section"  # the kind of files
+LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
 RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 15  # the same, of the vectors
 WITH_NEIGHBOURS = 20  # word hits that bring their neighbours: for all sixty recall gains 0.2 points, in 3 ms
@@ -57,6 +55,9 @@ class Hit:
     partly: bool = False  # whether only partly
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
+    coverage: float = 0.0  # the share of the question's words that it holds
+    empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
+    withdrawn: bool = False  # a reply whose source was deleted
     period: str = ""  # of a summary, as in 2026-W47
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
@@ -76,6 +77,8 @@ class Hit:
             notes.append(f"planned, true from {_day(self.begins)}")
         if self.ends:
             notes.append(f"true until {_day(self.ends)}")
+        if self.withdrawn:
+            notes.append("its source was deleted")
         return f"({'; '.join(notes)})" if notes else ""
 
     @property
@@ -109,15 +112,17 @@ def find(
     embed_query: EmbedQuery | None = None,
     *,
     logged: bool = False,
+    least: float = 0.0,
 ) -> RecallResult:
     """The best passages for a question. Any text is safe as a question.
 
     `logged`: the question is in the log too; passages that only repeat it are left out.
+    `least`: how relevant a passage must be, as a share of the relevance of the best.
     """
     query = text.without_surrogates(query[:_MAX_QUERY])
     while True:
         vector_set = vectors.current(db)
-        found = _find(db, query, allowed, now, limit, embed_query, vector_set, logged)
+        found = _find(db, query, allowed, now, limit, embed_query, vector_set, logged, least)
         if vectors.current(db) == vector_set:
             return found
         # The vectors of another embedder were swapped in meanwhile: search again.
@@ -139,6 +144,7 @@ def _find(
     embed_query: EmbedQuery | None,
     vector_set: vectors.VectorSet | None,
     logged: bool,
+    least: float,
 ) -> RecallResult:
     """Files are searched separately, so that their number does not affect other results."""
     damaged = damaged_indexes.damaged(db)
@@ -149,26 +155,9 @@ def _find(
     if FILE in (allowed.kinds or (FILE,)) and candidates.size(db, True):
         files = vector_set.files if vector_set else None
         from_files = _score_candidates(db, query, replace(allowed, files=True), now, vector, files, False, damaged)
-    verdict, scored = _merge(remembered, from_files)
-    best = _distinct(scored, limit)
+    verdict, scored = ranking.merge(query, remembered, from_files)
+    best = ranking.choose(scored, limit, least)
     return RecallResult(verdict, tuple(_to_hit(db, each) for each in best), tuple(dict.fromkeys(damaged)))
-
-
-def _merge(remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
-    """Merge two lists. Scores are relative to the best of each list; those of files are scaled by their coverage."""
-    verdict = _verdict(remembered)
-    if not from_files or (verdict != "nothing" and _verdict(from_files) == "nothing"):
-        return verdict, remembered
-    most = remembered[0].coverage if remembered else 0.0
-    weight = FILES * min(1.0, from_files[0].coverage / most) if most else 1.0
-    from_files = [replace(each, score=weight * each.score, legs=_scaled_legs(each.legs, weight)) for each in from_files]
-    verdict = min((verdict, _verdict(from_files)), key=("known", "maybe", "nothing").index)
-    return verdict, sorted((*remembered, *from_files), key=lambda each: -each.score)
-
-
-def _scaled_legs(legs: Mapping[str, float], weight: float) -> dict[str, float]:
-    """The legs of a scaled score; the difference becomes a leg of its own."""
-    return {**legs, "file": (weight - 1) * sum(legs.values())} if weight < 1 else dict(legs)
 
 
 def _score_candidates(
@@ -228,15 +217,20 @@ def _score_candidates(
     rows |= fetch(id for id, _ in nearest if id not in proposed)
     if time_filter:
         _mark_timely(db, rows, time_filter)
+    telling = sum(not row.empty for row in rows.values() if row.id in proposed)
+    rows |= fetch(id for id, _ in hits[RESCORED : RESCORED + len(proposed) - telling] if id not in rows)
+    if not files:
+        passage_context.mark_replies(db, rows.values(), allowed.owner, now)
+    idfs = candidates.weigh_telling(parsed, [row.own_words for row in rows.values() if row.empty])
     floor = vector_set.floor if vector_set and nearest else 1.0
-    scored = ranking.score(query, list(rows.values()), parsed.idfs, average, sessions, named, floor)
+    scored = ranking.score(query, list(rows.values()), idfs, average, sessions, named, floor)
     scored = [
         each
         for each in scored
         if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
     ]
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant
-        scored = [each for each in scored if not each.row.place or each.coverage >= KNOWN]
+        scored = [each for each in scored if not each.row.place or each.coverage >= ranking.KNOWN]
     return scored
 
 
@@ -302,30 +296,6 @@ def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Fi
         rows[id].timely = True
 
 
-def _distinct(scored: Iterable[Scored], limit: int) -> list[Scored]:
-    """The best results, without further chunks of the same text and without similar texts."""
-    chosen: dict[tuple[str, int], tuple[Scored, frozenset[tuple[str, ...]]]] = {}
-    for each in scored:
-        if len(chosen) == limit:
-            break
-        source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
-        if source not in chosen and not any(
-            terms.nearly_equal(shingles, known) and terms.is_similar(each.row.text, other.row.text)
-            for other, known in chosen.values()
-        ):
-            chosen[source] = each, shingles
-    return [each for each, _ in chosen.values()]
-
-
-def _verdict(scored: Sequence[Scored]) -> str:
-    if not scored:
-        return "nothing"
-    if scored[0].coverage >= KNOWN:
-        return "known"
-    named = any(each.row.named == named_entities.NAMED for each in scored)
-    return "maybe" if scored[0].coverage >= MAYBE or "meaning" in scored[0].legs or named else "nothing"
-
-
 def _to_hit(db: Database, scored: Scored) -> Hit:
     row = scored.row
     outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
@@ -348,6 +318,9 @@ def _to_hit(db: Database, scored: Scored) -> Hit:
         row.partly,
         row.begins,
         row.ends,
+        scored.coverage,
+        row.empty,
+        row.withdrawn,
         period or "",
         *file,
     )

@@ -11,6 +11,8 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+_VERDICT = ""  # the kind of the row that tells the verdict
+
 
 @frozen
 class RecalledRow:
@@ -25,22 +27,31 @@ class RecalledRow:
         return ids.handle(self.kind, self.row)
 
 
-def record(db: Database, message: int, used: Sequence[tuple[Hit, str]], now: datetime) -> None:
-    """Record the hits sent to the model with a message, and their words as shown."""
+def record(db: Database, message: int, used: Sequence[tuple[Hit, str]], verdict: str, now: datetime) -> None:
+    """Record the hits sent to the model with a message and their words as shown, and what it is told of the verdict."""
+    at = clock.utc(now)
+    rows = [(message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, at) for hit, shown in used]
+    if verdict:
+        rows.append((message, _VERDICT, 0, 0.0, "{}", verdict, at))
     with db.write():
         db.execute_many(
-            "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, clock.utc(now))
-                for hit, shown in used
-            ],
+            "insert into recollection (message_id, kind, row, score, legs, text, at) values (?, ?, ?, ?, ?, ?, ?)", rows
         )
 
 
 def recalled_for(db: Database, message: int) -> list[RecalledRow]:
     """What was recalled for a message, best first."""
-    rows = db.rows("select kind, row, score, legs, text from recollection where message_id = ? order by id", (message,))
+    rows = db.rows(
+        "select kind, row, score, legs, text from recollection where message_id = ? and kind <> ? order by id",
+        (message, _VERDICT),
+    )
     return [RecalledRow(kind, row, score, json.loads(legs), text) for kind, row, score, legs, text in rows]
+
+
+def verdict_for(db: Database, message: int) -> str:
+    """What the model is told of the verdict on a message, or an empty string."""
+    found = db.value("select text from recollection where message_id = ? and kind = ?", (message, _VERDICT))
+    return str(found or "")
 
 
 def replies_given(db: Database, kind: str, rows: Sequence[int]) -> list[tuple[int, int]]:

@@ -143,7 +143,7 @@ def items(app: App, db: Database, session: int | None, draft: str) -> tuple[Prev
     """What memory would add to this draft, searched by words alone."""
     turn_context = ToolContext(db, session or 0, app.scope, app.time)
     shown_messages = model_context.visible(db, session, app.window) if session else []
-    chosen, _ = prompt_recall.select(turn_context, draft, shown_messages, logged=False)
+    chosen = prompt_recall.select(turn_context, draft, shown_messages, logged=False).used
     return tuple(
         PreviewItem(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")
         for hit, _ in chosen[:_MAX_ITEMS]

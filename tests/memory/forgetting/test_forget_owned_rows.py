@@ -152,7 +152,7 @@ def test_what_was_recalled_and_found_of_a_section_goes_with_it(file, folder, tmp
     add(file, folder)
     asked = log.add_user_message(file, session, HERE, [Part("Who is it?", "typed")], NOON)
     hit = Hit("section", 1, None, None, 0.0, 1.0, "x", {"words": 1.0})
-    recall_log.record(file, asked, [(hit, "- d1, a.md:1: The zebrafinch sings in the second room.")], NOON)
+    recall_log.record(file, asked, [(hit, "- d1, a.md:1: The zebrafinch sings in the second room.")], "", NOON)
     call = ToolCall("c1", "read_file", {"path": "a.md"})
     log.add_tool_result(file, session, HERE, call, ToolResult("1: The zebrafinch sings in the second room."), NOON)
 

@@ -39,7 +39,7 @@ def ask_about_graz(db):
     session = sessions.start(db, HERE, NOON)
     asked = say(db, session, "Where is my home?")
     hit = Hit("fact", fact.id, None, None, 0.0, 1.0, "", {"words": 1.0})
-    recall_log.record(db, int(asked[1:]), [(hit, "- f1: I live in Graz")], NOON)
+    recall_log.record(db, int(asked[1:]), [(hit, "- f1: I live in Graz")], "", NOON)
     reply(db, session, "You live in Graz.")
     say(db, session, "Are you sure?")
     reply(db, session, "You told me so yourself [f1].")

@@ -1,0 +1,93 @@
+"""What a message is, judged as a whole."""
+
+import pytest
+
+from agent_cli.memory.language import statements
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("hello again", "Hello!", "thanks", "ok", "Thanks a lot, bye!", "good morning, how are you?", "yes please"),
+        *("Hallo nochmal", "Vielen Dank!", "Guten Morgen, wie geht's?", "alles klar, danke", "Servus", "ja, gerne"),
+    ],
+)
+def test_greetings_and_thanks_are_small_talk(words):
+    assert statements.is_small_talk(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["hello world is my first program", "thanks to Anna I have a bicycle", "ok, I moved to Linz", "Danke Anna"]
+)
+def test_what_tells_something_beside_is_no_small_talk(words):
+    assert not statements.is_small_talk(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Where is my passport?", "do you know where I've put my passport", "Hi! Any idea where my passport is?"),
+        *("my blood type?", "Could you look up where the passport lies, please?", "Remind me when Anna comes"),
+        *("Wo ist mein Reisepass?", "Weißt du, wo mein Pass liegt?", "In welcher Mappe liegt der Pass?"),
+    ],
+)
+def test_a_question_tells_nothing(words):
+    assert statements.emptiness(words, "user") == "question"
+    assert statements.asks(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("The passport lies in the attic.", "I moved to Linz. Do you know a dentist?", "I have no car."),
+        *("What can I cook for Anna, who is allergic to nuts?", "Can you remember that I hate olives?"),
+        *("Was koche ich für Anna, die keine Nüsse verträgt?", "Ich weiß, wo der Pass liegt: im Keller."),
+    ],
+)
+def test_a_statement_is_no_question_and_neither_is_one_with_a_question(words):
+    assert statements.emptiness(words, "user") == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("I do not know that.", "Sorry, I don't have any information about your passport.", "I'm not sure."),
+        "I don't know where your passport is. If you tell me, I can remember it. Would you like that?",
+        *(
+            "You haven't told me your blood type yet.",
+            "I have no record of that.",
+            "I'm not sure, could you tell me?",
+            "That's not known to me; no idea.",
+        ),
+        *("Das weiß ich leider nicht.", "Dazu habe ich keine Informationen.", "Tut mir leid, das weiß ich nicht."),
+    ],
+)
+def test_a_reply_that_does_not_know_is_empty(words):
+    assert statements.emptiness(words, "assistant") == "empty reply"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Your passport lies in the attic.", "There is no train at 8.", "I don't know [n1], it says the attic."),
+        *("I don't know the exact height, but it is about 4000 m.", "Du hast am Freitag keinen Termin."),
+    ],
+)
+def test_a_reply_that_says_something_is_not_empty(words):
+    assert statements.emptiness(words, "assistant") == ""
+
+
+def test_a_person_who_does_not_know_something_says_so_of_themselves():
+    assert statements.emptiness("I don't know how to swim", "user") == ""
+
+
+@pytest.mark.parametrize(
+    "question", ["Where do I live?", "what's my name", "Wo wohne ich?", "mein Zahnarzt", "tell us"]
+)
+def test_a_question_in_the_first_person_is_about_the_person(question):
+    assert statements.is_in_first_person(question)
+
+
+@pytest.mark.parametrize("question", ["Where does Anna live?", "When did Bob move to the US?", "Wo wohnt Anna?"])
+def test_a_question_about_others_is_not(question):
+    assert not statements.is_in_first_person(question)

@@ -1,0 +1,144 @@
+"""Recall in daily use: the same is asked again and again, answered or not, and the truth changes."""
+
+import pytest
+
+from agent_cli.agent import prompt_recall
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import recall_log
+from tests.conftest import HERE, noon
+from tests.recalling import catch_up, find, note, reply, say, session_of
+
+PASSPORT = "The passport lies in the blue folder in the attic"
+WORDINGS = (
+    "Where is my passport?",
+    "Do you know where I put my passport?",
+    "where did I leave the passport",
+    "Passport, where is it?",
+    "I can't remember where my passport is",
+    "Can you tell me the place of my passport?",
+    "Have you any idea where the passport could be?",
+    "Wo ist mein passport?",
+)
+IGNORANT = ("I do not know that.", "Sorry, I have no information about your passport.", "Das weiß ich leider nicht.")
+
+
+def told(context, words):
+    """What a person says, without an answer."""
+    return say(context.db, session_of(context.db), words)
+
+
+def ask(context, question, answer, recalled=True):
+    """One question in a session of its own, with what memory adds, and its answer; gives the handles recalled."""
+    session = session_of(context.db)
+    message = int(say(context.db, session, question)[1:])
+    catch_up(context.db)
+    if recalled:
+        prompt_recall.recall_for_message(context, message, question, ())
+    reply(context.db, session, answer)
+    return [each.handle for each in recall_log.recalled_for(context.db, message)]
+
+
+def learn(context, words):
+    """What a person says and keeps as a fact."""
+    message = int(told(context, words)[1:])
+    claim = adoption.claim(words, "typed", message=message, quote=words)
+    return adoption.add(context.db, HERE, claim, noon).fact
+
+
+def test_asking_again_never_buries_the_note(context):
+    for words in ("I bought a green bicycle", "Dinner was pasta with basil", "The train was late"):
+        told(context, words)
+    kept = note(context.db, PASSPORT)
+
+    for number, question in enumerate(2 * WORDINGS):
+        assert ask(context, question, IGNORANT[number % 3]) == [kept]
+
+
+def test_asking_again_never_buries_a_fact(context):
+    fact = learn(context, "My passport number is P4711")
+    for number, question in enumerate(WORDINGS):
+        assert fact.handle in ask(context, question, IGNORANT[number % 3])
+
+
+def test_what_was_asked_and_never_answered_is_not_known(context):
+    for question in ("What is my blood type?", "do you know my blood type", "Which blood type have I?"):
+        ask(context, question, "I do not know that.")
+
+    assert find(context.db, "my blood type").verdict == "nothing"
+    assert len(find(context.db, "my blood type").hits) == 1
+
+
+def test_the_answer_comes_instead_of_its_question(context):
+    ask(context, "What is the capital of Bhutan?", "Thimphu, in the west of the country.")
+    best = find(context.db, "Do you know the capital of Bhutan?").hits[0]
+
+    assert best.text == "Thimphu, in the west of the country."
+
+
+def test_a_reply_that_repeats_its_source_is_not_recalled_beside_it(context):
+    kept = note(context.db, PASSPORT)
+    for question in WORDINGS:
+        assert ask(context, question, "Your passport lies in the blue folder in the attic [n1].") == [kept]
+
+
+def test_a_reply_alone_makes_nothing_known_about_the_person(context):
+    ask(context, "What is my blood type?", "Your blood type must be zero negative, like that of many people.")
+    assert find(context.db, "What is my blood type?").verdict == "maybe"
+
+
+def test_the_best_note_and_fact_have_a_place_among_many_messages(context):
+    for number in range(12):
+        told(context, f"The garden in number {number} has a gate, a garden gnome and a garden path")
+    kept, fact = note(context.db, "garden gate: oil it"), learn(context, "My garden gate comes from the mill")
+
+    recalled = ask(context, "What of the garden gnome and the garden gate?", "…")
+    assert {kept, fact.handle} < set(recalled)
+
+
+def test_hits_that_hardly_match_do_not_pass_beside_one_that_does(context):
+    kept = note(context.db, "The spare key of the cellar hangs behind the picture of the lighthouse")
+    for words in ("The picture was nice", "A key question of philosophy"):
+        told(context, words)
+
+    assert ask(context, "Where hangs the spare key of the cellar, behind which picture of a lighthouse?", "…") == [kept]
+
+
+@pytest.mark.parametrize("words", ["hello again", "thanks", "ok", "Hallo nochmal", "vielen Dank!"])
+def test_nothing_is_recalled_for_small_talk(context, words):
+    for each in ("hello", "hello there, again", "thanks for the fish", "Hallo nochmal Anna", "ok, I live in Graz"):
+        told(context, each)
+    assert ask(context, words, "Hello!") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question", "answer"),
+    [
+        ("I live in Graz", "I moved to Linz", "Where do I live?", "You live in Graz."),
+        ("I live in Graz", "I moved to Linz", "Where do I live?", "You live in Graz [f1]."),
+        ("Ich wohne in Graz", "Ich bin nach Linz gezogen", "Wo wohne ich?", "Du wohnst in Graz [f1]."),
+    ],
+)
+@pytest.mark.parametrize("recalled", [True, False], ids=["recalled", "in the conversation"])
+def test_an_old_reply_sinks_below_the_newer_truth(context, first, then, question, answer, recalled):
+    learn(context, first)
+    ask(context, question, answer, recalled)
+    newer = learn(context, then)
+
+    found = find(context.db, question)
+    assert newer.handle in [hit.handle for hit in found.hits[:2]]
+    assert [hit.label for hit in found.hits if hit.text == answer] in ([], ["(no longer true since 2 January 2026)"])
+    assert all(hit.text != answer for hit in found.hits[:2])
+    assert ask(context, question, answer)[0] == newer.handle
+
+
+def test_a_reply_whose_note_was_deleted_says_so_and_loses_its_rank(context):
+    kept = notes.get(context.db, int(note(context.db, PASSPORT)[1:]), "person")
+    answer = "It is in the blue folder, look into the attic [n1]."
+    ask(context, "Where is my passport?", answer)
+    catch_up(context.db)
+    notes.hide(context.db, kept, noon)
+
+    (hit,) = [each for each in find(context.db, "Is the passport in the blue folder?").hits if each.text == answer]
+    assert hit.label == "(its source was deleted)"
+    assert hit.legs["outdated"] < 0
