@@ -8,6 +8,7 @@ AgentError                 1
     ContextExceeded        5
     StoreError             6
         StoreBusy          6
+        FileRefused        6
     TimedOut               7
     TracesLeft             8
     ModelFailed            1
@@ -65,6 +66,10 @@ class StoreError(AgentError):
 
 class StoreBusy(StoreError):
     """Another program has the file locked; a retry will succeed later."""
+
+
+class FileRefused(StoreError):
+    """The file belongs to another program, or to a newer version of this one."""
 
 
 class TimedOut(AgentError):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from benchmarks import (
     crash,
     crowd,
+    damage,
     documents,
     facts,
     long_texts,
@@ -26,6 +27,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crash": lambda options: crash.run(),
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
+    "damage": damage.run,
     "documents": lambda options: documents.run(),
     "long_texts": lambda options: long_texts.run(),
     "scale": scale.run,
@@ -36,7 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "years": lambda options: years.run(),
     "life": life.run,
 }
-WITH_OPTIONS = ("recall", "facts", "scale", "typing", "life")
+WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "life")
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ from agent_cli.cli.main import COMMANDS
 from agent_cli.config import reading
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
-from agent_cli.store import backup, file_check
+from agent_cli.store import backup, file_check, file_status
 from agent_cli.store.db import Database
 from benchmarks.__main__ import BENCHMARKS
 from tests.conftest import HERE, NOON, empty, noon
@@ -127,7 +127,7 @@ def test_compacting_keeps_nobody_waiting_for_one_who_reads(file, tmp_path):
     reader, writer = file.another_connection(), Database(tmp_path / "memory.db", busy_timeout=0.5)
     began = time.monotonic()
     with reader.snapshot():
-        file_check.compact(file, busy_timeout=0.05)
+        file_status.compact(file, busy_timeout=0.05)
         with writer.write():
             say(writer, sessions.start(writer, HERE, NOON), "Still there.")
     assert time.monotonic() - began < 5
@@ -156,6 +156,6 @@ def test_what_litestream_brings_back_is_what_was_there(program):
         back = Database(copy)
         assert (back.value("select count(*) from message"), file_check.check(back)) == (
             before,
-            file_check.CheckResult((), ()),
+            file_check.CheckResult(),
         )
         back.close()

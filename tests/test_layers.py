@@ -136,6 +136,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.word_tables": "indexes of words, maintained",
     "memory.versions": "histories of facts and skills",
     "store.file_check": "indexes, checked",
+    "store.salvage": "tables of a new file",
 }
 
 MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file

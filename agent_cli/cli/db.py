@@ -1,6 +1,7 @@
 """`agent db`: the one file that holds everything."""
 
 import os
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,20 +14,27 @@ from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.config import reading
-from agent_cli.errors import StoreError, UsageError
+from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
+from agent_cli.memory.search import index_check
 from agent_cli.memory.transfers import row_export
 from agent_cli.store import backup as backups
-from agent_cli.store import file_check
+from agent_cli.store import file as files
+from agent_cli.store import file_check, file_status
+from agent_cli.store import salvage as salvages
+from agent_cli.store.db import Database, IndexDamaged
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
+_WAYS_OUT = (
+    "`agent db restore FILE` brings a backup back, `agent db salvage FILE` saves what can be read into a new file"
+)
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Back up, restore, check, export and compact the database file.",
+    help="Back up, restore, check, salvage, export and compact the database file.",
 )
 
 
@@ -39,7 +47,7 @@ def path(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how large the database is and what it holds."""
-    found = file_check.status(context.obj.app().db)
+    found = file_status.status(context.obj.app().db)
     if as_json:
         output.put_json(found)
         return
@@ -90,24 +98,78 @@ def restore(
 @app.command()
 def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Read the whole database and check it. Exit 6 when it is damaged."""
-    app_: App = context.obj.app()
-    found = file_check.check(app_.db)
+    db = _opened_to_check(context.obj)
+    found = file_check.check(db)
+    doubtful = () if found.canonical or not found.mismatched else _doubtful(db)
+    indexes = [*found.derived, *(f"the index {name} does not fit its texts" for name in found.mismatched)]
     if as_json:
         output.put_json(
-            {"ok": not (found.canonical or found.derived), "damaged": found.canonical, "indexes": found.derived}
+            {
+                "ok": not (found.canonical or indexes),
+                "damaged": found.canonical,
+                "doubtful": doubtful,
+                "indexes": indexes,
+            }
         )
-    for each in (*found.canonical, *found.derived) if not as_json else ():
+        if found.canonical or indexes:
+            raise typer.Exit(StoreError.exit_code)
+        return
+    for each in (*found.canonical, *(f"{row}: its text or its index is damaged" for row in doubtful), *indexes):
         output.say(each)
-    if (found.canonical or found.derived) and as_json:
-        raise typer.Exit(StoreError.exit_code)
     if found.canonical:
-        raise StoreError(f"{app_.db.path}: the database is damaged; `agent db restore FILE` brings a backup back")
-    if found.derived:
+        raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
+    if doubtful:
         raise StoreError(
-            f"{app_.db.path}: an index is damaged and nothing else is; `agent index rebuild` makes it anew"
+            f"{db.path}: the rows named above, or their index, are damaged: look at them, compare them with a backup; "
+            "`agent index rebuild` makes the index anew from what they say now"
         )
-    if not as_json:
-        output.say(f"{app_.db.path} is whole: {_rows(backups.counts(app_.db))}")
+    if indexes:
+        raise StoreError(
+            f"{db.path}: an index is damaged, and no damage was found in what it is made of; "
+            "`agent index rebuild` makes it anew"
+        )
+    output.say(f"{db.path} is whole: {_rows(backups.counts(db))}")
+
+
+def _opened_to_check(invocation: Invocation) -> Database:
+    """The database; when it is too damaged for the program to work with it, as it is. Raises StoreError."""
+    try:
+        return invocation.app().db
+    except (FileRefused, StoreBusy):
+        raise
+    except StoreError as error:
+        try:
+            return files.open_damaged(_path(invocation))
+        except StoreError:
+            raise StoreError(f"{error}; {_WAYS_OUT}") from error
+
+
+def _doubtful(db: Database) -> Sequence[str]:
+    try:
+        return index_check.disagreeing(db)
+    except IndexDamaged:
+        return ()  # the index cannot be read: that is what is damaged
+
+
+@app.command()
+def salvage(
+    context: typer.Context, file: Annotated[Path, typer.Argument(help="The new file.")], as_json: AsJson = False
+) -> None:
+    """Save what can be read of a damaged database into a new file."""
+    invocation: Invocation = context.obj
+    _refuse_child(invocation)
+    damaged, target = _path(invocation), file.expanduser().absolute()
+    if target.exists():
+        raise UsageError(f"{target} is there already; name a new file")
+    found = [each for each in salvages.salvage(damaged, target, clock.now()) if each.copied or each.lost != 0]
+    if as_json:
+        output.put_json([vars(each) for each in found])
+        return
+    for each in found:
+        lost = "it is not known how many were lost" if each.lost is None else f"{each.lost} lost"
+        mended = f", {each.mended} of them with marks for bytes that were no text" if each.mended else ""
+        output.say(f"{each.table:<16} {each.copied:>7} saved{mended}, {lost}")
+    output.note(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
 
 
 @app.command()
@@ -115,7 +177,7 @@ def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     invocation: Invocation = context.obj
     _refuse_child(invocation)
-    before, after = file_check.compact(invocation.app().db)
+    before, after = file_status.compact(invocation.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 

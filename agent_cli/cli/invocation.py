@@ -94,6 +94,15 @@ class Invocation:
             with suppress(StoreError):  # the next question indexes it, or reports what is wrong
                 index.refresh(self._app.db)
 
+    def damage(self) -> str:
+        """A sentence about the damage of the database, which may be what a command failed of; empty: it has none."""
+        if self._app is None or not self._app.keeps:
+            return ""
+        from agent_cli.store import file_check  # needed for this alone
+
+        found = file_check.check(self._app.db).canonical
+        return f"{self._app.db.path}: the database is damaged; `agent db check` says where" if found else ""
+
     def close(self) -> None:
         """Close the database. Its journal is emptied first: the file alone then holds everything."""
         if self._app is not None:

@@ -20,7 +20,7 @@ from agent_cli import CHILD
 from agent_cli.cli import output, usage
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
-from agent_cli.errors import AgentError, Cancelled, UsageError
+from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
@@ -68,6 +68,10 @@ class LazyGroup(TyperGroup):
             output.fail(error)
         except KeyboardInterrupt:
             output.fail(Cancelled("stopped"))
+        except Exception as error:
+            if ctx.obj and (damage := ctx.obj.damage()):
+                output.fail(StoreError(f"{damage} ({type(error).__name__}: {error})"))
+            raise
         finally:
             if ctx.obj:
                 ctx.obj.close()

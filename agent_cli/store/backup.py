@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, leftovers, meta, schema
+from agent_cli.store import file_check, holder, leftovers, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -121,7 +121,11 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
                 progress(left)
             rows = counts(copy)
         copy.value("pragma journal_mode = delete")  # a single file, without a journal beside it
-        _verify(copy, "quick_check")
+        if problems := file_check.damaged_pages(copy):
+            raise StoreError(
+                f"{source.path}: the database is damaged ({problems[0]}) and was not copied; "
+                "`agent db check` says where, `agent db salvage FILE` saves what can be read"
+            )
         if counts(copy) != rows:
             raise StoreError(f"{part}: the copy does not hold what the database holds; check the disk and try again")
     finally:
@@ -137,21 +141,19 @@ def _stage(path: Path, part: Path) -> dict[str, int]:
         for _ in source.copy_into(copy):
             pass
         copy.value("pragma journal_mode = delete")
-        _verify(copy, "integrity_check", path)
+        _verify(copy, path)
         return counts(copy)
     finally:
         source.close()
         copy.close()
 
 
-def _verify(copy: Database, pragma: str, source: Path | None = None) -> None:
-    """Raise StoreError when the copy is not a sound database of this program."""
-    name = source or copy.path
+def _verify(copy: Database, source: Path) -> None:
+    """Raise StoreError when the copy is not a sound database of this program. A backup has passed the same check."""
     if copy.value("pragma application_id") != schema.APPLICATION_ID:
-        raise StoreError(f"{name}: this is no database of agent; name a file that `agent db backup` wrote")
-    result = copy.value(f"pragma {pragma}(1)")
-    if result != "ok":
-        raise StoreError(f"{name}: the copy is damaged ({text.one_line(str(result))}); use another one")
+        raise StoreError(f"{source}: this is no database of agent; name a file that `agent db backup` wrote")
+    if problems := file_check.damaged_pages(copy):
+        raise StoreError(f"{source}: the copy is damaged ({problems[0]}); use another one")
 
 
 def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:

@@ -34,6 +34,10 @@ class IndexDamaged(StoreError):
     """A derived table cannot be read or written. It can be rebuilt; nothing canonical is lost."""
 
 
+class TextDamaged(StoreError):
+    """Some bytes of a text are not UTF-8."""
+
+
 class TransactionLost(StoreError):
     """SQLite rolled back a whole transaction by itself, for instance out of memory because of a damaged index."""
 
@@ -152,6 +156,11 @@ class Database:
     def rows(self, sql: str, values: Any = ()) -> list[Row]:
         with self._translate_errors():
             return self._connection.execute(sql, values).fetchall()
+
+    def each(self, sql: str, values: Any = ()) -> Iterator[Row]:
+        """The rows one by one: those before a damaged one are given before the error is raised."""
+        with self._translate_errors():
+            yield from self._connection.execute(sql, values)
 
     def row(self, sql: str, values: Any = ()) -> Row | None:
         """The first row, or None."""
@@ -296,6 +305,8 @@ class Database:
     def _translate_errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # SQLite gives back as text whatever bytes are there
+            raise TextDamaged(f"{self.path}: a text is damaged; `agent db check` says which") from error
         except apsw.Error as error:
             sentence = _error_message(error)
             if sentence is None:
@@ -341,7 +352,7 @@ def _error_message(error: apsw.Error) -> str | None:
         case apsw.NotADBError():
             return "this is no SQLite database; name another file with --db"
         case apsw.CorruptError():
-            return "the database is damaged; `agent doctor` says more, a backup brings it back"
+            return "the database is damaged; `agent db check` says where and what to do"
         case apsw.IOError():
             return f"the disk refused to read or write ({error}); nothing of this step was written"
         case apsw.ExtensionLoadingError():

@@ -38,7 +38,8 @@ def open_file(
         if network:
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
-        schema.reconcile(db, now)
+        for each in schema.reconcile(db, now):
+            notice(f"{path}: {each} was missing; it was made again, without what was in it")
     except BaseException:
         db.close()
         raise
@@ -61,6 +62,17 @@ def open_read_only(path: Path) -> Database:
         if not schema.is_current(db):
             raise StoreError(f"{path}: an older agent wrote this file; run `agent db status` once, then it can be read")
         db.prepare()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_damaged(path: Path) -> Database:
+    """Open a file that may be damaged, as it is; reads alone are meant. Raises StoreError when SQLite cannot."""
+    db = Database(path, read_only=True)
+    try:
+        schema.check(db)
     except BaseException:
         db.close()
         raise

@@ -1,83 +1,92 @@
-"""Integrity check, status and compaction of the database file."""
+"""Checks the whole file: its pages, its schema, its rows, and the indexes against what they index."""
 
-import shutil
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Iterator
 
 from agent_cli import text
 from agent_cli.errors import StoreError
-from agent_cli.store import backup
+from agent_cli.store import row_check, schema
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
 _MAX_PROBLEMS = 5  # of each kind
 
+Problem = tuple[str, bool]
+"""What is wrong, and whether that is derived data."""
+
 
 @frozen
 class CheckResult:
-    """Problems of canonical data, and of derived data, which can be rebuilt."""
+    """Problems of canonical data, and of derived data, which can be rebuilt.
 
-    canonical: tuple[str, ...]
-    derived: tuple[str, ...]
+    `mismatched`: indexes that do not hold what their texts say; either may be damaged.
+    """
+
+    canonical: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    mismatched: tuple[str, ...] = ()
 
 
 def check(db: Database) -> CheckResult:
-    """Check all pages, foreign keys, and the word indexes against the texts they index."""
-    found = [str(row[0]) for row in db.rows(f"pragma integrity_check({_MAX_PROBLEMS})")]
-    words = [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
-    derived = [each for each in found if "FTS5" in each or "fts5" in each]
-    canonical = [text.one_line(each, 200) for each in found if each != "ok" and each not in derived]
-    canonical += [
-        f"{table} {row} names a {parent} that is not there"
-        for table, row, parent, _ in db.rows("pragma foreign_key_check")[:_MAX_PROBLEMS]
-    ]
-    derived += [f"the index {name} does not fit its texts" for name in words if not _matches_texts(db, name)]
-    return CheckResult(tuple(canonical), tuple(derived))
+    """Check all pages, the schema, foreign keys, the texts of rows, and the word indexes against what they index.
 
-
-def _matches_texts(db: Database, name: str) -> bool:
-    try:
-        with db.index_access(), db.write():
-            db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
-    except IndexDamaged:
-        return False
-    return True
-
-
-def status(db: Database) -> dict[str, Any]:
-    """Sizes in bytes, counts of rows, known backups and the file's settings."""
-    path = Path(db.path)
-    size, free = (int(db.value(f"pragma {name}")) for name in ("page_size", "freelist_count"))
-    wal = path.with_name(f"{path.name}-wal")
-    return {
-        "path": str(path),
-        "size": path.stat().st_size,
-        "wal": wal.stat().st_size if wal.exists() else 0,
-        "free": free * size,
-        "format": db.value("pragma user_version"),
-        "journal": db.value("pragma journal_mode"),
-        "sqlite": db.value("select sqlite_version()"),
-        "rows": backup.counts(db),
-        "backups": backup.known_copies(db),
-    }
-
-
-def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
-    """Rewrite the file without its free pages; returns its size in bytes before and after.
-
-    While another process reads the former state, the file keeps its size and the new pages stay in the journal.
-    `busy_timeout` (seconds) is short because nobody can write while the journal is waited for.
-
-    Raises StoreError when the disk is too full: SQLite writes a copy, and the copy again into the journal.
+    What cannot even be checked is a problem too.
     """
-    path = Path(db.path)
-    before = path.stat().st_size
-    room = shutil.disk_usage(path.parent).free
-    if room < 2 * before:
-        raise StoreError(
-            f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
-        )
-    db.truncate_journal(busy_timeout)
-    db.execute("vacuum")
-    db.truncate_journal(busy_timeout)
-    return before, path.stat().st_size
+    canonical: list[str] = []
+    derived: list[str] = []
+    mismatched: list[str] = []
+    for part in (_integrity, _schema, _foreign_keys, _rows):
+        try:
+            for problem, is_derived in part(db):
+                (derived if is_derived else canonical).append(text.one_line(problem, 200))
+        except StoreError as error:
+            canonical.append(f"the {part.__name__[1:].replace('_', ' ')} cannot be checked: {error.__cause__ or error}")
+    for name in _word_tables(db) if not db.read_only else ():
+        try:
+            with db.index_access(), db.write():
+                db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+        except IndexDamaged:
+            mismatched.append(name)
+        except StoreError as error:
+            canonical.append(f"the index {name} cannot be checked: {error.__cause__ or error}")
+    return CheckResult(tuple(canonical), tuple(derived), tuple(mismatched))
+
+
+def damaged_pages(db: Database) -> list[str]:
+    """What SQLite finds damaged of canonical data."""
+    return [problem for problem, is_derived in _integrity(db) if not is_derived]
+
+
+def _integrity(db: Database) -> Iterator[Problem]:
+    objects = db.rows("select name, tbl_name, rootpage from sqlite_schema")
+    owners: dict[str, str] = {name: table for name, table, _ in objects}
+    roots: dict[str, str] = {str(page): name for name, _, page in objects if page}
+    for (row,) in db.rows(f"pragma integrity_check({_MAX_PROBLEMS})"):
+        if row == "ok":
+            continue
+        tree = re.match(r"Tree (\d+) ", row)
+        named = [roots.get(tree[1], "")] if tree else re.findall(r"\w+", row)
+        tables = {owners[name] for name in named if name in owners}
+        yield f"{'/'.join(named)}: {row}" if tree else row, bool(tables) and all(map(row_check.is_derived, tables))
+
+
+def _schema(db: Database) -> Iterator[Problem]:
+    for each in schema.differences(db):
+        yield f"{each} is missing or is not what it was", row_check.is_derived(each.split()[-1].partition(".")[0])
+
+
+def _foreign_keys(db: Database) -> Iterator[Problem]:
+    for table, row, parent, _ in db.rows("pragma foreign_key_check")[:_MAX_PROBLEMS]:
+        yield f"{table} {row} names a {parent} that is not there", row_check.is_derived(table)
+
+
+def _rows(db: Database) -> Iterator[Problem]:
+    for each in row_check.damaged_rows(db):
+        yield f"{each.row}: {each.why}", row_check.is_derived(each.table)
+
+
+def _word_tables(db: Database) -> list[str]:
+    try:
+        return [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
+    except StoreError:
+        return []  # told already

@@ -2,13 +2,15 @@
 
 The schema is declared once, complete. A file is compared with it and gets the missing tables, columns, indexes,
 triggers and views in one transaction; a change that moves data is a named step in migrations.py. So there is no chain
-of versions, and a partly updated file can always be completed.
+of versions, and a partly updated file can always be completed. What the schema is after that is stored too, so that a
+file from which something has gone is noticed when it is opened.
 """
 
+import re
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli.errors import StoreError
+from agent_cli.errors import FileRefused, StoreError
 from agent_cli.store import meta, migrations
 from agent_cli.store.db import Database
 
@@ -16,31 +18,38 @@ APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this progr
 VERSION = 6  # raised with each change of schema.sql after which older programs must not write
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+TABLES = tuple(re.findall(r"^create table (\w+)", SCHEMA, re.MULTILINE))
 _RECREATED = ("index", "trigger", "view")  # without data of their own: a changed one is dropped and created again
 
 
 def check(db: Database) -> None:
-    """Raise StoreError when the file belongs to a newer version or to another program. Writes nothing."""
+    """Raise FileRefused when the file belongs to a newer version or to another program. Writes nothing."""
     version, application, used = db.rows(  # in one statement: another process may be creating the file
         """select user_version, application_id, exists (select 1 from sqlite_schema)
            from pragma_user_version, pragma_application_id"""
     )[0]
     if application not in (0, APPLICATION_ID) or (application == 0 and used):
-        raise StoreError(f"{db.path}: this database belongs to another program; name another file with --db")
+        raise FileRefused(f"{db.path}: this database belongs to another program; name another file with --db")
     if version > VERSION:
-        raise StoreError(
+        raise FileRefused(
             f"{db.path}: a newer agent wrote this file (format {version}, this program knows {VERSION}); "
             "update agent-cli, or name another file with --db"
         )
 
 
-def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> None:
-    """Create what is missing and run the pending migrations, all in one transaction."""
+def reconcile(
+    db: Database, now: datetime, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS
+) -> list[str]:
+    """Create what is missing and run the pending migrations, all in one transaction.
+
+    Returns what had gone from a file that had all of it. Raises StoreError when that cannot be made again.
+    """
     if is_current(db, schema, steps):
-        return
+        return []
     wanted = Database()
     wanted.script(schema)
     with db.write():
+        missing = differences(db, wanted) if _was_current(db, schema) else []
         fresh = not _names(db)
         db.execute(f"pragma application_id = {APPLICATION_ID}")
         _create_tables(db, wanted)
@@ -48,15 +57,53 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: migratio
         migrations.run(db, now, steps, fresh=fresh)
         _create_rest(db, wanted)
         meta.put(db, "schema", schema)
+        db.execute(f"insert or replace into meta select 'shape', ({_SHAPE})", (_names_in(schema),))
         db.execute(f"pragma user_version = {VERSION}")
     wanted.close()
+    return missing
 
 
 def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = migrations.STEPS) -> bool:
     """Whether the file has this schema and all migrations. Writes nothing."""
-    if not db.value("select 1 from sqlite_schema where name = 'meta'"):
+    if not _was_current(db, schema):
         return False
-    return meta.get(db, "schema") == schema and not migrations.pending(db, steps)
+    same = db.value(f"select value is ({_SHAPE}) from meta where key = 'shape'", (_names_in(schema),))
+    return bool(same) and not migrations.pending(db, steps)
+
+
+def _was_current(db: Database, schema: str) -> bool:
+    """Whether the file had this schema when it was last reconciled. Compared in SQL: the text may be damaged."""
+    if not db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'"):
+        return False
+    return bool(db.value("select value is ? from meta where key = 'schema'", (schema,)))
+
+
+def differences(db: Database, wanted: Database | None = None) -> list[str]:
+    """What the file lacks of the schema, as in "the column note.title"."""
+    if wanted is None:
+        wanted = Database()
+        wanted.script(SCHEMA)
+    existing, found = _names(db), []
+    for (kind, name), sql in _names(wanted).items():
+        if (kind, name) not in existing or (kind in _RECREATED and existing[kind, name] != sql):
+            found.append(f"the {kind} {name}")
+        elif kind == "table":
+            found += [f"the column {name}.{column}" for column in _missing_columns(db, wanted, name)]
+    return found
+
+
+def _missing_columns(db: Database, wanted: Database, table: str) -> list[str]:
+    existing = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
+    return [row[1] for row in wanted.rows(f'pragma table_xinfo("{table}")') if row[1] not in existing]
+
+
+_SHAPE = """select group_concat(sql, char(10) order by name) from sqlite_schema
+    where name in (select value from json_each(?))"""
+
+
+def _names_in(schema: str) -> list[str]:
+    """The names of all that a schema creates."""
+    return re.findall(r"^create (?:unique )?(?:table|index|view|trigger) (\w+)", schema, re.MULTILINE)
 
 
 def _names(db: Database) -> dict[tuple[str, str], str]:
@@ -78,11 +125,16 @@ def _create_columns(db: Database, wanted: Database) -> None:
     for kind, table in _names(wanted):
         if kind != "table":
             continue
-        existing = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
+        missing = _missing_columns(db, wanted, table)
         targets = {row[3]: row for row in wanted.rows(f'pragma foreign_key_list("{table}")')}
-        for _, column, type_, needed, default, *_ in wanted.rows(f'pragma table_xinfo("{table}")'):
-            if column in existing:
+        for _, column, type_, needed, default, key, *_ in wanted.rows(f'pragma table_xinfo("{table}")'):
+            if column not in missing:
                 continue
+            if key or (needed and default is None and db.value(f'select 1 from "{table}" limit 1')):
+                raise StoreError(
+                    f"{db.path}: the column {table}.{column} is missing and cannot be made again; "
+                    "`agent db check` says what to do"
+                )
             sql = f'alter table "{table}" add column "{column}" {type_}'
             sql += f" not null default {default}" if needed else f" default {default}" if default is not None else ""
             if column in targets:

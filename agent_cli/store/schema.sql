@@ -431,6 +431,18 @@ create table prompt (                           -- prompt history, for the arrow
 ) strict;
 create index prompt_recent on prompt (owner, id);
 
+create table recollection (                     -- what was recalled for a message, and why
+    id integer primary key autoincrement,
+    message_id integer not null references message (id),
+    kind text not null,                         -- empty: the verdict
+    row integer not null,
+    score real not null,
+    legs text not null,                         -- {leg: share of the score}
+    text text not null,                         -- as the model saw it
+    at text not null
+) strict;
+create index recollection_message on recollection (message_id, id);
+
 -- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/word_tables.py
 -- and memory/search/vectors.py, under names that are stored in meta, so that a damaged one can be abandoned.
 
@@ -552,15 +564,3 @@ create table relation (                         -- of an accepted fact: subject,
 create index relation_subject on relation (subject_id);
 create index relation_predicate on relation (subject_id, predicate);
 create index relation_object on relation (object_id);
-
-create table recollection (                     -- what was recalled for a message, and why
-    id integer primary key autoincrement,
-    message_id integer not null references message (id),
-    kind text not null,                         -- empty: the verdict
-    row integer not null,
-    score real not null,
-    legs text not null,                         -- {leg: share of the score}
-    text text not null,                         -- as the model saw it
-    at text not null
-) strict;
-create index recollection_message on recollection (message_id, id);

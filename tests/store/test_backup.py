@@ -14,7 +14,7 @@ from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
-from agent_cli.store import backup, file, file_check, schema
+from agent_cli.store import backup, file, file_check, file_status, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
@@ -101,7 +101,7 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
         restored = tmp_path / f"restored {number}.db"
         backup.restore(restored, copied.path, NOON, print)
         other = file.open_file(restored, NOON, print)
-        assert file_check.check(other) == file_check.CheckResult((), ())
+        assert file_check.check(other) == file_check.CheckResult()
         assert backup.counts(other) == copied.rows
         assert 50 <= copied.rows["message"] <= now
         assert copied.rows["note"] == 300
@@ -294,11 +294,11 @@ def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
         opened.execute("delete from note where id = 1")
     among = vectors.current(opened)
     nearest = vectors.nearest(opened, among, unit("b77 b78"), 20)
-    before, after = file_check.compact(opened)
+    before, after = file_status.compact(opened)
 
     assert (after < before, len(nearest)) == (True, 20)
     assert vectors.nearest(opened, among, unit("b77 b78"), 20) == nearest
-    assert file_check.check(opened) == file_check.CheckResult((), ())
+    assert file_check.check(opened) == file_check.CheckResult()
     assert opened.value("pragma journal_mode") == "wal"
 
 

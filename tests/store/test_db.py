@@ -179,7 +179,7 @@ def test_a_damaged_file_is_a_sentence(file, path):
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
 
-    with pytest.raises(StoreError, match="the database is damaged; `agent doctor` says more"):
+    with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where"):
         words(Database(path))
 
 

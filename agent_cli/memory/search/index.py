@@ -25,7 +25,7 @@ T = TypeVar("T")
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
-_MERGED = 4  # steps until some segments are merged
+_MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
 _MIN_FOR_THREAD = 20_000  # passages from which a second thread is worth it
@@ -118,7 +118,7 @@ def refresh_steps(db: Database) -> Iterator[None]:
     """Index all stale rows, then the rest of long texts; yields after each transaction."""
     for number, _ in enumerate(_steps(db), 1):
         if number % _MERGED == 0:  # else FTS5 would in the end merge everything at once
-            word_tables.merge(db)
+            word_tables.merge(db, _PAGES)
         yield
 
 

@@ -1,0 +1,225 @@
+"""Damage: what a check says of it, what opening mends, and what can be saved."""
+
+import random
+from contextlib import suppress
+
+import pytest
+
+from agent_cli.errors import StoreError
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import index, index_check
+from agent_cli.messages import Part
+from agent_cli.store import backup, file, file_check, salvage, schema
+from agent_cli.store.db import Database
+from tests.conftest import HERE, NOON, noon
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+def made(path):
+    """A file with a session of forty messages and a hundred notes."""
+    db = file.open_file(path, NOON, print)
+    session = sessions.start(db, HERE, NOON)
+    for number in range(40):
+        log.add_user_message(db, session, HERE, [Part(f"message {number} " + "of some words " * 30, "typed")], NOON)
+    for number in range(100):
+        notes.add(db, HERE, f"note {number} " + "with other words " * 20, noon)
+    index.refresh_all(db)
+    db.truncate_journal()
+    return db
+
+
+def spoilt(path, before, after):
+    """Replace bytes in the file."""
+    raw = path.read_bytes()
+    assert before in raw
+    path.write_bytes(raw.replace(before, after))
+
+
+def reopened(path, notices=None):
+    return file.open_file(path, NOON, (notices if notices is not None else []).append)
+
+
+def test_a_byte_that_is_no_text_is_named_with_its_row_and_not_called_an_index(path):
+    made(path).close()
+    spoilt(path, b"note 7 with other words with", b"note 7 with other w\xffrds with")
+    db = reopened(path)
+    found = file_check.check(db)
+
+    assert "n8: byte 20 of its text is no text" in found.canonical
+    with pytest.raises(StoreError, match="a text is damaged; `agent db check` says which"):
+        notes.listing(db, "person", 200)
+    db.close()
+
+
+def test_a_damaged_copy_of_the_schema_is_mended_when_the_file_is_opened(path):
+    made(path).close()
+    spoilt(path, b"-- The whole schema. `reconcile`", b"-- The whole sch\xffma. `reconcile`")
+    db = reopened(path)
+
+    assert schema.is_current(db)
+    assert file_check.check(db) == file_check.CheckResult()
+    db.close()
+
+
+def test_a_letter_that_has_changed_is_a_doubt_about_the_row_not_about_the_index_alone(path):
+    made(path).close()
+    spoilt(path, b"note 7 with other words with", b"note 7 with other wzrds with")
+    db = reopened(path)
+    found = file_check.check(db)
+
+    assert (found.canonical, found.derived) == ((), ())
+    assert found.mismatched
+    assert index_check.disagreeing(db) == ["n8"]
+    db.close()
+
+
+def test_an_index_that_has_lost_a_row_names_that_row(path):
+    db = made(path)
+    db.execute("delete from words_1_docsize where id = 3")
+    db.execute("insert into words_1 (words_1, rowid, own) values ('delete', 3, 'message')")
+
+    assert file_check.check(db).mismatched
+    assert index_check.disagreeing(db) == ["m3"]
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "missing"),
+    [
+        ("alter table session drop column pinned", "the column session.pinned"),
+        ("drop index note_recent", "the index note_recent"),
+        ("drop trigger event_is_kept", "the trigger event_is_kept"),
+        ("drop table prompt", "the table prompt"),
+        ("drop table migration", "the table migration"),
+    ],
+)
+def test_what_is_missing_of_the_schema_is_made_again_and_told_when_the_file_is_opened(path, sql, missing):
+    db = made(path)
+    db.execute(sql)
+    assert f"{missing} is missing or is not what it was" in file_check.check(db).canonical
+    db.close()
+
+    notices = []
+    db = reopened(path, notices)
+    assert f"{path}: {missing} was missing; it was made again, without what was in it" in notices
+    assert file_check.check(db) == file_check.CheckResult()
+    notices.clear()
+    db.close()
+    reopened(path, notices).close()
+    assert notices == []
+
+
+def test_a_column_that_cannot_be_made_again_is_refused_with_a_sentence(path):
+    db = made(path)
+    db.execute("alter table note rename column origin to lost")
+    db.close()
+
+    with pytest.raises(StoreError, match=r"the column note\.origin is missing and cannot be made again"):
+        reopened(path)
+    db = file.open_damaged(path)
+    assert "the column note.origin is missing or is not what it was" in file_check.check(db).canonical
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("update note set changed_at = 'yesterday' where id = 3", "n3: its time (changed_at) is none: 'yesterday'"),
+        ("update message set parts = '[[' where id = 3", "m3: its parts cannot be read"),
+    ],
+)
+def test_times_and_lists_that_are_none_are_named_with_their_row(path, sql, said):
+    db = made(path)
+    db.execute(sql)
+
+    assert file_check.check(db).canonical == (said,)
+    db.close()
+
+
+def test_a_backup_that_was_checked_is_accepted_and_what_would_be_refused_is_not_called_a_backup(path, tmp_path):
+    db = made(path)
+    page = db.value("select rootpage from sqlite_schema where name = 'note_recent'")
+    db.close()
+    raw = bytearray(path.read_bytes())
+    at = raw.index(b"2026-01-02", 4096 * (page - 1))
+    raw[at : at + 4] = b"2027"
+    path.write_bytes(raw)
+    db = reopened(path)
+
+    with pytest.raises(StoreError, match=r"the database is damaged .* and was not copied"):
+        backup.create(db, tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+    db.close()
+
+
+def test_a_damaged_index_alone_neither_prevents_a_backup_nor_its_return(path, tmp_path):
+    db = made(path)
+    db.execute("delete from words_1_data where id > 1")
+    copied = backup.create(db, tmp_path / "copy.db")
+    backup.restore(tmp_path / "other.db", copied.path, NOON, print)
+
+    other = reopened(tmp_path / "other.db")
+    assert backup.counts(other) == backup.counts(db)
+    db.close()
+    other.close()
+
+
+def test_what_can_be_read_is_saved_and_what_is_lost_is_counted(path, tmp_path):
+    made(path).close()
+    raw = bytearray(path.read_bytes())
+    at = raw.index(b"note 50 with") // 4096 * 4096
+    raw[at : at + 4096] = bytes(4096)
+    path.write_bytes(raw)
+    spoilt(path, b"message 7 of", b"message 7 \xfff")
+    before = path.read_bytes()
+    found = {each.table: each for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}
+
+    assert path.read_bytes() == before
+    assert (found["message"].copied, found["message"].mended, found["message"].lost) == (40, 1, 0)
+    assert 80 < found["note"].copied < 100
+    assert found["note"].copied + found["note"].lost == 100
+    saved = reopened(tmp_path / "saved.db")
+    index.refresh_all(saved)
+    assert file_check.check(saved) == file_check.CheckResult()
+    assert saved.value("select text from message where id = 8").startswith("message 7 �f")
+    saved.close()
+
+
+def test_messages_whose_session_is_lost_are_saved_in_one_made_for_them(path, tmp_path):
+    db = made(path)
+    db.execute("pragma foreign_keys = off")
+    db.execute("delete from session")
+    db.close()
+    salvage.salvage(path, tmp_path / "saved.db", NOON)
+
+    saved = reopened(tmp_path / "saved.db")
+    assert saved.rows("select id, title from session") == [(1, "salvaged")]
+    assert saved.value("select count(*) from message where session_id = 1") == 40
+    assert saved.rows("pragma foreign_key_check") == []
+    saved.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_bytes_are_spoilt_a_check_says_so_and_nothing_is_a_bug(path, tmp_path, seed):
+    chance = random.Random(seed)
+    made(path).close()
+    raw = bytearray(path.read_bytes())
+    for _ in range(8):
+        raw[chance.randrange(100, len(raw))] ^= 1 << chance.randrange(8)
+    if seed % 2:
+        start = 4096 * chance.randrange(1, len(raw) // 4096)
+        raw[start : start + 4096] = chance.randbytes(4096)
+    path.write_bytes(raw)
+    for step in (
+        lambda: file_check.check(Database(path, read_only=True)),
+        lambda: file_check.check(reopened(path)),
+        lambda: backup.create(reopened(path), tmp_path / "copy.db"),
+        lambda: salvage.salvage(path, tmp_path / "saved.db", NOON),
+    ):
+        with suppress(StoreError):
+            step()
