@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "config": "",
     "render": "",
     "store": "",
+    "store.maintenance": "store",
     "llm": "",
     "llm.ollama": "llm",
     # memory, from the ground up
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "memory.skills": "memory memory.language memory.search memory.conversations memory.facts store",
     "memory.review": "memory memory.language memory.conversations memory.facts memory.skills store",
     "memory.forgetting": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
-    "memory.documents memory.planner memory.summaries memory.skills store",
+    "memory.documents memory.planner memory.summaries memory.skills store store.maintenance",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
     # what works with memory
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "agent.policy": "tools",
     "agent": "agent.policy tools memory memory.* llm llm.ollama store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "agent agent.* tools memory memory.* llm llm.ollama store config",
+    "app": "agent agent.* tools memory memory.* llm llm.ollama store store.maintenance config",
     "checks": "app memory.* llm.ollama store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
@@ -63,7 +64,7 @@ MAY_IMPORT = {
     "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* llm.ollama store",
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
     "cli": "serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "llm.ollama store config",
+    "llm.ollama store store.maintenance config",
     "cli.facts": "cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
@@ -72,7 +73,7 @@ MAY_IMPORT = {
 
 LIBRARIES = {
     "anyio": "serve.core serve.routes",
-    "apsw": "store",
+    "apsw": "store store.maintenance",
     "bs4": "memory.documents",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
@@ -122,7 +123,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "store": "forgotten session",
+    "store.maintenance": "forgotten message session",
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
@@ -135,8 +136,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
     "memory.versions": "histories of facts and skills",
-    "store.file_check": "indexes, checked",
-    "store.salvage": "tables of a new file",
+    "store.maintenance.file_check": "indexes, checked",
 }
 
 MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file

@@ -24,8 +24,9 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import predicates
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.store import file, holder, leftovers
+from agent_cli.store import file, holder
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import leftovers
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:

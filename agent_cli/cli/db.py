@@ -17,11 +17,11 @@ from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.search import index_check
 from agent_cli.memory.transfers import row_export
-from agent_cli.store import backup as backups
 from agent_cli.store import file as files
-from agent_cli.store import file_check, file_status
-from agent_cli.store import salvage as salvages
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.maintenance import backup as backups
+from agent_cli.store.maintenance import file_check, file_status
+from agent_cli.store.maintenance import salvage as salvages
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]

@@ -57,7 +57,7 @@ def reconcile(
         migrations.run(db, now, steps, fresh=fresh)
         _create_rest(db, wanted)
         meta.put(db, "schema", schema)
-        db.execute(f"insert or replace into meta select 'shape', ({_SHAPE})", (_names_in(schema),))
+        meta.put(db, "shape", db.value(_SHAPE, (_names_in(schema),)))
         db.execute(f"pragma user_version = {VERSION}")
     wanted.close()
     return missing

@@ -49,7 +49,8 @@ def test_what_a_killed_backup_left_goes_at_the_next_start(told):
     child = f"""
 import os, signal
 from pathlib import Path
-from agent_cli.store import backup, file
+from agent_cli.store import file
+from agent_cli.store.maintenance import backup
 from tests.conftest import NOON
 db = file.open_file(Path({str(told.db)!r}), NOON, print)
 backup._move_into_place = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)

@@ -17,8 +17,9 @@ from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import backup, leftovers, traces
+from agent_cli.store import traces
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import backup, leftovers
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds

@@ -16,8 +16,9 @@ from pathlib import Path
 from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import file_check, holder, leftovers, meta, schema
+from agent_cli.store import holder, meta, schema
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import file_check, leftovers
 from agent_cli.values import frozen
 
 COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)

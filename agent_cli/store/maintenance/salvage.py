@@ -11,8 +11,9 @@ from pathlib import Path
 import apsw
 
 from agent_cli.errors import StoreError
-from agent_cli.store import file, row_check
+from agent_cli.store import file
 from agent_cli.store.db import Database, Row
+from agent_cli.store.maintenance import row_check
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once

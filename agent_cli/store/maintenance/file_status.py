@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.errors import StoreError
-from agent_cli.store import backup
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import backup
 
 
 def status(db: Database) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, index_check
 from agent_cli.messages import Part
-from agent_cli.store import backup, file, file_check, salvage, schema
+from agent_cli.store import file, schema
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import backup, file_check, salvage
 from tests.conftest import HERE, NOON, noon
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from agent_cli import text
 from agent_cli.errors import StoreError
-from agent_cli.store import row_check, schema
+from agent_cli.store import schema
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.maintenance import row_check
 from agent_cli.values import frozen
 
 _MAX_PROBLEMS = 5  # of each kind

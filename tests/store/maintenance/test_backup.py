@@ -14,8 +14,9 @@ from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
-from agent_cli.store import backup, file, file_check, file_status, schema
+from agent_cli.store import file, schema
 from agent_cli.store.db import Database
+from agent_cli.store.maintenance import backup, file_check, file_status
 from tests.conftest import HERE, NOON, noon
 
 WRITER = """
