@@ -17,7 +17,7 @@ from agent_cli.app.app import App
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError
+from agent_cli.errors import AgentError, FileRefused
 from agent_cli.llm.ollama import address, faults, server, tags
 from agent_cli.llm.ollama.tags import Tag
 from agent_cli.memory.review import review
@@ -212,6 +212,8 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield from _vectors(app)
         yield from _pending(app)
         yield from _disk(path)
+    except FileRefused as error:  # nothing is wrong with the file
+        yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:
         yield Finding(
             "database", False, str(error), "agent db check says more; agent db restore FILE brings a backup back"

@@ -77,7 +77,8 @@ def ask(
     ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Read memory in an incognito run.")] = False,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0.001, help="Seconds until it is given up (exit 7).")
+        float | None,
+        typer.Option("--timeout", min=0.001, max=10_000_000, help="Seconds until it is given up (exit 7)."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
 ) -> None:

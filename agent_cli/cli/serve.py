@@ -33,9 +33,14 @@ def serve(
         list[str] | None, typer.Option("--name", help="Another host name of the server, as behind a proxy.")
     ] = None,
     turns: Annotated[int, typer.Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
-    seconds: Annotated[float, typer.Option("--timeout", min=1, help="Seconds until a turn is given up.")] = 600,
+    seconds: Annotated[
+        float, typer.Option("--timeout", min=1, max=10_000_000, help="Seconds until a turn is given up.")
+    ] = 600,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that running turns have left when the server stops.")
+        float,
+        typer.Option(
+            "--grace", min=0, max=10_000_000, help="Seconds that running turns have left when the server stops."
+        ),
     ] = 10,
     rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second that one caller may send.")] = 10,
 ) -> None:

@@ -75,6 +75,8 @@ def _read(file: Path) -> list[tuple[str, Any, int]]:
 
     try:
         table = tomllib.loads(text)
+    except RecursionError as error:
+        raise ConfigError(f"{file} cannot be read: its values are nested too deeply") from error
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document

@@ -171,8 +171,9 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
     """A socket that listens there; beyond this machine only where that is allowed. Raises UsageError."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise UsageError(f"{host!r} is no address of this machine: {error.strerror or error}") from error
+    except (OSError, UnicodeError) as error:  # no name of a host may be written so
+        why = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(f"{host!r} is no address of this machine: {why or error}") from error
     if not ipaddress.ip_address(place[0]).is_loopback and not allow_remote:
         raise UsageError(f"{host} can be reached from other machines: say --insecure-bind too if that is meant")
     # Without its protocol a socket sends small packets late (Nagle), and each answer takes 40 ms longer.

@@ -53,7 +53,7 @@ def import_lines(
                             complain(f"line {number} was skipped: you had it forgotten")
                             continue
                         new += _import_claim(db, scope, claim, time, accepted, single_valued, batch)
-                except (ValueError, TypeError, KeyError, AttributeError, UsageError) as error:
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
         real_time.sleep(_PAUSE)

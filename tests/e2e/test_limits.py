@@ -1,0 +1,90 @@
+"""Values at the ends of what can be said, and files that are not there: each gives one sentence and no traceback."""
+
+import pytest
+
+from agent_cli.store import schema
+
+
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [
+        ("0001-01-01T00:00:00+14:00", 2),
+        ("0001-01-01", 2),
+        ("9999-12-31T23:59:59-12:00", 2),
+        ("1000-01-01T00:00:00+14:00", 0),
+        ("9000-12-31T23:59:59-12:00", 0),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["notes", "add", "milk"],
+        ["-m", "offline", "ask", "what of the milk?"],
+        ["remind", "call her tomorrow at nine"],
+        ["jobs", "run", "--until-idle"],
+        ["search", "milk"],
+        ["summaries", "list"],
+    ],
+)
+def test_at_the_ends_of_time_a_command_works_or_says_why_not(program, command, now, code):
+    ran = program(*command, env={"AGENT_NOW": now})
+
+    assert "Traceback" not in ran.err
+    if code:
+        assert (ran.code, ran.err) == (2, f"agent: AGENT_NOW is {now!r}: name a time of the years 1000 to 9000\n")
+    else:
+        assert ran.code in (0, 3)
+
+
+@pytest.mark.parametrize("name", ["a" * 70 + ".example", "ä..b"])
+def test_a_name_that_no_host_can_have_is_refused(program, name):
+    ran = program("serve", "--port", "0", "--host", name)
+
+    assert ran.code == 2
+    assert f"{name!r} is no address of this machine" in ran.err.splitlines()[-1]
+
+
+def test_a_number_of_minutes_beyond_all_time_is_refused(program):
+    ran = program("config", "set", "close_after", "1e308")
+
+    assert ran.code == 2
+    assert "must be at most 1000000000" in ran.err
+    assert program("-m", "offline", "ask", "--timeout", "1e308", "hello").code == 2
+
+
+def test_settings_that_are_nested_too_deeply_are_refused(program):
+    file = program.home / ".config" / "agent-cli" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"rules = {'[' * 100_000}")
+    ran = program("notes", "list")
+
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "nested too deeply" in ran.err
+
+
+def test_a_line_that_is_nested_too_deeply_is_left_out_of_an_import(program):
+    nested = '{"statement": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    ran = program("facts", "import", "-", stdin=f'{nested}\n{{"statement": "The person grows medlars"}}\n')
+
+    assert "Traceback" not in ran.err
+    assert program.rows("select statement from fact") == [("The person grows medlars",)]
+
+
+def test_a_database_in_a_folder_that_is_not_there_is_refused_and_no_folder_made(program):
+    path = program.home / "nowhere" / "memory.db"
+    ran = program("--db", path, "notes", "list")
+
+    assert (ran.code, ran.err) == (
+        2,
+        f"agent: {path}: there is no folder {path.parent}; make it first, or name another file\n",
+    )
+    assert not path.parent.exists()
+
+
+def test_a_file_of_a_newer_program_is_no_reason_to_restore_one(program):
+    program("notes", "add", "milk")
+    program.rows(f"pragma user_version = {schema.VERSION + 1}")
+    ran = program("doctor")
+
+    assert "a newer agent wrote this file" in ran.out
+    assert "restore" not in ran.out
