@@ -1,6 +1,7 @@
 """`agent jobs`: the queue of background work."""
 
 import time
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -9,10 +10,12 @@ import typer
 from agent_cli import clock
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background
+from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.llm.model import Cancel
+from agent_cli.repl.session import reminders
 from agent_cli.store import ids, jobs
 from agent_cli.text import counted
 
@@ -47,6 +50,14 @@ def run(
     """Run what is due, then wait for more."""
     invocation: Invocation = context.obj
     app_ = invocation.app()
+    seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
+    with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
+        done = _run(app_, until_idle=until_idle)
+    invocation.note(f"{counted(done, 'job was', 'jobs were')} run")
+
+
+def _run(app_: App, *, until_idle: bool) -> int:
+    """Run what is due, and go on unless `until_idle`; returns how many jobs were run."""
     cancel = Cancel()
     job_context = background.job_context(app_, app_.db, cancel)
     done, surveyed = 0, float("-inf")
@@ -59,7 +70,7 @@ def run(
         if until_idle:
             break
         time.sleep(_PAUSE)
-    invocation.note(f"{counted(done, 'job was', 'jobs were')} run")
+    return done
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """`agent serve`: the assistant for other programs over HTTP, and the programs that may connect."""
 
 import sys
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
+from agent_cli.repl.session import reminders
 
 _ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect."
 _MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
@@ -62,16 +64,22 @@ def serve(
     limits = ServerLimits(
         turns=turns, turn_seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace_seconds=grace
     )
-    code = http.serve(
-        app_,
-        host,
-        port,
-        limits,
-        name or [],
-        allow_remote=insecure_bind,
-        ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
-    )
+    with reminders.shown_meanwhile(app_, invocation.note) if _is_seen(invocation, app_) else nullcontext():
+        code = http.serve(
+            app_,
+            host,
+            port,
+            limits,
+            name or [],
+            allow_remote=insecure_bind,
+            ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
+        )
     raise typer.Exit(code)
+
+
+def _is_seen(invocation: Invocation, app: App) -> bool:
+    """Whether somebody sees a reminder here; else it would count as shown."""
+    return bool(app.config.remind_command) or not invocation.quiet
 
 
 @group.callback()

@@ -115,3 +115,34 @@ def test_a_zone_without_a_name_and_a_time_that_is_past_are_met_with_sense(progra
         2,
         "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come\n",
     )
+
+
+def due(program):
+    """A task whose time has come; gives the time after it."""
+    assert program("remind", "call the dentist in 30 minutes", env=at("2026-01-02T12:00:00+00:00")).code == 0
+    return at("2026-01-02T12:31:00+00:00")
+
+
+def reminded(program):
+    return program.rows("select actor, subject from event where kind = 'task reminded'")
+
+
+def test_a_reminder_comes_up_once_where_jobs_are_run(program):
+    later = due(program)
+    assert program("-q", "jobs", "run", "--until-idle", env=later).err == ""  # nobody would see it
+    assert reminded(program) == []
+
+    ran = program("jobs", "run", "--until-idle", env=later)
+    assert "agent: reminder t1: call the dentist" in ran.err
+    assert reminded(program) == [("program", "t1")]
+    assert "reminder" not in program("jobs", "run", "--until-idle", env=later).err
+
+
+def test_a_reminder_comes_up_once_under_a_server(program):
+    process = program.start("serve", "--port", "0", "--grace", "0", env=due(program))
+    for line in process.stderr:
+        if "reminder t1: call the dentist" in line:
+            break
+    process.terminate()
+    assert "reminder" not in process.communicate(timeout=20)[1]
+    assert reminded(program) == [("program", "t1")]

@@ -5,12 +5,15 @@ time has come. With two programs open, the one that marks a reminder as shown in
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agent_cli.app.app import App
+from agent_cli.errors import StoreError
 from agent_cli.memory.dates import zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  # lines; more are counted
 _ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
 _TIMEOUT = 0.05  # seconds to wait for another program that writes; the next poll will do too
+_POLL = 1.0  # seconds between two looks of a program without a prompt
 _LIMIT = 30  # seconds that the person's command may take
 
 _started: list["subprocess.Popen[bytes]"] = []  # running processes; ended ones are reaped
@@ -31,11 +35,11 @@ _started: list["subprocess.Popen[bytes]"] = []  # running processes; ended ones 
 class Reminders:
     """The due reminders of a conversation, as lines."""
 
-    def __init__(self, app: App):
+    def __init__(self, app: App, *, hint: bool = True):
         self._app = app
         self._seen: object = None
         self._next: datetime | None = None
-        self._hint_shown = False
+        self._hint_shown = not hint
 
     def due_lines(self) -> list[str]:
         """Lines about the reminders that have become due since the last call."""
@@ -63,6 +67,33 @@ class Reminders:
         if len(found) > _SHOWN:
             lines.append(f"and {len(found) - _SHOWN} more: /tasks")
         return [*lines, error] if error else lines
+
+
+@contextmanager
+def shown_meanwhile(app: App, show: Callable[[str], None]) -> Iterator[None]:
+    """Show reminders as they become due, from a thread of its own, for programs without a prompt."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        db = app.db.another_connection()
+        watched = Reminders(replace(app, db=db), hint=False)
+        try:
+            while True:
+                with suppress(StoreError):  # a busy or full file: the next look will do
+                    for line in watched.due_lines():
+                        show(line)
+                if ended.wait(_POLL):
+                    break
+        finally:
+            db.close()
+
+    thread = threading.Thread(target=watch, name="reminders", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(_POLL)
 
 
 def due_line(app: App) -> str:
