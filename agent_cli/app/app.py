@@ -131,7 +131,7 @@ def open_app(
     rule_check.check_rules(loaded.config.rules, lambda key: rule_check.place_of_rule(loaded, key))
     path = reading.database(loaded.config, environ)
     if loaded.config.db and not (incognito or path.parent.is_dir()):
-        raise UsageError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
+        raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = reading.key_folder(environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
     app = App(

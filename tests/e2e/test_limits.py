@@ -75,7 +75,7 @@ def test_a_database_in_a_folder_that_is_not_there_is_refused_and_no_folder_made(
     ran = program("--db", path, "notes", "list")
 
     assert (ran.code, ran.err) == (
-        2,
+        6,
         f"agent: {path}: there is no folder {path.parent}; make it first, or name another file\n",
     )
     assert not path.parent.exists()
