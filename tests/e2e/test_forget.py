@@ -73,7 +73,7 @@ def reader(program):
 def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(program, terminal, secret):
     spread(program, secret)
     shell = terminal().wait_prompt()
-    shell.enter(f"a line with {secret} in it").wait("words in memory").wait_prompt()
+    shell.enter(f"a line with {secret} in it").wait("No model server answers").wait_prompt()
     assert program.rows("select count(*) from prompt") == [(2,)]
     shell.type(UP).wait_for_line(f"> a line with {secret} in it")
     shell.type("\x03").wait_prompt()

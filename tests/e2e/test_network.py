@@ -122,14 +122,14 @@ def test_settings_reach_the_server(program, server):
     }
 
 
-def test_auto_takes_the_model_used_last_and_else_the_newest(program):
+def test_auto_takes_the_newest_model_and_keeps_to_it(program):
     older = Model("older:1b", modified_at="2026-01-01T00:00:00Z")
     newer = Model("newer:1b", modified_at="2026-02-01T00:00:00Z")
     with OllamaServer(models=[older, newer, EMBEDDER]) as server:
         program.env["OLLAMA_HOST"] = server.host
         assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b; -m or /model chooses another\n")
         assert program("-m", "older:1b", "ask", "hi").code == 0
-        assert program("ask", "--json", "hi").json["model"] == "older:1b"
+        assert program("ask", "--json", "hi").json["model"] == "newer:1b"
 
 
 @pytest.mark.parametrize("profile", ["v024", "v012_9"])

@@ -22,7 +22,7 @@ def edit(
     since: Annotated[str | None, typer.Option("--since", help="It is true since this day, as in 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="It is true up to and including this day.")] = None,
 ) -> None:
-    """Change a fact, its words or its dates, or all of them as one file in your editor."""
+    """Change a fact or its dates, or all facts in your editor."""
     app_: App = context.obj.app()
     app_.refuse_child()
     if since or until:

@@ -60,7 +60,10 @@ def list_(
         str | None, typer.Option("--on", "--as-of", help="What was, is or will be true on this day, as in 2026-03-01.")
     ] = None,
 ) -> None:
-    """List facts, the latest first: what is true now, and what is planned with the day on which it begins."""
+    """List what is true now, the latest first, and what is planned.
+
+    A planned fact is shown with the day on which it begins.
+    """
     app_: App = context.obj.app()
     if as_of and (every or state):
         raise UsageError("--on shows what was true then; leave out --all and --state")
