@@ -112,7 +112,10 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
     of_files = find(replace(allowed, kinds=("section",)), FILES)
     files = _fit_files(of_files, room if found.verdict == "nothing" else min(room, _FILE_TOKENS), found)
     verdict = min((found.verdict, of_files.verdict), key=("known", "maybe", "nothing").index)
-    return Selection((*_fit(found, room - _size(files)), *files, *offered), verdict, found.damaged)
+    others = _fit(found, room - _size(files))
+    if _coverage(of_files) > _coverage(found):
+        return Selection((*files, *others, *offered), verdict, found.damaged)
+    return Selection((*others, *files, *offered), verdict, found.damaged)
 
 
 def block(db: Database, message: int) -> str:
@@ -142,10 +145,11 @@ def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
 def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResult) -> list[tuple[Hit, str]]:
     """The hits in files that fit into `room` tokens; only one that may answer, and that as well as the others."""
     used: list[tuple[Hit, str]] = []
-    best = max((hit.coverage for hit in others.hits if not hit.empty), default=0.0)
     if found.verdict == "known":
         shown = found.hits
-    elif found.verdict == "maybe" and (others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * best):
+    elif found.verdict == "maybe" and (
+        others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * _coverage(others)
+    ):
         shown = found.hits[:1]
     else:
         return used
@@ -155,6 +159,11 @@ def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResul
             break
         used.append((hit, line))
     return used
+
+
+def _coverage(found: recall.RecallResult) -> float:
+    """How much of the question the best hit that tells something holds."""
+    return max((hit.coverage for hit in found.hits if not hit.empty), default=0.0)
 
 
 def _size(hits: Sequence[tuple[Hit, str]]) -> int:

@@ -163,13 +163,13 @@ SMALL_TALK = (
     r"|how's it going|what can i do(?: for you)?(?: today)?"
 )
 QUESTION_OPENING = (
-    r"(?:(?:do|can|could|would|will) you (?:please )?(?:know|remember|recall|tell|remind|say|help|find|look|check)"
-    r"|who|whom|whose|what|what's|which|where|where's|when|when's|why|how|how's|who's|(?:do|does|did|is|are|am|was|were"
-    r"|have|has|had|can|could|would|will|should|shall|may|might|must|isn't|aren't|wasn't|don't|doesn't|didn't|can't)"
-    r" (?:i|you|we|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those|an?|any|some)"
-    r"|any (?:idea|clue)|remind me|tell me|i (?:forgot|wonder|need to know|want to know|can't remember"
-    r"|don't remember) (?:who|what|which|where|when|why|how|whether|if))"
+    r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:'?(?:s|re|d|ll))?"
+    r"|(?:in|at|on|to|from|for|with|by|of|since|until|till) (?:whom|whose|what|which|where|when|how)"
+    r"|(?:do|does|did|is|are|am|was|were|has|had|can|could|would|should|shall|may|might)(?:n't)? \w+|(?:have|will|must)"
+    r" (?:i|you|we|he|she|it|they|there|my|our|the|this|that|any|some)|any (?:idea|clue)|remind me|tell me|i (?:forgot"
+    r"|wonder|need to know|want to know|can't remember|don't remember) (?:who|what|which|where|when|why|how|whether|if)"
 )
+QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = (
     r"[,;:–—] ?(?:who|which|as|since|because|and|but|so|while|i|i'm|i've|my|we|our|he|she|they|it|there|the) "
     r"|\b(?:because|now that|given that|so that|and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that) "

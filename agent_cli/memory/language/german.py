@@ -159,11 +159,12 @@ SMALL_TALK = (
     r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen"
 )
 QUESTION_OPENING = (
-    r"(?:(?:weißt|kannst|könntest|erinnerst|würdest) du|(?:wissen|können|könnten) sie|wer|wen|wem|wessen|was"
-    r"|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür|(?:ist|sind|bin|war|waren|hat|haben"
-    r"|habe|hatte|kann|können|soll|sollte|muss|darf|wird|werde|gibt|gab|mag|heißt|kennst) (?:ich|du|er|sie|es|wir|ihr"
-    r"|das|der|die|den|ein|eine|mein\w*|dein\w*|unser\w*)|sag mir|erinnere mich|hast du)"
+    r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür)"
+    r"|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was|wann|wie|wo)"
+    r"|(?:ist|sind|bin|war|waren|hat|haben|habe|hatte|kann|können|soll|sollte|muss|darf|wird|werde|gibt|gab|mag|heißt"
+    r"|verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich"
 )
+QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"
 STATEMENT_CLAUSE = (
     r"[,;:–—] ?(?:weil|da|denn|und|aber|sondern|ich|mein\w*|wir|unser\w*|er|sie|es|die|der|das|den|dem) "
     r"|\b(?:weil|und ich|und mein\w*|und wir|aber ich|(?:merk|erinner)\w* .{0,12}dass) "

@@ -8,7 +8,7 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 import re
 
 from agent_cli import text
-from agent_cli.memory.language import languages
+from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 
 _QUESTION = languages.pattern(r"\W*<QUESTION>")
@@ -20,12 +20,16 @@ _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _MAX_EMPTY_REPLY = 400  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b<QUESTION_OPENING>\b")
+_QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
+_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
 _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
+_EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _CITATION = Pattern(r"\[[a-z]\d")
 
 
@@ -69,7 +73,21 @@ def only_asks(message: str) -> bool:
     if len(text.words(message)) > _MAX_QUESTION_WORDS or _STATEMENT.search(message):
         return False
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
-    return bool(asked) and all(each.endswith("?") or _OPENING.match(each) for each in asked)
+    return bool(asked) and all(map(_is_asked, asked))
+
+
+def _is_asked(sentence: str) -> bool:
+    if sentence.endswith("?") or _OPENING.match(sentence) or _QUESTION_END.search(sentence):
+        return True
+    return _are_keywords(sentence)
+
+
+def _are_keywords(sentence: str) -> bool:
+    """Whether a few words without a verb are what to look for, as in "phone plan price"; a word or two are always."""
+    if not _KEYWORDS.fullmatch(sentence) or _VERB.search(sentence):
+        return False
+    words = text.words(sentence)
+    return len(words) <= 2 or any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
 
 
 def is_empty_reply(reply: str) -> bool:

@@ -26,6 +26,7 @@ K1, B = 1.2, 0.3
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 SESSION, VECTOR, SPEAKER, QUESTION, MOMENT, TIME, ENTITY = 0.3, 0.3, 0.4, 0.2, 0.1, 0.3, 0.2
 MINE = 0.6  # for the person's own words, when the question is in the first person
+REPLY = 0.35  # share of its score that a reply of the assistant loses beside what people said
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a message loses when its facts are no longer true
 HALF_LIFE = 30.0  # days
@@ -151,6 +152,8 @@ def score(
             legs["entity"] = ENTITY * row.named
         if "?" in row.text:
             legs["question"] = -QUESTION * _question_share(row.text)
+        if row.role == "assistant":
+            legs["reply"] = -REPLY * sum(legs.values())
         about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
         if row.withdrawn or (row.ended and not row.partly):
             legs["outdated"] = -OUTDATED * sum(legs.values())
