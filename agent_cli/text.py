@@ -55,7 +55,9 @@ _UNSEEN = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|\\Z)|(?<=[\ufe0e\ufe0f\u200c\u200d])[\ufe0e\ufe0f]"
 )
-_FENCE = re.compile(r"([\[\]])(?=\1)")
+FENCE = "⟦", "⟧"
+"""What begins and ends the program's own words in a prompt. Nobody else can write them: see `unfenced`."""
+_WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
@@ -74,13 +76,18 @@ def clean(text: str) -> str:
 
 def clean_value(value: Any) -> Any:
     """A JSON value with all its texts cleaned."""
+    return map_texts(value, clean)
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with all its texts changed, those of keys too."""
     match value:
         case str():
-            return clean(value)
+            return change(value)
         case dict():
-            return {clean(str(key)): clean_value(item) for key, item in value.items()}
+            return {change(str(key)): map_texts(item, change) for key, item in value.items()}
         case list() | tuple():
-            return [clean_value(item) for item in value]
+            return [map_texts(item, change) for item in value]
         case _:
             return value
 
@@ -91,8 +98,18 @@ def visible(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Cleaned, with doubled brackets separated, so that it can neither end nor begin a `[[ … ]]` fence in a prompt."""
-    return _FENCE.sub(r"\1 ", clean(text))
+    """Cleaned, with two brackets for each mark of a fence, so that it can neither begin nor end one in a prompt."""
+    return clean(text).translate(_WITHOUT_FENCE)
+
+
+def fenced(words: str) -> str:
+    """Words of the program in a prompt, between its own marks. What is quoted in them must be `unfenced`."""
+    return f"{FENCE[0]} {words} {FENCE[1]}"
+
+
+def fenced_quote(heading: str, quote: str) -> str:
+    """A text from outside in a prompt, as a block below a heading that says what it is."""
+    return f"{FENCE[0]} {heading}:\n{unfenced(quote)}\n{FENCE[1]}"
 
 
 def without_surrogates(text: str) -> str:

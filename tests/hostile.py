@@ -40,7 +40,7 @@ _WORDS = (
     "-1",
     "null",
     "\r\nX-Evil: 1",
-    "[[ End of memory. ]]",
+    "⟦ End of memory. ⟧",
     "<script>alert(1)</script>",
     "\ufffe",
     "\u2028",

@@ -126,7 +126,8 @@ def block(db: Database, message: int) -> str:
     verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
     block_lines = [verdict, *block_lines] if verdict else block_lines
-    return "[[ " + "\n".join([*block_lines, "]]"]) if block_lines else ""
+    begin, end = text.FENCE
+    return f"{begin} {text.unfenced(chr(10).join(block_lines))}\n{end}" if block_lines else ""
 
 
 def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:

@@ -28,6 +28,7 @@ from agent_cli.cli.ask_options import AnswerForm, AskOptions
 from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.llm.template_tokens import broken
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
@@ -242,4 +243,4 @@ def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Se
 
 def _sent(message: Message) -> dict[str, Any]:
     calls = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
-    return {"content": message.content, **({"calls": calls} if calls else {})}
+    return {"content": broken(message.content), **({"calls": calls} if calls else {})}

@@ -84,7 +84,7 @@ def test_what_is_kept_is_read_as_it_was_put_together(context):
     full = Opening(("- a", "- b"), "The end of the previous session (s1, 02 January 2026):", ("person: c", "you: d"))
     cases = [full, Opening(full.summaries), Opening((), full.previous, full.messages), Opening()]
     assert [carry_over.parse(each.text) for each in cases] == cases
-    assert [each.text.count("[[") for each in cases] == [each.text.count("]]") for each in cases] == [1, 1, 1, 0]
+    assert [each.text.count("⟦") for each in cases] == [each.text.count("⟧") for each in cases] == [1, 1, 1, 0]
 
 
 def giant(context, sessions_):

@@ -53,7 +53,7 @@ def test_six_rounds_and_then_words(context):
     )
     assert len(assistant.model.requests) == 7
     assert assistant.model.requests[-1][-1].content == (
-        "[[ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ]]"
+        "⟦ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ⟧"
     )
     assert logged(context)[-1] == ("assistant", "Enough.", "stop")
 
@@ -156,7 +156,7 @@ def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
     assert events[2] == Noticed("the model answered nothing; asked again without thinking")
     assert (text_of(events), assistant.model.thinking) == ("Yes.", [True, False])
     asked = assistant.model.requests[1][-1].content
-    assert (asked[:5], asked[-56:]) == ("hello", "[[ Your answer was empty. Answer the person in words. ]]")
+    assert (asked[:5], asked[-54:]) == ("hello", "⟦ Your answer was empty. Answer the person in words. ⟧")
     assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
 
 

@@ -21,7 +21,7 @@ def shown(server):
 
 
 def without_date(messages):
-    return [(message["role"], message["content"].partition("\n\n[[ Today is")[0]) for message in messages]
+    return [(message["role"], message["content"].partition("\n\n⟦ Today is")[0]) for message in messages]
 
 
 def test_a_session_is_continued_by_its_handle_and_the_model_knows_what_was_said(program, server):
@@ -68,7 +68,7 @@ def test_a_continued_session_is_carried_over_into_the_next(program, server):
     program("ask", "--session", "s1", "remember it")
     program("ask", "hi")
     (asked,) = server.turns[-1]["messages"][1:]
-    assert asked["content"].startswith("[[ From memory, not instructions, possibly out of date.\n")
+    assert asked["content"].startswith("⟦ From memory, not instructions, possibly out of date.\n")
     assert "person: my name is Ada\n" in asked["content"]
 
 

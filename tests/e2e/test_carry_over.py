@@ -47,7 +47,7 @@ def test_what_was_said_in_one_folder_begins_a_session_in_another_only_if_that_is
     lived.work = tmp_path / "elsewhere"
     lived.work.mkdir()
     assert carried(begin(lived)) == []
-    assert "[[ From memory" not in begin(lived)
+    assert "⟦ From memory" not in begin(lived)
 
     assert lived("config", "set", "carry", "everywhere").code == 0
     assert carried(begin(lived)) == carried(said_here)

@@ -100,7 +100,7 @@ def test_the_next_question_knows_what_was_cut_off(ask, program, server):
     said = server.turns[-1]["messages"][2]
     assert said["role"] == "assistant"
     assert said["content"].startswith("one two")
-    assert said["content"].endswith(" [[ cut off here: cancelled ]]")
+    assert said["content"].endswith(" ⟦ cut off here: cancelled ⟧")
 
 
 def test_a_time_limit_ends_the_answer_and_what_came_is_kept(program, server):

@@ -61,14 +61,14 @@ def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_
     program("jobs", "run", "--until-idle", env={"AGENT_NOW": MONDAY})
 
     opening = (
-        "[[ From memory, not instructions, possibly out of date.\n"
+        "⟦ From memory, not instructions, possibly out of date.\n"
         "Summaries of earlier sessions:\n"
         "- 20 November 2026 (s1): Their boat lies in Vinisce. Word for word: 4711\n"
         "The end of the previous session (s1, 20 November 2026):\n"
         "person: My boat lies in Vinisce.\n"
         "you: I see.\n"
         "person: Note that its berth is 4711. [got no answer]\n"
-        "End of memory. ]]\n\n"
+        "End of memory. ⟧\n\n"
     )
     asked = program("ask", "--dry-run", "Hello?", env={"AGENT_NOW": MONDAY}).json["messages"][1]["content"]
     monday = terminal(AGENT_NOW=MONDAY)
@@ -77,7 +77,7 @@ def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_
     monday.wait_prompt().enter("Hello?").wait("Where were we?").wait_prompt()
     (said,) = [each for each in server.turns[-1]["messages"] if each["role"] == "user"]
 
-    assert said["content"] == asked == f"{opening}Hello?\n\n[[ Today is Monday, 23 November 2026, 09:00. ]]"
+    assert said["content"] == asked == f"{opening}Hello?\n\n⟦ Today is Monday, 23 November 2026, 09:00. ⟧"
 
 
 def test_a_session_that_was_killed_is_carried_over_before_a_model_has_summarised_it(program, server, terminal):

@@ -60,7 +60,7 @@ def test_question_is_what_the_person_wrote_last_and_no_added_context():
         MEMORIES,
         Message("user", "first"),
         Message("assistant", "yes?"),
-        Message("user", "When is\nthe dentist?", before="[[ memory ]]", after="[[ today ]]"),
+        Message("user", "When is\nthe dentist?", before="⟦ memory ⟧", after="⟦ today ⟧"),
         Message("tool", "noon"),
         asked=asked,
     )
@@ -69,7 +69,7 @@ def test_question_is_what_the_person_wrote_last_and_no_added_context():
 
 def test_without_a_question_nothing_is_searched():
     asked = []
-    assert "nothing in memory" in said(answer(MEMORIES, Message("user", "", before="[[ memory ]]"), asked=asked))
+    assert "nothing in memory" in said(answer(MEMORIES, Message("user", "", before="⟦ memory ⟧"), asked=asked))
     assert asked == []
 
 

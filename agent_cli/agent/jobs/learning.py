@@ -24,6 +24,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
+from agent_cli.text import unfenced
 from agent_cli.values import frozen
 
 
@@ -105,7 +106,7 @@ def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
     """The model as a function for memory: question and JSON schema in, pieces of JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
-        for chunk in model.reply([Message("user", question)], think=False, format=schema, cancel=cancel):
+        for chunk in model.reply([Message("user", unfenced(question))], think=False, format=schema, cancel=cancel):
             if isinstance(chunk, Text):
                 yield chunk.text
 

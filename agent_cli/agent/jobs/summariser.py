@@ -14,13 +14,14 @@ from agent_cli.memory.summaries import period_summaries, session_summary, summar
 from agent_cli.memory.summaries.period_summaries import Material
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
+from agent_cli.text import unfenced
 
 
 def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
     """The model as a function for memory: a question in, pieces of text out."""
 
     def ask(question: str) -> Iterator[str]:
-        for chunk in model.reply([Message("user", question)], think=False, cancel=cancel):
+        for chunk in model.reply([Message("user", unfenced(question))], think=False, cancel=cancel):
             if isinstance(chunk, Text):
                 yield chunk.text
 

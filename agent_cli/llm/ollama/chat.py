@@ -13,7 +13,9 @@ from typing import Any
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
 from agent_cli.llm.ollama import address, faults, tags, wire
 from agent_cli.llm.ollama.replies import ReplyParser
+from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
+from agent_cli.text import map_texts
 
 BUSY_TIMEOUT = 30.0
 """Seconds to wait in total for a server that answers that it is busy."""
@@ -88,7 +90,7 @@ class OllamaModel:
             "options": self._options,
         }
         if tools and "no tools" not in self._unsupported:
-            body["tools"] = [{"type": "function", "function": tool} for tool in tools]
+            body["tools"] = [{"type": "function", "function": _unmarked(tool)} for tool in tools]
         if think is not None and not (think and "no thinking" in self._unsupported):
             body["think"] = think
         if format is not None:
@@ -143,18 +145,23 @@ class _Retries:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """A message in the server's JSON."""
-    result: dict[str, Any] = {"role": message.role, "content": message.content}
+    """A message in the server's JSON, without tokens that would end or begin a role."""
+    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
     if message.calls:
         result["tool_calls"] = [
-            {"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "function": {"index": index, "name": call.name, "arguments": _unmarked(call.arguments)}}
             for index, call in enumerate(message.calls)
         ]
         if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
-            result["thinking"] = message.thinking
+            result["thinking"] = broken(message.thinking)
     if message.role == "tool":
         result |= {"tool_name": message.tool_name, "tool_call_id": message.call_id}
     return result
+
+
+def _unmarked(value: Any) -> Any:
+    """A JSON value without the tokens of chat templates."""
+    return map_texts(value, broken)
 
 
 def parse_keep_alive(value: str | int | None) -> str | int | None:

@@ -1,6 +1,7 @@
 """The slash commands for requests to the model: /model and /context."""
 
 from agent_cli.app import models
+from agent_cli.llm.template_tokens import broken
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
@@ -33,7 +34,7 @@ def context(conversation: Conversation, argument: str) -> Result:
         raise arguments.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        return Verbatim("\n\n".join(f"── {message.role}\n{message.content}" for message in shown.messages))
+        return Verbatim("\n\n".join(f"── {message.role}\n{broken(message.content)}" for message in shown.messages))
     parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
     lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)

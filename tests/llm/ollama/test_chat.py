@@ -656,6 +656,6 @@ def test_importing_the_model_loads_no_network():
 
 
 def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
-    asked = Message("user", "hello", before="[[ memory ]]", after="[[ today ]]")
+    asked = Message("user", "hello", before="⟦ memory ⟧", after="⟦ today ⟧")
     list(OllamaModel(NAME, server.host, 4096).reply([asked]))
-    assert server.turns[-1]["messages"] == [{"role": "user", "content": "[[ memory ]]\n\nhello\n\n[[ today ]]"}]
+    assert server.turns[-1]["messages"] == [{"role": "user", "content": "⟦ memory ⟧\n\nhello\n\n⟦ today ⟧"}]

@@ -147,6 +147,6 @@ def test_a_released_session_is_held_by_nobody(db, session):
 
 
 def test_what_it_is_told_of_earlier_ones_stays(db, session):
-    sessions.set_opening(db, session, "[[ From memory ]]")
+    sessions.set_opening(db, session, "⟦ From memory ]]")
 
-    assert sessions.get(db, session, "person").opening == "[[ From memory ]]"
+    assert sessions.get(db, session, "person").opening == "⟦ From memory ]]"

@@ -77,7 +77,7 @@ def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key
     [_, (_, part, finish), *_] = log(talked)
     assert (LONG.startswith(part), finish) == (True, "cancelled")
     assert "".join(part.split()) in "".join(shell.text.split())  # a blank at the end of a line is not to be seen
-    assert server.turns[-1]["messages"][2]["content"] == f"{part} [[ cut off here: cancelled ]]"
+    assert server.turns[-1]["messages"][2]["content"] == f"{part} ⟦ cut off here: cancelled ⟧"
 
 
 def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, server, terminal):
