@@ -20,7 +20,9 @@ def program(program, server):
 
 def sent(server):
     """What the model was last asked, without what the program puts below it: memory, and the date."""
-    return re.split("\n\n⟦ (?:Today is|From memory)", server.turns[-1]["messages"][-1]["content"])[0]
+    return re.split(
+        "\n\n⟦ (?:Today is|From memory|Nothing is|Perhaps|Maybe)", server.turns[-1]["messages"][-1]["content"]
+    )[0]
 
 
 def told(program):
