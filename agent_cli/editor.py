@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_cli.errors import AgentError, UsageError
+from agent_cli.presence import descent
 
 _PREFIX = "agent-edit-"
 
@@ -46,6 +47,7 @@ def open_editor(file: Path, setting: str) -> None:
     """Run the editor until the person closes it. The command may have arguments, as in `code --wait`."""
     command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
+        descent.keep_below()
         code = subprocess.call([*shlex.split(command), str(file)])
     except (OSError, ValueError) as error:
         raise UsageError(

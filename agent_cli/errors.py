@@ -11,6 +11,7 @@ AgentError                 1
         FileRefused        6
     TimedOut               7
     TracesLeft             8
+    NobodyAsked            9
     ModelFailed            1
     Cancelled            130
 """
@@ -84,6 +85,13 @@ class TracesLeft(AgentError):
 
     exit_code = 8
     code = "traces"
+
+
+class NobodyAsked(AgentError):
+    """Only a person at a terminal decides this, and there is no terminal. The text says what waits, and where."""
+
+    exit_code = 9
+    code = "nobody_asked"
 
 
 class ModelFailed(AgentError):

@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.store import schema
+from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import warm
@@ -179,6 +180,27 @@ class Program:
         file.chmod(0o755)
         self.env["EDITOR"] = str(file)
 
+    def edit_while(self, command: Sequence[str], meanwhile: Callable[[], Any], script: str) -> Ran:
+        """Run a command whose editor waits while `meanwhile` is done, and then runs the script."""
+        opened, done = self.home / "opened", self.home / "done"
+        self.edit_with(f'touch "{opened}"; while [ ! -e "{done}" ]; do sleep 0.02; done; {script}')
+        process = self.start(*command)
+        while not opened.exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        meanwhile()
+        done.touch()
+        out, err = process.communicate(timeout=30)
+        return Ran(process.returncode, out, err)
+
+    def let_scripts_decide(self, path: Path | None = None) -> "Program":
+        """Let commands without a terminal decide, as a person sets with `agent facts scripts on`."""
+        path = path or self.db
+        database = Database(path) if path.exists() else empty(path)
+        meta.put(database, "unattended decisions", "by a test")
+        database.close()
+        return self
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What stands in its database."""
         database = Database(self.db)
@@ -191,6 +213,12 @@ class Program:
 @pytest.fixture
 def program(tmp_path):
     return Program(tmp_path)
+
+
+@pytest.fixture
+def scripts_decide(program):
+    """For tests of what a yes does, not of who gives it: commands without a terminal decide."""
+    program.let_scripts_decide()
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import pytest
 from tests.ollama_server import script
 from tests.structure import PACKAGE
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 SLASH = '''"""The slash command for a toast: /toast."""
 
 from agent_cli.repl.commands.command import command

@@ -78,7 +78,7 @@ def test_readme_names_no_command_that_is_not_tried_here():
 
 def test_every_command_in_the_readme_runs(program, server):
     server.expect_stable = False  # one of the commands sets another num_ctx
-    program.use(server)
+    program.use(server).let_scripts_decide()
     (program.work / "notes.txt").write_text("buy milk")
     program("sessions", "import", "-", stdin=ONE_SESSION)
     for line in shell_blocks():

@@ -155,7 +155,7 @@ class Kept(NamedTuple):
 def kept(tmp_path_factory):
     """A home where the corpus stands in everything that is kept, and what each command printed of it."""
     with OllamaServer([CHAT, EMBEDDER]) as server:
-        program = Program(tmp_path_factory.mktemp("hostile")).use(server)
+        program = Program(tmp_path_factory.mktemp("hostile")).use(server).let_scripts_decide()
         program.env["AGENT_LEARN"] = "off"
         server.answer = hostile_model
         (program.work / "fact").write_text(json.dumps({"statement": f"I like {HOSTILE}", "source": HOSTILE}))

@@ -20,9 +20,10 @@ MAY_IMPORT = {
     "text": "",
     "messages": "",
     "clock": "",
-    "editor": "",
+    "presence": "values",
+    "editor": "presence",
     "config": "",
-    "render": "",
+    "render": "presence",
     "store": "",
     "store.maintenance": "store",
     "llm": "",
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
     # what works with memory
-    "tools": "memory memory.* store",
+    "tools": "presence memory memory.* store",
     "agent.policy": "tools",
     "agent": "agent.policy tools memory memory.* llm llm.ollama store",
     "agent.jobs": "agent memory memory.* llm store",
@@ -58,16 +59,16 @@ MAY_IMPORT = {
     "serve": "serve.* app agent tools memory memory.* store",
     "repl.keyboard": "app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
-    "repl.session": "app agent agent.* tools memory memory.* llm llm.ollama store",
+    "repl.session": "presence app agent agent.* tools memory memory.* llm llm.ollama store",
     "repl.commands": "repl.session repl.review repl.keyboard render editor checks app agent agent.* memory memory.* "
     "llm store",
     "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* llm.ollama store",
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama",
-    "cli": "serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
+    "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama store store.maintenance config",
     "cli.facts": "cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
-    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
+    "cli.schedule": "presence cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 

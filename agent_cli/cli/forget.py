@@ -7,7 +7,7 @@ import typer
 
 from agent_cli import clock, editor, kinds
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, output
+from agent_cli.cli import confirm, consent, output
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
@@ -111,6 +111,7 @@ def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool
     Raises AgentError without a yes.
     """
     if yes:
+        consent.obtain(app_, f"erase {plan.format_counts} for good?", "nothing was erased")
         return plan
     if as_json or not confirm.is_possible():
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")

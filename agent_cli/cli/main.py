@@ -21,6 +21,7 @@ from agent_cli.cli import output, usage
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
+from agent_cli.presence import descent
 from agent_cli.text import without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
@@ -151,7 +152,7 @@ def start(
         latest=continue_,
         resume=resume,
         caller=caller,
-        child=CHILD in os.environ,
+        child=descent.is_of_assistant(),
         color=color,
         plain=plain,
         screen_reader=screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no"),
@@ -210,6 +211,7 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     _set_up_streams()
+    descent.announce()
     sys.argv = [without_surrogates(word) for word in sys.argv]
     app(prog_name="agent")
 

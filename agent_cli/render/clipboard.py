@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from agent_cli.errors import UsageError
+from agent_cli.presence import descent
 
 _MAX_BASE64 = 74_994  # characters; some terminals silently drop longer sequences
 _TIMEOUT = 3.0  # seconds
@@ -45,6 +46,7 @@ def _programs(environ: Mapping[str, str]) -> list[list[str]]:
 
 def _run(command: list[str], text: str) -> bool:
     encoded = text.encode("utf-16" if command[0] == "clip.exe" else "utf-8", "replace")
+    descent.keep_below()
     null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
     try:
         completed = subprocess.run(command, input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=False)

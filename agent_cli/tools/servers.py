@@ -20,6 +20,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_cli.errors import AgentError
+from agent_cli.presence import descent
 from agent_cli.text import Pattern, clean, one_line
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def _transport(
     if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
+        descent.keep_below()
         command = StdioServerParameters(
             command=os.path.expanduser(settings["command"]),
             args=settings.get("args", []),

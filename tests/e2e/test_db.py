@@ -20,7 +20,7 @@ def test_the_path_is_said_without_opening_the_file(program):
 
 
 def test_status_says_what_is_in_the_file(program):
-    program("notes", "add", "Buy milk")
+    program.let_scripts_decide()("notes", "add", "Buy milk")
     program("facts", "add", "I like tea")
     told = program("db", "status", "--json").json
     assert {name: told[name] for name in ("path", "journal", "free", "backups")} == {

@@ -8,6 +8,8 @@ import pytest
 from agent_cli.store.db import Database
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 SLOW = script.pieces(*(script.Piece(f"{n} ", delay=0.1) for n in range(200)))
 
 CODES = {

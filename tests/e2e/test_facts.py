@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import NOON, Program, Ran
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 
 @pytest.fixture
 def program(program, server):
@@ -249,11 +251,9 @@ def test_a_broken_file_changes_nothing_and_is_kept(program):
 
 def test_a_fact_that_changes_while_the_file_is_open_is_not_written_over(program):
     program("facts", "add", "I like tea")
-    command = " ".join(program.command)
-    program.edit_with(
-        f'AGENT_CHILD= ; unset AGENT_CHILD; {command} facts edit f1 "I like beer"; sed -i s/tea/wine/ "$1"'
+    ran = program.edit_while(
+        ["facts", "edit"], lambda: program("facts", "edit", "f1", "I like beer"), 'sed -i s/tea/wine/ "$1"'
     )
-    ran = program("facts", "edit")
     assert ran.code == 2
     assert "f1 was changed elsewhere while you wrote; nothing was changed; your text is kept in " in ran.err
     assert program("facts", "list").out == "f1  2026-01-02  I like beer\n"
@@ -295,6 +295,7 @@ def test_facts_are_exported_and_imported_again(program):
     assert len(program("facts", "export").out.splitlines()) == 2
 
     other = {"AGENT_DB": str(program.home / "other.db")}
+    program.let_scripts_decide(program.home / "other.db")
     importing = ("facts", "import", "-", "--accept", "--yes")
     assert program(*importing, stdin=ran.out, env=other).out == "imported 3 facts, accepted\n"
     assert program(*importing, stdin=ran.out, env=other).out == "imported 0 facts, accepted\n"

@@ -16,6 +16,8 @@ from tests.e2e.test_crash import run_under
 from tests.forgetting import traces
 from tests.terminal import CTRL_D, ENTER
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"  # 24 characters
 FOREIGN = "Ծաղկաձորի-գաղտնիքը-Աբգդ5"
 UP = "\x1b[A"

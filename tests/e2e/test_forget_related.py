@@ -6,6 +6,8 @@ from tests.forgetting import traces
 from tests.ollama_server import script
 from tests.terminal import ENTER
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 ASK = "which of them go too? all, none, or numbers as in 1 3 (Enter: none):"
 SHOWN = "cites f1 · has the word graz"
 

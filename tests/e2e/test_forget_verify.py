@@ -1,6 +1,10 @@
 """The check of an erasure is repeated later, when a backup that still held the words is gone."""
 
+import pytest
+
 from tests.conftest import Ran
+
+pytestmark = pytest.mark.usefixtures("scripts_decide")
 
 
 def test_the_check_is_repeated_after_the_backup_is_deleted(program):

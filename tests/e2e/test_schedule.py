@@ -21,6 +21,8 @@ from agent_cli.tools import registry
 from tests.conftest import Ran
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 NOON = "2026-01-02T12:00:00+00:00"
 NEXT = "2026-01-03T07:00:30+00:00"
 LATER = "2026-01-05T09:00:00+00:00"

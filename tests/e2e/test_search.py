@@ -29,7 +29,7 @@ def program(program):
 
 def template(program):
     """A conversation from elsewhere and two notes, searched with the embedder that is found."""
-    program.env["AGENT_NOW"] = NOON.isoformat()
+    program.let_scripts_decide().env["AGENT_NOW"] = NOON.isoformat()
     messages = [{"id": id, "role": "user", "author": who, "content": words, "at": at} for id, who, words, at in SAID]
     line = json.dumps({"id": "1", "messages": messages})
     assert program("sessions", "import", "-", "--source", "locality", stdin=line).code == 0

@@ -14,6 +14,8 @@ from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import FREE, crowd, heard, listening, opened, said, served, wait_until
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 
 @contextmanager
 def running(program, *options):

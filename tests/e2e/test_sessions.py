@@ -9,6 +9,8 @@ from tests.conftest import CHAT, NOON, Program, Ran
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 LOG = "select session_id, role, text, parts from message order by id"
 
 

@@ -11,6 +11,8 @@ from tests.conftest import NOON, Ran
 from tests.ollama_server import script
 from tests.terminal import Terminal
 
+pytestmark = pytest.mark.usefixtures("scripts_decide")
+
 DEPLOY = """---
 name: deploy-site
 description: 'Publish the site: use when the person wants it online'
@@ -193,9 +195,11 @@ def test_what_is_no_skill_after_the_editor_is_said_and_kept(program):
 def test_a_skill_that_is_changed_while_the_editor_is_open_is_not_overwritten(program):
     add(program)
     written(program, "a", DEPLOY.replace("rsync", "scp"))
-    inner = " ".join(program.command)
-    program.edit_with(f'unset AGENT_CHILD; {inner} skills import library --accept --yes; echo "3. more" >> "$1"')
-    ran = program("skills", "edit", "deploy-site")
+    ran = program.edit_while(
+        ["skills", "edit", "deploy-site"],
+        lambda: program("skills", "import", "library", "--accept", "--yes"),
+        'echo "3. more" >> "$1"',
+    )
     assert ran.code == 2
     assert "agent: k1 was changed meanwhile, and was left as it is now; look at it again; your text is kept" in ran.err
     assert program.rows("select text from skill where id = 1") == [(DEPLOY.replace("rsync", "scp"),)]

@@ -3,9 +3,13 @@
 import signal
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from agent_cli import clock
 from agent_cli.store.db import Database
 from tests.ollama_server.script import reply
+
+pytestmark = pytest.mark.usefixtures("scripts_decide")
 
 FRIDAY, MONDAY = "2026-11-20T17:00:00+01:00", "2026-11-23T09:00:00+01:00"
 

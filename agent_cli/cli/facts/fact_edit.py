@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.cli.facts import fact_format
 from agent_cli.cli.options import parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, fact_markdown, facts, receipts
 from agent_cli.memory.facts.facts import Fact
+from agent_cli.text import counted
+
+_UNCHANGED = "nothing was changed"
 
 
 def edit(
@@ -50,6 +53,7 @@ def _redate(
     now = app_.time()
     begins = parse_moment(since, now) if since else None
     ends = parse_moment(until, now, timedelta(milliseconds=1)) if until else None
+    consent.obtain(app_, f"{fact_format.short(fact)}\nchange its dates?", _UNCHANGED)
     changed = adoption.redate(app_.db, fact, begins, ends, app_.time, app_.single_valued)
     output.say(f"changed {fact_format.short(fact)}, {receipts.dates(changed, now)}")
 
@@ -58,6 +62,7 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
     if words.strip() == fact.statement.strip():
         output.note(f"{fact.handle} was left as it is")
         return
+    consent.obtain(app_, f"{fact_format.short(fact)}\nto “{words.strip()}”\nchange it?", _UNCHANGED)
     changed = adoption.edit(app_.db, fact, words, app_.time, single_valued=app_.single_valued)
     output.say(f"changed {fact_format.short(changed)}")
 
@@ -70,6 +75,7 @@ def _edit_all(app_: App) -> None:
         if not changes:
             output.note("nothing was changed")
             return
+        consent.obtain(app_, f"save {counted(changes.number, 'changed line')}?", _UNCHANGED)
         applied = fact_markdown.apply(app_.db, app_.scope, changes, app_.time, app_.single_valued)
     for fact in applied.edited:
         output.say(f"changed {fact_format.short(fact)}")

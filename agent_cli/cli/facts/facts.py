@@ -9,11 +9,11 @@ import typer
 
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import forget, output
-from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, review
+from agent_cli.cli import consent, forget, output
+from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, review, scripts
 from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
-from agent_cli.errors import UsageError
+from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts, succession
@@ -135,7 +135,7 @@ def add(
     since: Annotated[str | None, typer.Option("--since", help="Since this day, as in 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
 ) -> None:
-    """Say what is true. What you type is a fact at once; what comes through a pipe waits for your yes.
+    """Say what is true, and confirm it with a key. What comes through a pipe waits, and so do words without a terminal.
 
     Dates in the words count: "since 2020", "until December", "I moved to Linz in June 2025". What begins in the future
     is planned, and true from that day on. "I no longer live in Wels" ends the fact that you live in Wels."""
@@ -164,7 +164,12 @@ def _claim(words: str, origin: Origin, properties: dict[str, Any]) -> Claim:
 
 
 def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
-    app_.refuse_child()
+    """Keep the statement after a yes, or propose it where nobody can be asked. Raises NobodyAsked once it waits."""
+    try:
+        consent.obtain(app_, f"keep “{words.strip()}”?", "nothing was kept")
+    except NobodyAsked as error:
+        _queue(app_, words, properties)
+        raise NobodyAsked(str(error).replace("nothing was kept", "nothing counts yet")) from error
     adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
     output.say(fact_format.receipt(adopted, app_.time()))
     fact_format.note_masked(adopted.fact, words)
@@ -191,6 +196,7 @@ def approve(
     app_: App = context.obj.app()
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
+    consent.obtain(app_, _question("accept", waiting), "nothing was accepted")
     with app_.db.write():
         done = [
             adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
@@ -210,6 +216,11 @@ def reject(
         done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
     for fact in done:
         output.say(f"rejected {fact_format.short(fact)}")
+
+
+def _question(verb: str, chosen: list[Fact]) -> str:
+    """What is asked before it is done to these facts, each on a line of its own."""
+    return "\n".join([*(fact_format.short(each) for each in chosen), f"{verb} {'it' if len(chosen) == 1 else 'them'}?"])
 
 
 def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes: bool) -> list[Fact]:
@@ -247,6 +258,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
+    consent.obtain(app_, _question("restore", chosen), "nothing was restored")
     with app_.db.write():
         back = [
             adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen
@@ -297,8 +309,8 @@ def undo(
 ) -> None:
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     fact = fact_format.find(context, handle)[1] if handle else None
+    consent.obtain(app_, f"take back the last change{f' to {fact.handle}' if fact else ''}?", "nothing was taken back")
     if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single_valued))):
         for line in descriptions:
             output.say(f"taken back: {line}")
@@ -342,6 +354,7 @@ def graph_(
 app.command()(review.review)
 app.command("forget")(forget.command)
 app.command()(fact_edit.edit)
+app.command()(scripts.scripts)
 app.command()(fact_files.export)
 app.command("import")(fact_files.import_)
 app.add_typer(fact_tests.app, name="test")

@@ -16,6 +16,7 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import notes
 from agent_cli.memory.planner.schedules import Schedule, Target
+from agent_cli.presence import descent
 from agent_cli.text import one_line
 
 COMMAND_SECONDS = 120.0  # that a command may take
@@ -89,6 +90,7 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
     import subprocess
     import tempfile  # errors may be gigabytes, and only their beginning is read
 
+    descent.keep_below()
     name = os.path.basename(command[0])
     with tempfile.TemporaryFile() as errors:
         try:

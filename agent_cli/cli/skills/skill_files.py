@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.cli.skills import skill_format
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.skills import skill_file, skill_folders, skills
@@ -65,9 +65,9 @@ def import_(
     if accept and not yes:
         raise UsageError("--accept takes every file as right without a look: say --yes as well, or leave it to review")
     app_: App = context.obj.app()
-    if accept:
-        app_.refuse_child()
     files = list(dict.fromkeys(file for path in paths for file in skill_folders.files(path)))
+    if accept:
+        consent.obtain(app_, f"accept {counted(len(files), 'skill')} as they are?", "nothing was imported")
     batch = ids.new(app_.time())
     new = broken = 0
     for file in files:

@@ -7,7 +7,7 @@ import typer
 
 from agent_cli import text
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.cli.facts import review
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.skills import skill_files, skill_format
@@ -165,6 +165,7 @@ def _write(app_: App, name: str, description: str) -> None:
 
 
 def _add(app_: App, words: str) -> None:
+    consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
     skill = skill_adoption.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {skill_format.short(skill)}")
     skill_format.note_altered(skill.name, words)
@@ -211,6 +212,8 @@ def edit(context: typer.Context, name: SkillName) -> None:
         if typed == skill.text:
             output.note(f"{skill.name} was left as it is")
             return
+        skill_file.parse(typed)
+        consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
         changed = skill_adoption.edit(app_.db, skill, typed, app_.time)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {skill_format.short(changed)}{number}")
@@ -251,6 +254,7 @@ def restore(
     if skill.hidden_at is None and version in (None, skill.version):
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
+    consent.obtain(app_, f"restore {skill_format.short(skill)}?", "nothing was restored")
     back = skill_adoption.restore(app_.db, skill, app_.time, version)
     output.say(f"restored {skill_format.short(back)}, version {back.version}")
     for line in skill_format.difference(skill.text, back.text):

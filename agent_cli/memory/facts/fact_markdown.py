@@ -37,8 +37,12 @@ class Changes:
     hidden: tuple[Fact, ...]
     added: tuple[tuple[str, FactScope], ...]
 
+    @property
+    def number(self) -> int:
+        return len(self.edited) + len(self.hidden) + len(self.added)
+
     def __bool__(self) -> bool:
-        return bool(self.edited or self.hidden or self.added)
+        return self.number > 0
 
 
 @frozen

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from agent_cli.presence import descent
+
 
 def main(arguments: Sequence[str]) -> None:
     seconds, count, rest = float(arguments[0]), int(arguments[1]), arguments[2:]
@@ -21,6 +23,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _run(command: Sequence[str], seconds: float) -> None:
+    descent.keep_below()
     null = subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
     try:

@@ -1,0 +1,54 @@
+"""A person's yes: one key at the terminal of this process, whatever its input is and its command line says.
+
+Scripts of a person's own have one way, `agent facts scripts on`. It is kept in the database whose facts it is about,
+not in the settings: those can be put elsewhere by a variable of the environment.
+"""
+
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError, NobodyAsked
+from agent_cli.presence import terminal
+from agent_cli.store import events, meta
+from agent_cli.text import clean
+
+_UNATTENDED = "unattended decisions"  # the key under which it is kept
+PRICE = "every program that runs as you could then accept, change and erase what is remembered, with nobody asked"
+
+
+def obtain(app: App, question: str, without: str) -> None:
+    """Ask for a yes; `without` is what the error says first when there is none.
+
+    Raises UsageError in a process of the assistant's, NobodyAsked without a terminal, AgentError after another key.
+    """
+    app.refuse_child()
+    if not is_unattended(app):
+        _ask(question, without)
+
+
+def _ask(question: str, without: str) -> None:
+    try:
+        key = terminal.key(clean(f"{question} y, anything else no: "))
+    except terminal.NoTerminal:
+        raise NobodyAsked(
+            f"{without}: that takes a key at a terminal, and there is none here (`agent facts scripts --help`)"
+        ) from None
+    if key != "y":
+        raise AgentError(without)
+
+
+def is_unattended(app: App) -> bool:
+    """Whether commands decide without asking."""
+    return meta.get(app.db, _UNATTENDED) is not None
+
+
+def set_unattended(app: App, wanted: bool) -> None:
+    """Let commands decide without asking, after a yes at the terminal, or ask again. Raises like `obtain`."""
+    app.refuse_child()
+    if not wanted:
+        with app.db.write():
+            meta.drop(app.db, _UNATTENDED)
+            events.append(app.db, app.time, "scripts ask", "", actor="person")
+        return
+    _ask(f"{PRICE}; allow it?", "nothing was changed")
+    with app.db.write():
+        meta.put(app.db, _UNATTENDED, app.time().isoformat())
+        events.append(app.db, app.time, "scripts decide", "", actor="person")

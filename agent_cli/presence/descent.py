@@ -1,0 +1,60 @@
+"""Whether the assistant started this process, or the terminal that it is at: then it decides nothing for the person.
+
+One variable of the environment would be easy to drop. So the processes above are looked at too, and those above the
+leader of the terminal's session. On Linux what the assistant starts stays below it, however it detaches itself: a
+process whose parent has ended becomes a child of the assistant (`keep_below`). What outlives the assistant, or asks a
+service of the system to start something, cannot be told from the person's own programs.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from agent_cli import CHILD
+from agent_cli.presence import processes
+from agent_cli.presence.processes import Process
+
+_NAME = "agent"
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def announce() -> None:
+    """Name this process, so that those below it know it by its name."""
+    with suppress(OSError):  # there is no /proc, and the command line says it
+        Path("/proc/self/comm").write_text(_NAME)
+
+
+def keep_below() -> None:
+    """To be called before another program is started: what it leaves behind stays below this process, on Linux."""
+    if sys.platform == "linux":
+        import ctypes  # 2 ms that only a run needs that starts other programs
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the assistant started this process or the leader of its session, directly or not."""
+    if CHILD in environ:
+        return True
+    leader = os.getsid(0) if hasattr(os, "getsid") else 0
+    found = [*processes.above(os.getpid()), *processes.above(leader)]
+    return any(_is_marked(each) or (each.pid != os.getpid() and _is_assistant(each)) for each in found)
+
+
+def _is_assistant(process: Process) -> bool:
+    program, *words = process.command or ("",)
+    if not os.path.basename(program).lower().startswith("python"):
+        return False
+    return process.name == _NAME or _runs_assistant(words)
+
+
+def _runs_assistant(words: list[str]) -> bool:
+    """Whether these words behind `python` start the program."""
+    script = next((word for word in words if not word.startswith("-")), "")
+    return os.path.basename(script) == _NAME or any(word.split(".")[0] == "agent_cli" for word in words[:4])
+
+
+def _is_marked(process: Process) -> bool:
+    return f"\0{CHILD}=".encode() in b"\0" + process.environment

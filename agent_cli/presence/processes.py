@@ -1,0 +1,64 @@
+"""The processes above a process: its parent, the parent of that, and so on; from /proc, else from `ps`."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from agent_cli.values import frozen
+
+_PS = ("ps", "-axo", "pid=,ppid=,args=")
+_PROC = Path("/proc")
+
+
+@frozen
+class Process:
+    pid: int
+    parent: int
+    name: str  # as the process calls itself; elsewhere than on Linux its program
+    command: tuple[str, ...]
+    environment: bytes = b""  # with which it was started, `NAME=value` ended by zeros; empty where it cannot be read
+
+
+def above(pid: int) -> Iterator[Process]:
+    """The process and all above it, as far as they can be seen."""
+    seen: set[int] = set()
+    while pid > 0 and pid not in seen and (process := _process(pid)):
+        seen.add(pid)
+        yield process
+        pid = process.parent
+
+
+def _process(pid: int) -> Process | None:
+    if not _PROC.joinpath("self", "stat").exists():
+        return _listed().get(pid)
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        command = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return None  # it has ended, or is hidden from this user
+    name, _, fields = stat.partition("(")[2].rpartition(")")
+    words = tuple(command.decode(errors="replace").split("\0")[:-1])
+    return Process(pid, int(fields.split()[1]), name, words, _environment(pid))
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return b""  # of another user, who is not the one that this program could start
+
+
+@cache
+def _listed() -> dict[int, Process]:
+    """All processes that `ps` lists, by number."""
+    try:
+        lines = subprocess.run(_PS, capture_output=True, text=True, errors="replace", check=False).stdout.splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        pid, parent, *words = line.split()
+        found[int(pid)] = Process(int(pid), int(parent), os.path.basename(words[0]) if words else "", tuple(words))
+    return found

@@ -1,0 +1,164 @@
+"""A yes takes a key, pressed by a person at a terminal that the assistant did not make."""
+
+import shlex
+import sys
+
+import pytest
+
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.scope import PERSON, Scope
+from tests.conftest import Ran, empty, noon
+
+AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
+SCOPE = Scope(PERSON, "/")
+
+
+@pytest.fixture
+def waiting(program):
+    """The program with a proposal, a hidden fact and a fact: f1, f2, f3."""
+    db = empty(program.db)
+    adoption.propose(db, SCOPE, adoption.claim("I like tea", "piped"), noon, actor="person")
+    hidden = adoption.add(db, SCOPE, adoption.claim("I like wine", "typed"), noon).fact
+    adoption.hide(db, hidden, noon)
+    adoption.add(db, SCOPE, adoption.claim("Rex is a dog", "typed"), noon)
+    db.close()
+    return program
+
+
+def states(program):
+    return program.rows("select statement, state, hidden_at is null, valid_to is null from fact order by id")
+
+
+WITHOUT_A_TERMINAL = [
+    "facts approve f1",
+    "facts approve --all --yes",
+    "facts restore f2",
+    "facts undo",
+    "facts edit f3 'Rex is a cat'",
+    "facts edit f3 --until 2026-01-01",
+    "facts import lines --accept --yes",
+    "facts scripts on",
+    "forget f3 --yes",
+    "skills import skill --accept --yes",
+    "skills add tea 'drink it' -d 'how to drink: use when thirsty'",
+]
+
+
+@pytest.mark.parametrize("command", WITHOUT_A_TERMINAL)
+def test_without_a_terminal_nothing_is_decided(waiting, command):
+    (waiting.work / "lines").write_text('{"statement": "I am the king"}')
+    (waiting.work / "skill").mkdir()
+    (waiting.work / "skill" / "SKILL.md").write_text("---\nname: skill\ndescription: what: use when\n---\n1. go\n")
+    before = states(waiting)
+    ran = waiting(*shlex.split(command), stdin="y\nyes\n")
+    assert (ran.code, states(waiting)) == (9, before)
+    assert "takes a key at a terminal, and there is none here" in ran.err
+    assert waiting.rows("select count(*) from skill") == [(0,)]
+
+
+def test_what_is_said_without_a_terminal_waits(program):
+    ran = program("facts", "add", "I", "like", "tea")
+    assert ran == Ran(
+        9,
+        "f1 “I like tea” waits for your yes (agent facts approve f1)\n",
+        "agent: nothing counts yet: that takes a key at a terminal, and there is none here "
+        "(`agent facts scripts --help`)\n",
+    )
+    assert program.rows("select state, origin from fact") == [("pending", "piped")]
+
+
+def test_at_a_terminal_one_key_accepts(waiting, terminal):
+    shell = terminal("facts", "approve", "f1").wait("accept it? y, anything else no:")
+    assert "f1 “I like tea”" in shell.text
+    assert shell.type("y").ended() == 0
+    assert shell.text.endswith("accepted f1 “I like tea”")
+    shell = terminal("facts", "add", "I like", "chess").wait("keep “I like chess”?")
+    assert shell.type("y").ended() == 0
+    assert states(waiting)[0][1] == states(waiting)[3][1] == "accepted"
+
+
+@pytest.mark.parametrize("keys", ["n", "\r", "\x04", "\x1b", "q"])
+def test_any_other_key_leaves_it(waiting, terminal, keys):
+    shell = terminal("facts", "approve", "f1").wait("anything else no:")
+    assert shell.type(keys).ended() == 1
+    assert "nothing was accepted" in shell.text
+    assert states(waiting)[0][1] == "pending"
+
+
+def test_what_was_typed_before_the_question_and_what_is_pasted_is_no_answer(waiting, terminal):
+    shell = terminal("facts", "approve", "f1").type("y\ryyy\r").wait("anything else no:")
+    shell.read(0.3)
+    assert states(waiting)[0][1] == "pending"
+    shell.type("yy").wait("press one")
+    shell.type("\x1b[200~y\x1b[201~").wait("press one", times=2)
+    shell.type("\x1b[200~n\x1b[201~y").wait("press one", times=3)
+    assert states(waiting)[0][1] == "pending"
+    assert shell.type("y").ended() == 0
+    assert states(waiting)[0][1] == "accepted"
+
+
+def test_a_pipe_in_the_place_of_the_keyboard_is_no_answer_at_a_terminal_either(waiting, terminal):
+    waiting.command = ["/bin/sh", "-c", f'yes | {AGENT} "$@"', "sh"]
+    shell = terminal("facts", "approve", "f1").wait("anything else no:")
+    shell.read(0.3)
+    assert states(waiting)[0][1] == "pending"
+    assert shell.type("n").ended() == 1
+
+
+AT_A_TERMINAL_OF_ITS_OWN = """
+import os, pty, sys, time
+pid, end = pty.fork()
+if not pid:
+    os.environ.pop("AGENT_CHILD", None)
+    os.execv(sys.executable, [sys.executable, "-m", "agent_cli", "facts", "approve", "f1"])
+text = b""
+try:
+    while True:
+        text += os.read(end, 4096)
+        if b"no:" in text:
+            os.write(end, b"y")
+except OSError:
+    pass
+sys.stdout.write(text.decode())
+os.waitpid(pid, 0)
+"""
+
+CHILDREN = {
+    "plain": f"{AGENT} facts approve f1",
+    "without the mark": f"env -u AGENT_CHILD {AGENT} facts approve f1",
+    "without any environment": f'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" {AGENT} facts approve f1',
+    "a session of its own": f"setsid env -u AGENT_CHILD {AGENT} facts approve f1",
+    "a double fork": f"(setsid env -u AGENT_CHILD {AGENT} facts approve f1 &)",
+    "all, with a yes": f"env -u AGENT_CHILD {AGENT} facts approve --all --yes",
+    "a terminal of its own": "env -u AGENT_CHILD python terminal.py",
+    "a terminal of its own, after a double fork": "(setsid env -u AGENT_CHILD python terminal.py &)",
+    "script": f"env -u AGENT_CHILD script -qec '{AGENT} facts approve f1' /dev/null",
+}
+
+
+@pytest.mark.parametrize("name", CHILDREN)
+def test_what_the_assistant_started_decides_nothing_however_it_detaches_itself(waiting, name):
+    waiting.let_scripts_decide()  # which is for the person's scripts alone
+    (waiting.work / "terminal.py").write_text(AT_A_TERMINAL_OF_ITS_OWN)
+    said = waiting.work / "said"
+    command = CHILDREN[name].replace("python terminal", f"{sys.executable} terminal")
+    waiting.edit_with(
+        f"({command}) </dev/null >{said} 2>&1\n"
+        f"while ! grep -q 'started this' {said} && [ $((n += 1)) -lt 99 ]; do sleep 0.05; done"
+    )
+    waiting("notes", "add", "n")
+    waiting("notes", "edit", "n1")
+    assert "the assistant started this process, and only you can say yes" in said.read_text()
+    assert states(waiting)[0][1] == "pending"
+
+
+def test_scripts_of_the_persons_own_decide_once_that_was_set_at_a_terminal(waiting, terminal):
+    shell = terminal("facts", "scripts", "on").wait("allow it? y")
+    assert "every program that runs as you" in " ".join(shell.text.split())
+    assert shell.type("y").ended() == 0
+    assert waiting("facts", "approve", "f1") == Ran(0, "accepted f1 “I like tea”\n", "")
+    assert waiting("facts", "approve", "f1", env={"AGENT_CHILD": "1"}).code == 2
+    assert waiting("facts", "scripts", "off").out == "off: each yes takes a key at a terminal\n"
+    assert waiting("facts", "restore", "f2").code == 9
+    kinds = "select kind, actor from event where kind like 'scripts%' order by id"
+    assert waiting.rows(kinds) == [("scripts decide", "person"), ("scripts ask", "person")]
