@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.ollama_server import context, contract, go, player, registry
+from tests.ollama_server import cache, context, contract, go, player, registry
 from tests.ollama_server.exchange import JSON, Exchange
 from tests.ollama_server.go import Refused
 from tests.ollama_server.player import Turn
 from tests.ollama_server.registry import Model
-from tests.ollama_server.script import Cut, Error, Failure, Raw, Reply, Script, Silence
+from tests.ollama_server.script import Cut, Error, Failure, Raw, Reply, Script, Silence, words
 from tests.ollama_server.state import State
 
 LEVELS = ("high", "medium", "low", "max")
@@ -51,7 +51,12 @@ def chat(state: State, exchange: Exchange) -> None:
             exchange.json(200, _bare(body, state, "load"))
             return
         turn = prepare(body, model, num_ctx, fresh, exchange, state)
-        perform(state.next_script(body), turn, body.get("stream", True) is not False, exchange, state)
+        if fresh:
+            state.prompts.drop(model.full_name)
+        state.prompts.read(model.full_name, cache.prompt(body, exchange.request.is_accepted or []), exchange)
+        said = state.next_script(body)
+        perform(said, turn, body.get("stream", True) is not False, exchange, state)
+        state.prompts.said(model.full_name, words(said))
 
 
 def read(raw: bytes, state: State) -> dict[str, Any]:

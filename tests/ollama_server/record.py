@@ -31,6 +31,8 @@ class Request:
     kept: list[dict[str, Any]] | None = None
     """Chat: the messages that fitted the context."""
     prompt_tokens: int | None = None
+    read_tokens: int | None = None
+    """Chat: the tokens of the prompt that the cache did not hold."""
     num_ctx: int | None = None
     """The context the model was loaded with for this request."""
 

@@ -132,6 +132,14 @@ def pieces(*lines: Piece | bytes, then: Ending | None = None) -> Reply:
     return Reply(lines, ending=then or Done())
 
 
+def words(said: Script) -> str:
+    """The text of a script, without thinking."""
+    if isinstance(said, Silence):
+        return words(said.then)
+    lines = said.pieces if isinstance(said, Reply) else ()
+    return "".join(line.content for line in lines if isinstance(line, Piece))
+
+
 def in_words(text: str) -> list[str]:
     """The text in pieces of a word each, spaces before the word, so that joining gives the text."""
     return re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+\Z", text)

@@ -6,6 +6,7 @@ from threading import Condition
 from typing import Any, Literal
 
 from tests.ollama_server import contract, go, registry, script
+from tests.ollama_server.cache import PromptCache
 from tests.ollama_server.exchange import Exchange
 from tests.ollama_server.go import Clock, Refused
 from tests.ollama_server.profiles import PROFILES
@@ -53,6 +54,7 @@ class State:
         self.ids = ids or go.call_ids()
         self.registry = Registry(models, library)
         self.counters = Counters()
+        self.prompts = PromptCache(chars_per_token)
         self.scheduler = Scheduler(self.counters, self.clock, self.changed, max_loaded)
 
         self.answer: Answer = echo

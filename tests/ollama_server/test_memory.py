@@ -193,3 +193,38 @@ def test_strict_template_wants_one_system_message_first_and_a_user():
         lost = chat(server, "strict", [{"role": "system", "content": "s"}])
     assert late == (500, script.template_error().body)
     assert "No user query found" in lost[1]["error"]
+
+
+# The prompt cache.
+
+
+def said(*words):
+    roles = ("user", "assistant") * len(words)
+    return [{"role": role, "content": text} for role, text in zip(roles, words, strict=False)]
+
+
+def test_only_what_differs_from_the_last_prompt_is_read(server):
+    server.play(script.reply("b" * 400))
+    chat(server, messages=said("a" * 400))
+    chat(server, messages=said("a" * 400, "b" * 400, "c" * 400))
+    chat(server, messages=said("something else"))
+    chat(server, messages=said("a" * 400, "b" * 400, "c" * 400))
+
+    first, second, other, again = [request.read_tokens for request in server.requests]
+    assert first > 100
+    assert 100 < second < 110
+    assert other < 10
+    assert again > 300
+
+
+def test_reading_takes_time_and_who_hangs_up_leaves_what_was_read(server):
+    server.prompts.tokens_a_second = 1000
+    began = time.monotonic()
+    with open_chat(server, messages=said("a" * 4000)):
+        server.wait_until(lambda: server.counters.running == 1)
+        time.sleep(0.3)
+    server.wait_until_idle()
+    chat(server, messages=said("a" * 4000))
+
+    assert time.monotonic() - began > 1
+    assert 400 < server.requests[1].read_tokens < 950

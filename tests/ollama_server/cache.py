@@ -1,0 +1,56 @@
+"""The prompt cache of a model with one slot: what two prompts have in common at their beginning is read once.
+
+As in llama.cpp, the slot holds the tokens of the last prompt and of what was said to it. The next prompt is compared
+with them, and only what differs is read, at a settable speed; who hangs up leaves behind what was read until then.
+"""
+
+import json
+import time
+from os.path import commonprefix
+from typing import Any
+
+from tests.ollama_server.exchange import Exchange, Gone
+
+
+def prompt(body: dict[str, Any], messages: list[dict[str, Any]]) -> str:
+    """The prompt as a template writes it: tools before the messages, the switch for thinking behind, no format."""
+    tools = json.dumps(body.get("tools") or [], ensure_ascii=False)
+    return "".join([tools, *map(_message, messages), f"<assistant>{'' if body.get('think') is not False else '<>'}"])
+
+
+def _message(message: dict[str, Any]) -> str:
+    said = [message.get(part) or "" for part in ("thinking", "content")]
+    calls = json.dumps(message["tool_calls"], ensure_ascii=False) if message.get("tool_calls") else ""
+    return "".join([f"<{message.get('role')}>", *said, calls])
+
+
+class PromptCache:
+    """`tokens_a_second`: how fast a prompt is read; 0: at once."""
+
+    def __init__(self, chars_per_token: float) -> None:
+        self._chars_per_token = chars_per_token
+        self._held: dict[str, str] = {}
+        self.tokens_a_second = 0.0
+
+    def read(self, model: str, text: str, exchange: Exchange) -> None:
+        """Read the prompt, taking so long as it needs. Raises Gone."""
+        same = len(commonprefix([self._held.get(model, ""), text]))
+        tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
+        began = time.monotonic()
+        try:
+            if self.tokens_a_second:
+                exchange.wire.wait(tokens / self.tokens_a_second)
+            same = len(text)
+        except Gone:
+            same += round((time.monotonic() - began) * self.tokens_a_second * self._chars_per_token)
+            raise
+        finally:
+            self._held[model] = text[:same]
+
+    def drop(self, model: str) -> None:
+        """Forget what was held, as when the model is loaded anew."""
+        self._held.pop(model, None)
+
+    def said(self, model: str, words: str) -> None:
+        """Hold what was generated too."""
+        self._held[model] = self._held.get(model, "") + words
