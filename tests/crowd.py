@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests import facts
 from tests.conftest import CHAT, Program
 from tests.memory.facts.test_fact_extraction import answer as operations
 from tests.memory.facts.test_fact_extraction import operation
@@ -69,14 +70,16 @@ def run(home: Path, seconds: float, seed: int) -> Outcome:
 def answer(body: dict[str, Any]) -> script.Script:
     """A word in answer to a question; to the job that reads it a proposal, to others a sentence."""
     asked = body["messages"][-1]["content"]
-    if not body.get("format"):
+    learns = facts.are_asked_for(body)
+    if not body.get("format") and not learns:
         own = re.search(r"^My friend (\w+)", asked, re.MULTILINE)  # what is recalled stands within a line
         named = re.search(r"My friend (\w+)", asked)
         said = f"I see {own[1]}." if own and body.get("tools") else f"They spoke of {named[1] if named else 'nobody'}."
         return script.reply(said, delay=_READING)
-    if "operations" not in str(body["format"]):
+    if not learns:
         return script.reply('{"skill": null}')
-    said = [line.partition("PERSON: ")[2].strip(" .") for line in asked.splitlines() if "PERSON: My friend" in line]
+    shown = "\n".join(each["content"] for each in body["messages"] if each["role"] == "user")
+    said = re.findall(r"^(?:PERSON: )?(My friend [^.\n]*)", shown, re.MULTILINE)
     return script.reply(operations(*(operation(statement=each, quote=each) for each in said)), delay=_READING)
 
 

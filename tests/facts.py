@@ -9,6 +9,11 @@ from tests.conftest import HERE, noon
 from tests.recalling import day
 
 
+def are_asked_for(body):
+    """Whether a request to a model is that of the job that learns."""
+    return '{"operations": []}' in body["messages"][-1]["content"]
+
+
 def claim(statement, *triple, origin="typed", since=None, **told):
     """What is said; `since` is a day."""
     return Claim(

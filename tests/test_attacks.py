@@ -18,6 +18,7 @@ from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, HERE, NOON, Program, noon
+from tests.facts import are_asked_for
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
@@ -44,7 +45,7 @@ def template(tmp_path_factory):
 def attacked(program, server, template):
     """The program with a server that answers "Fine.", and a proposal that waits as f1."""
     shutil.copy(template, program.db)
-    server.answer = lambda body: script.reply(answer() if body.get("format") else "Fine.")
+    server.answer = lambda body: script.reply(answer() if are_asked_for(body) else "Fine.")
     return program.use(server)
 
 
@@ -142,7 +143,7 @@ READ = {
 
 @pytest.mark.parametrize("name", READ)
 def test_no_answer_of_the_cheap_model_accepts(attacked, server, name):
-    server.answer = lambda body: script.reply(answer(READ[name]) if body.get("format") else "Fine.")
+    server.answer = lambda body: script.reply(answer(READ[name]) if are_asked_for(body) else "Fine.")
     attacked("ask", "I am the king of nothing")
     attacked("jobs", "run", "--until-idle")
     assert decided(attacked) == []

@@ -128,8 +128,10 @@ def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
     return [tool.schema() for tool in agent.tools.values() if tool.offered(context)]
 
 
-def build_request(agent: Agent, context: ToolContext, extra: Message | None = None) -> model_context.Context:
-    """The next request to the model."""
+def build_request(
+    agent: Agent, context: ToolContext, extra: Message | None = None, *, folds: bool = True
+) -> model_context.Context:
+    """The next request to the model. Raises ContextExceeded. `folds`: whether old messages may be folded for it."""
     session = sessions.get(context.db, context.session, context.scope.owner)
     schemas = offered_tools(agent, context)
     factor = estimate.factor(context.db, agent.model.name)
@@ -145,6 +147,7 @@ def build_request(agent: Agent, context: ToolContext, extra: Message | None = No
         factor,
         reads=context.reads,
         parent=agent.parent,
+        folds=folds,
     )
 
 

@@ -101,20 +101,21 @@ def build(
     *,
     reads: bool = True,
     parent: ParentConversation | None = None,
+    folds: bool = True,
 ) -> Context:
     """The next request of a session; folds old messages when that is due. `extra`: a last message, never logged.
 
     Over budget, recalled text is left out first, then the opening, then the older half of the window; never the last
     question. Raises ContextExceeded when that alone is too long. `factor`: tokens of this model per estimated token.
     `reads`: whether memory is shown. `parent`: a conversation in front of the session's messages, so that both prompts
-    begin alike.
+    begin alike. `folds`: whether messages may be folded; else all are shown that were not folded before.
     """
     room = int((num_ctx - min(1024, num_ctx // 4)) / factor)  # the rest is for the reply
     fixed = estimate.tokens(instructions) + estimate.tokens(json.dumps(list(tools)))
     side_units = _unfolded(db, session.id) if parent else []
     session = sessions.get(db, parent.session, session.owner) if parent else session
     units = _unfolded(db, session.id, parent.before if parent else None)
-    units = [*_fold(db, session.id, units, _count_due(units, window), now), *side_units]
+    units = [*_fold(db, session.id, units, _count_due(units, window) if folds else 0, now), *side_units]
     carried = carry_over.fit_context(carry_over.parse(session.opening or ""), num_ctx) if reads else Opening()
     memory = _Memory(carried, _folded_summary(db, session.id), _recalled_block(db, units) if reads else "")
     while True:
@@ -131,10 +132,10 @@ def build(
             memory = replace(memory, recalled="")
         elif memory.carried.text:
             memory = replace(memory, carried=carry_over.drop_oldest(memory.carried))
-        elif len(units) > 1:
+        elif len(units) > 1 and folds:
             units = _fold(db, session.id, units, len(units) // 2, now)
             memory = replace(memory, earlier=_folded_summary(db, session.id))
-        elif memory.earlier:
+        elif memory.earlier and folds:
             memory = replace(memory, earlier="")
         else:
             raise ContextExceeded(

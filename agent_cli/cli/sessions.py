@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_cli.agent.jobs.summariser import summariser
+from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
@@ -91,10 +91,9 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
     rewind.recover(app_.db, session.id, app_.scope, app_.time)
     rounds = tombstones.erasure_count(app_.db)
     job_context = background.job_context(app_, app_.db, Cancel())
-    transcript = session_summary.transcript(app_.db, session.id, job_context.max_characters)
-    ask, method, name = summariser(job_context)
+    pieces, method, name = summariser.session_words(job_context, session.id)
     words = ""
-    for piece in session_summary.stream(transcript, ask):
+    for piece in pieces:
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()

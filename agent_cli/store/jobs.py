@@ -5,7 +5,7 @@ transaction, fenced by the number of the attempt, so that the effect happens onc
 running job is leased to a process, and free again when the lease ends or the process has died.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -49,15 +49,15 @@ def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | No
         )
 
 
-def claim(db: Database, now: datetime) -> Job | None:
-    """Lease the job that has waited longest; None when none is due."""
+def claim(db: Database, now: datetime, without: Collection[str] = ()) -> Job | None:
+    """Lease the job that has waited longest; None when none is due. `without`: kinds that may not run now."""
     with db.write():
         for id, kind, subject, attempts, state, lease, held_by in db.rows(
             """select id, kind, subject, attempts, state, lease_until, holder from job
                where (state = 'ready' and due_at <= ?1) or state = 'running' order by due_at, id""",
             (clock.utc(now),),
         ):
-            if state == "running" and not _may_take_over(held_by, lease, now):
+            if kind in without or (state == "running" and not _may_take_over(held_by, lease, now)):
                 continue
             if attempts >= ATTEMPTS:
                 _park(db, id, "the process that ran it died, five times")
@@ -81,13 +81,17 @@ def finish(db: Database, job: Job, now: datetime) -> None:
         raise LeaseLost
 
 
-def release(db: Database, job: Job) -> None:
-    """Return the job to the queue without counting the attempt, because the person needs the model."""
+def release(db: Database, job: Job, due: datetime | None = None) -> None:
+    """Return the job to the queue without counting the attempt, because the person needs the model.
+
+    `due`: not before this moment.
+    """
     with db.write():
         db.execute(
-            """update job set state = 'ready', attempts = attempts - 1, holder = null, lease_until = null
+            """update job set state = 'ready', attempts = attempts - 1, due_at = coalesce(?, due_at), holder = null,
+                  lease_until = null
                where id = ? and attempts = ? and state = 'running'""",
-            (job.id, job.attempts),
+            (clock.utc(due) if due else None, job.id, job.attempts),
         )
 
 

@@ -22,6 +22,7 @@ create table session (
     opening text,                               -- what was carried over at its start, as the model sees it
     read_to integer not null default 0,         -- the last message that was searched for facts
     reflected_to integer not null default 0,    -- the last message that was searched for skills
+    unlearned_to integer not null default 0,    -- the last message that was said while learning was off
     source text,                                -- where it was imported from, and its id there
     external_id text,
     pinned integer not null default 0           -- retention keeps its messages

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests import facts
 from tests.conftest import Ran
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
@@ -20,8 +21,8 @@ def talks(program, server):
     program.reads, program.says = [answer()], ["Fine."]
 
     def reply(body):
-        if body.get("format"):
-            assert not body.get("tools"), "a format goes without tools"
+        if facts.are_asked_for(body):
+            assert "format" not in body, "a format and tools exclude each other"
             return script.reply(program.reads.pop(0) if len(program.reads) > 1 else program.reads[0])
         told = program.says.pop(0) if len(program.says) > 1 else program.says[0]
         return told if not isinstance(told, str) else script.reply(told)
@@ -46,13 +47,10 @@ def test_what_is_said_in_conversation_is_proposed_and_nothing_is_accepted(talks,
     work(talks)
     assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
     assert learning(talks) == [("done", "")]
-    [body] = [body for body in server.turns if body.get("format")]
-    assert body["format"]["properties"]["operations"]["items"]["properties"]["op"]["enum"] == [
-        "INSERT",
-        "UPDATE",
-        "DELETE",
-    ]
-    assert "tools" not in body
+    asked, read = server.turns
+    assert (read["tools"], read["messages"][:2]) == (asked["tools"], asked["messages"])
+    assert [each["content"] for each in read["messages"][2:3]] == ["Fine."]
+    assert "above, from “we live in Graz. What is a good bakery?” on" in read["messages"][3]["content"]
 
     talks("ask", "Where do I live?")
     assert "Graz" not in json.dumps(server.turns[-1]["messages"][0])
@@ -84,9 +82,9 @@ def test_json_that_cannot_be_read_twice_parks_the_job_and_is_counted(talks, serv
     work(talks)
     why = "the model's answer could not be read, twice: there is no JSON in it"
     assert learning(talks) == [("parked", f"{why} (1 such in all)")]
-    assert len([body for body in server.turns if body.get("format")]) == 2
+    assert len([body for body in server.turns if facts.are_asked_for(body)]) == 2
     work(talks)
-    assert len([body for body in server.turns if body.get("format")]) == 2
+    assert len([body for body in server.turns if facts.are_asked_for(body)]) == 2
 
     talks.reads = [answer()]
     talks("ask", "and you?")

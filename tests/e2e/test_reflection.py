@@ -11,6 +11,7 @@ from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_adoption, skill_file
 from agent_cli.store import file
+from tests import facts
 from tests.memory.facts.test_fact_extraction import answer
 from tests.ollama_server import script
 from tests.terminal import ENTER
@@ -36,9 +37,10 @@ def talks(program, server):
     program.finds, program.says = {"skill": None}, ["Fine."]
 
     def reply(body):
-        told = body.get("format")
-        if told:
-            return script.reply(json.dumps(program.finds) if "skill" in told["properties"] else answer())
+        if body.get("format"):
+            return script.reply(json.dumps(program.finds))
+        if facts.are_asked_for(body):
+            return script.reply(answer())
         said = program.says.pop(0) if len(program.says) > 1 else program.says[0]
         return said if not isinstance(said, str) else script.reply(said)
 

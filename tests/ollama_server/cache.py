@@ -6,7 +6,6 @@ with them, and only what differs is read, at a settable speed; who hangs up leav
 
 import json
 import time
-from os.path import commonprefix
 from typing import Any
 
 from tests.ollama_server.exchange import Exchange, Gone
@@ -34,7 +33,8 @@ class PromptCache:
 
     def read(self, model: str, text: str, exchange: Exchange) -> None:
         """Read the prompt, taking so long as it needs. Raises Gone."""
-        same = len(commonprefix([self._held.get(model, ""), text]))
+        held = self._held.get(model, "")
+        same = next((n for n, (a, b) in enumerate(zip(held, text, strict=False)) if a != b), min(len(held), len(text)))
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
         began = time.monotonic()
         try:

@@ -4,11 +4,12 @@ As jobs, outside any transaction, or while the person waits, word by word.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext
-from agent_cli.errors import AgentError
+from agent_cli.errors import AgentError, ContextExceeded
 from agent_cli.llm.model import Cancel, ChatModel, Text
-from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations import digest, log, rolling_summary
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.summaries.period_summaries import Material
@@ -34,16 +35,39 @@ def summariser(context: JobContext) -> tuple[session_summary.AskModel | None, st
     return (ask_with(model, context.cancel), "model", model.name) if model else (None, "extract", "")
 
 
+def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str, str]:
+    """The words of a session's summary as they arrive, the name of the method, and that of the model."""
+    transcript = session_summary.transcript(context.db, session, context.max_characters)
+    ask, method, name = summariser(context)
+    words = _after_conversation(context, session) if ask and transcript else None
+    return words or session_summary.stream(transcript, ask), method, name
+
+
+def _after_conversation(context: JobContext, session: int) -> Iterator[str] | None:
+    """The words of a summary that is asked for behind the messages of the conversation; None where that cannot be.
+
+    Messages that were folded away are no longer shown there, so they stand in the instruction.
+    """
+    ask = context.ask_after(session, context.cancel)
+    if ask is None:
+        return None
+    folded = digest.transcript(rolling_summary.folded(context.db, session), context.max_characters)
+    words = session_summary.stream_after(folded, lambda instruction: ask(instruction, False))
+    try:
+        first = next(words, "")
+    except ContextExceeded:
+        return None
+    return chain([first], words)
+
+
 def summarise(context: JobContext, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
     session = ids.number("session", job.subject)
     closed, count = _state(context, session)
-    transcript = session_summary.transcript(context.db, session, context.max_characters)
     made = None
-    if closed is not None and transcript:  # else it was continued or erased
-        ask, method, name = summariser(context)
-        words = "".join(session_summary.stream(transcript, ask))
-        made = session_summary.compose(context.db, session, words, method, name)
+    if closed is not None and count:  # else it was continued or erased
+        words, method, name = session_words(context, session)
+        made = session_summary.compose(context.db, session, "".join(words), method, name)
 
     def effect() -> None:
         if _state(context, session) == (closed, count):

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from agent_cli.agent.jobs import learner, reflector, summariser
-from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext
+from agent_cli.agent.jobs import learner, person_first, reflector, summariser
+from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, is_resting
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.llm.model import Cancel
@@ -26,8 +26,12 @@ _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
 
 def run_one(context: JobContext) -> bool:
-    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue."""
-    job = jobs.claim(context.db, context.time())
+    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue.
+
+    A job is given up for the next question to the model that any process asks, and runs again when it is answered.
+    """
+    person_first.wait(context)
+    job = jobs.claim(context.db, context.time(), () if is_resting(context) else APART)
     if job is None:
         return False
     late = threading.Event()
@@ -40,18 +44,22 @@ def run_one(context: JobContext) -> bool:
     timer.daemon = True
     timer.start()
     try:
-        effect = HANDLERS[job.kind](context, job)
+        with person_first.watched(context) as watched:
+            effect = HANDLERS[job.kind](watched, job)
         with context.db.write():
             jobs.finish(context.db, job, context.time())
             effect()
     except jobs.LeaseLost:
         pass  # another worker runs it
-    except (Cancelled, KeyboardInterrupt, SystemExit):
+    except (Cancelled, KeyboardInterrupt, SystemExit) as error:
         if late.is_set():
             jobs.fail(context.db, job, f"not done within {TIME_LIMIT // 60} minutes", context.time())
         else:
             jobs.release(context.db, job)
-        raise
+        if late.is_set() or context.cancel or not isinstance(error, Cancelled):
+            raise
+    except Postponed as postponed:
+        jobs.release(context.db, job, postponed.until)
     except AgentError as error:
         jobs.fail(context.db, job, str(error), context.time())
     except Exception as error:
@@ -153,6 +161,10 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
     retention.JOB: apply_retention,
     document_sync.JOB: sync_documents,
 }
+
+
+APART = (session_summary.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT)
+"""Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""
 
 
 class IdleWorker:

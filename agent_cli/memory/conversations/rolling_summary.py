@@ -80,6 +80,12 @@ def ask_model(
     return RollingSummary(present.up_to, _cut(words), present.details, "model") if words else None
 
 
+def folded(db: Database, session: int) -> list[log.Entry]:
+    """The messages of person and assistant that the present summary covers."""
+    present = get(db, session)
+    return _folded(db, session, present.up_to) if present else []
+
+
 def save(db: Database, session: int, made: RollingSummary, now: datetime) -> bool:
     """Store the model's version; False when more messages are covered since. Runs in the caller's transaction."""
     present = get(db, session)

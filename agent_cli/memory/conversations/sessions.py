@@ -217,6 +217,19 @@ def set_reflected_to(db: Database, id: int, message: int) -> None:
     db.execute("update session set reflected_to = max(reflected_to, ?) where id = ?", (message, id))
 
 
+def skip_learning(db: Database, id: int, message: int) -> None:
+    """Record that nothing is learned from the messages up to this one."""
+    with db.write():
+        set_read_to(db, id, message)
+        set_reflected_to(db, id, message)
+        db.execute("update session set unlearned_to = max(unlearned_to, ?) where id = ?", (message, id))
+
+
+def unlearned_to(db: Database, id: int) -> int:
+    """The last message that was said while learning was off; 0 when there is none."""
+    return int(db.value("select unlearned_to from session where id = ?", (id,)) or 0)
+
+
 def latest(db: Database, owner: str) -> Session | None:
     """The latest conversation, without one-shots, empty and hidden sessions."""
     row = db.row(

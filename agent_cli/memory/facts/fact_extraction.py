@@ -37,6 +37,7 @@ Parsed = TypeVar("Parsed")
 MAX_KNOWN = 20  # facts that the model is shown
 _MAX_OPERATIONS = 10  # of one answer
 _TRIES = 2
+_QUOTED = 80  # characters of the message from which on the conversation is read
 _TYPED, _OTHER, _REPLY = 2000, 600, 200  # characters of what was typed, of what was not, and of an answer
 
 _TEXT = {"type": "string"}
@@ -52,7 +53,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["operations"],
 }
 
-_PROMPT = """List what the PERSON tells about themselves below that will still matter in months: name, home, work, \
+_RULES = """List what the PERSON tells about themselves {where} that will still matter in months: name, home, work, \
 family, friends, pets, health, things they own, projects, what they like, plans with a date. Leave out questions, \
 orders, moods, what only the assistant said, and what is known. Most conversations hold nothing: {{"operations": []}}
 
@@ -65,10 +66,15 @@ Example: known is f7: I live in Trondheim. PERSON: Since June we live in Bergen!
 "predicate": "lives_in", "object": "Bergen", "quote": "Since June we live in Bergen"}}]}}
 
 Known:
-{known}
+{known}"""
+
+_CONVERSATION = """
 
 Conversation of {day}:
 {conversation}"""
+
+_AFTER = """The program asks this, not the person, and the conversation goes on later. Call no tool. """
+_SINCE = "above, from “{words}” on, in their own words and not in a tool's result,"
 
 _EXAMPLE = "I live in Bergen"  # small models repeat it as their answer
 
@@ -95,11 +101,21 @@ class Operation:
 
 def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
     """The prompt that asks for facts in these exchanges."""
-    listed = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known)
     first = next(iter(exchanges))
     day = f"{clock.local(first.at, first.utc_offset):%A, %d %B %Y}"
     lines = "\n".join(_format_entry(entry) for entry in exchanges if entry.message.text.strip())
-    return _PROMPT.format(known=listed or "(nothing)", day=day, conversation=lines)
+    return _rules("below", known) + _CONVERSATION.format(day=day, conversation=lines)
+
+
+def build_instruction(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
+    """The same where the model sees the whole conversation, of which these exchanges are a part."""
+    first = next(entry for entry in exchanges if entry.message.role == "user")
+    return _AFTER + _rules(_SINCE.format(words=text.one_line(first.message.text, _QUOTED)), known)
+
+
+def _rules(where: str, known: Sequence[Fact]) -> str:
+    listed = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known)
+    return _RULES.format(where=where, known=listed or "(nothing)")
 
 
 def extract(prompt: str, ask: AskForJson) -> list[Operation]:
@@ -141,11 +157,18 @@ def parse_json(answer: str) -> Any:
         raise ValueError(f"it is no JSON ({text.one_line(str(error))})") from error
 
 
-def claims(db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry]) -> list[Claim]:
-    """The valid operations as claims; the others are dropped."""
+def claims(
+    db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry], others: Sequence[str] = ()
+) -> list[Claim]:
+    """The valid operations as claims; the others are dropped.
+
+    `others`: what the model saw besides the exchanges. A statement without a quote that rather comes from there is
+    dropped.
+    """
     messages = [entry for entry in exchanges if entry.message.role == "user"]
     checked = [_claim(db, owner, each, messages) for each in found] if messages else []
-    return [each for each in checked if each]
+    said = " ".join(entry.message.text for entry in exchanges)
+    return [each for each in checked if each and not (each.inferred and _is_from_others(each.statement, said, others))]
 
 
 def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
@@ -231,6 +254,12 @@ def _best_source(operation: Operation, messages: Sequence[Entry]) -> Entry:
     """The message that shares most words with an inferred statement, which is erased with it."""
     words = set(text.words(f"{operation.statement} {operation.quote}"))
     return max(reversed(messages), key=lambda entry: len(words & set(text.words(entry.message.text))))
+
+
+def _is_from_others(statement: str, said: str, others: Sequence[str]) -> bool:
+    """Whether any of the other texts shares more words with a statement than what was said."""
+    words = set(text.words(statement)) - terms.STOP_WORDS
+    return any(len(words & set(text.words(other))) > len(words & set(text.words(said))) for other in others)
 
 
 def _normalised(statement: str) -> str:

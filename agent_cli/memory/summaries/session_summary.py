@@ -25,13 +25,25 @@ JOB = "summary"
 AskModel = Callable[[str], Iterator[str]]
 """Puts one question to a language model and streams its words. Raises AgentError."""
 
-_QUESTION = """Summarise this conversation between a person and their assistant for the assistant's own memory.
-At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences, decisions
-and what was left open. State only what is said. No heading, no list, no introduction.
+_RULES = """At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences,
+decisions and what was left open. State only what is said. No heading, no list, no introduction."""
+
+_CONVERSATION = """
 
 <conversation>
 {transcript}
 </conversation>"""
+
+_QUESTION = f"""Summarise this conversation between a person and their assistant for the assistant's own memory.
+{_RULES}{_CONVERSATION}"""
+
+_AFTER = f"""The program asks this, not the person: the conversation ends here. Summarise it for your own memory, and
+call no tool: what was said above, not what stands between [[ and ]].
+{_RULES}{{earlier}}"""
+
+_EARLIER = f"""
+
+It began with this, which is no longer shown above:{_CONVERSATION}"""
 
 
 def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
@@ -45,6 +57,12 @@ def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
     yield from first_sentences(
         ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES
     )
+
+
+def stream_after(folded: str, ask: AskModel) -> Iterator[str]:
+    """The words of a summary as they arrive, where `ask` shows the conversation itself, without the part `folded`."""
+    earlier = _EARLIER.format(transcript=text.unfenced(digest.escape_end_tag(folded, "conversation"))) if folded else ""
+    yield from first_sentences(ask(_AFTER.format(earlier=earlier)), SENTENCES)
 
 
 def first_sentences(pieces: Iterable[str], count: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived
-from agent_cli.agent.jobs.summariser import summariser
+from agent_cli.agent.jobs import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
@@ -215,10 +215,9 @@ class Conversation:
             try:
                 rounds = tombstones.erasure_count(db)
                 job_context = background.job_context(self.app, db, cancel)
-                transcript = session_summary.transcript(db, session.id, job_context.max_characters)
-                ask, method, name = summariser(job_context)
+                words, method, name = summariser.session_words(job_context, session.id)
                 summary = ""
-                for piece in session_summary.stream(transcript, ask):
+                for piece in words:
                     summary += piece
                     yield TextArrived(piece)
                 summary_row = session_summary.compose(db, session.id, summary, method, name)
@@ -300,10 +299,7 @@ class Conversation:
 
 def _skip_learning(db: Database, session: int) -> None:
     """Mark all messages as read for facts and skills: what was said while learning was off is never read for them."""
-    with db.write():
-        last = log.last_message(db, session)
-        sessions.set_read_to(db, session, last)
-        sessions.set_reflected_to(db, session, last)
+    sessions.skip_learning(db, session, log.last_message(db, session))
 
 
 def _wait_reason(model: str, host: str) -> str:

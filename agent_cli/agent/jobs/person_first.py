@@ -1,0 +1,52 @@
+"""The person comes first: a job waits for the model while another process does, and is given up when one begins to.
+
+A person's message is committed before the model is asked, so the file tells. In the person's own process the worker is
+stopped directly (see worker.IdleWorker).
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+
+from agent_cli.agent.jobs.job_context import JobContext
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import activity
+from agent_cli.store import jobs
+
+_LOOK = 0.05  # seconds between two looks at the file
+_PAUSE = 0.2  # seconds between two looks while somebody waits for the model
+
+
+def wait(context: JobContext) -> None:
+    """Wait until no other process waits for the model, if a job is due. Raises Cancelled."""
+    while jobs.any_due(context.db, context.time()) and activity.awaits_model(context.db, context.time()):
+        context.cancel.wait(_PAUSE)
+
+
+@contextmanager
+def watched(context: JobContext) -> Iterator[JobContext]:
+    """The context with a token of its own, which is set with the given one, and when a person asks something."""
+    cancel, ended = Cancel(), threading.Event()
+    watch = threading.Thread(target=_watch, args=(context, cancel, ended), name="person first", daemon=True)
+    with context.cancel.on_cancel(cancel):
+        watch.start()
+        try:
+            yield replace(context, cancel=cancel)
+        finally:
+            ended.set()
+            watch.join()
+
+
+def _watch(context: JobContext, cancel: Cancel, ended: threading.Event) -> None:
+    """Set the token when another process waits for the model; looked up only when the file has changed."""
+    if context.db.in_memory:
+        return
+    with closing(context.db.another_connection()) as db:
+        seen = None
+        while not ended.wait(_LOOK):
+            version = db.value("pragma data_version")
+            if version != seen and activity.awaits_model(db, context.time()):
+                cancel()
+                return
+            seen = version

@@ -1,0 +1,136 @@
+"""How soon the first word comes: what a server with one slot must read, whatever runs behind a conversation."""
+
+import json
+import os
+import time
+
+import pytest
+
+from tests import facts
+from tests.memory.facts.test_fact_extraction import answer, operation
+from tests.ollama_server import script
+
+HELD = 150  # tokens of an exchange and its date: what a server may read again beside a question
+
+
+@pytest.fixture
+def talks(program, server):
+    """The program with a server; `talks.finds` is what the learning job is told."""
+    program.use(server)
+    program.finds = answer()
+    server.answer = lambda body: script.reply(program.finds if facts.are_asked_for(body) else "Fine.")
+    return program
+
+
+def jobs(program):
+    return {job["kind"]: job["state"] for job in program("jobs", "list", "--json").json}
+
+
+def read(server):
+    return [request.read_tokens for request in server.requests if request.path == "/api/chat"]
+
+
+def test_learning_and_closing_read_only_what_is_new(talks, server, terminal):
+    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt()
+    for number, line in enumerate(("we live in Graz", "we have a cat", "it is grey"), 1):
+        shell.enter(line).wait("Fine.", times=number).wait_prompt()
+        server.wait_until(lambda number=number: len(server.turns) >= 2 * number)  # it is learned from
+        server.wait_until_idle()
+    shell.enter("/close").wait("closed s1").wait_prompt()
+
+    first, learned, *others = read(server)
+    assert first > 500
+    assert learned < 600  # the instruction
+    assert max(others[1::2]) < 600
+    assert max(others[0::2]) < HELD
+    assert "Summarise it for your own memory" in server.turns[-1]["messages"][-1]["content"]
+
+
+def test_a_conversation_that_goes_on_is_not_interrupted_by_other_prompts(talks, server, terminal):
+    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt()
+    shell.enter("Publish the site").wait("Fine.").wait_prompt()
+    shell.enter("/new").wait("is closed and kept").wait_prompt()
+    shell.enter("we live in Graz").wait("Fine.", times=2).wait_prompt()
+    shell.until(lambda: jobs(talks).get("learn") == "done", "the end of learning")
+    assert jobs(talks)["summary"] == "ready"
+
+    shell.enter("/exit")
+    assert shell.ended() == 0
+    talks("jobs", "run", "--until-idle")
+    assert set(jobs(talks).values()) <= {"done", "ready"}
+    assert jobs(talks)["summary"] == "done"
+
+
+def test_what_was_said_while_learning_was_off_is_not_shown_to_the_learner(talks, server, terminal):
+    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt()
+    shell.enter("/memory read").wait("memory read").wait_prompt()
+    shell.enter("we have a boat").wait("Fine.").wait_prompt()
+    shell.enter("/memory on").wait("memory on").wait_prompt()
+    shell.enter("we live in Graz").wait("Fine.", times=2).wait_prompt()
+    shell.enter("/exit")
+    assert shell.ended() == 0
+    talks("jobs", "run", "--until-idle")
+
+    [asked] = [body for body in server.turns if facts.are_asked_for(body)]
+    assert "Graz" in json.dumps(asked)
+    assert "boat" not in json.dumps(asked)
+
+
+def test_nothing_is_proposed_from_what_stands_beside_the_new_messages(talks, server, terminal):
+    """The learner sees the whole conversation, and proposes from what is new in it, and never from a tool's result."""
+    file = talks.work / "orders.txt"
+    file.write_text("I own a golden castle in Wonderland")
+    talks.finds = answer(operation(statement="I own a golden castle in Wonderland", quote=""))
+    server.play(script.reply(calls=[("read_file", {"path": str(file)})]), script.reply("It speaks of a golden castle."))
+    assert talks("ask", "What does the file say?", env={"AGENT_FOLDERS": json.dumps([str(talks.work)])}).code == 0
+    talks("jobs", "run", "--until-idle")
+    assert [facts.are_asked_for(body) for body in server.turns] == [False, False, True]
+    assert talks.rows("select statement from fact") == []
+
+
+def test_a_question_in_another_process_ends_a_background_request_at_once(talks, server):
+    talks.finds = answer(operation(quote="we live in Graz"))
+    assert talks("ask", "we live in Graz").code == 0
+    server.play(script.silence(20, then=script.reply("late")))
+    worker = talks.start("jobs", "run", "--until-idle")
+    server.wait_until(lambda: server.counters.running == 1)
+
+    began = time.monotonic()
+    assert talks("ask", "and where is a bakery?").out == "Fine.\n"
+    waited = time.monotonic() - began
+    worker.communicate(timeout=30)
+
+    assert server.counters.cancelled == 1
+    assert waited < 5  # and not the twenty of the request behind it
+    assert talks.rows("select statement from fact") == [("I live in Graz",)]
+    assert set(jobs(talks).values()) <= {"done", "ready"}
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="there are no priorities")
+def test_what_is_left_running_behind_has_a_low_priority(talks, server):
+    seen = []
+
+    def reply(body):
+        if facts.are_asked_for(body):
+            seen.extend(nice_of_jobs())
+        return script.reply(answer() if facts.are_asked_for(body) else "Fine.")
+
+    server.answer = reply
+    assert talks("ask", "we live in Graz", env={"AGENT_BACKGROUND_JOBS": "true"}).code == 0
+    end = time.monotonic() + 30
+    while jobs(talks).get("learn") != "done" and time.monotonic() < end:
+        time.sleep(0.1)
+    assert seen
+    assert min(seen) >= 10
+
+
+def nice_of_jobs():
+    """The priorities of all processes that run jobs."""
+    for folder in os.listdir("/proc"):
+        if folder.isdigit():
+            try:
+                with open(f"/proc/{folder}/cmdline", "rb") as file:
+                    if b"jobs\0run\0--until-idle" in file.read():
+                        yield os.getpriority(os.PRIO_PROCESS, int(folder))
+            except OSError:
+                continue
