@@ -88,7 +88,7 @@ def heard(body: dict) -> script.Script:
 def said(body: dict) -> list[str]:
     """The words of the person in a request to the model."""
     told = [message["content"] for message in body["messages"] if message["role"] == "user"]
-    return ["\n\n".join(piece for piece in words.split("\n\n") if not piece.startswith("[[")) for words in told]
+    return ["\n\n".join(piece for piece in words.split("\n\n") if not piece.startswith("⟦")) for words in told]
 
 
 def events(response: httpx.Response) -> list[dict]:

@@ -62,7 +62,7 @@ def said(conversation):
 
 def asked(server):
     """The last words of the person in each request, without what the program put behind them."""
-    return [body["messages"][-1]["content"].split("\n\n[[")[0] for body in server.turns]
+    return [body["messages"][-1]["content"].split("\n\n⟦")[0] for body in server.turns]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def log(program):
 
 def asked(server):
     """The last words of the person in each request, without what the program put behind them."""
-    return [body["messages"][-1]["content"].split("\n\n[[")[0] for body in server.turns]
+    return [body["messages"][-1]["content"].split("\n\n⟦")[0] for body in server.turns]
 
 
 def test_a_first_session(talked, server, terminal):
