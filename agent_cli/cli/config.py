@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.config import reading, toml, writing
@@ -69,7 +69,13 @@ def set_(
 
     check_setting(key, value)
     file = reading.default_file()
-    output.say(f"{writing.write(file, key, value)} (in {file})")
+    output.say(f"{writing.write(file, key, value, _confirm)} (in {file})")
+
+
+def _confirm(line: str) -> None:
+    """Ask before the model may do more than before; a rule that denies is no more."""
+    if line.startswith("rules") and not line.endswith('= "deny"'):
+        consent.ask(f"{line}\nlet the model do so?", "nothing was changed")
 
 
 def _refuse_child(invocation: Invocation) -> None:

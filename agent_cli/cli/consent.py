@@ -21,10 +21,11 @@ def obtain(app: App, question: str, without: str) -> None:
     """
     app.refuse_child()
     if not is_unattended(app):
-        _ask(question, without)
+        ask(question, without)
 
 
-def _ask(question: str, without: str) -> None:
+def ask(question: str, without: str) -> None:
+    """Ask for a yes at the terminal, whatever is set for scripts. Raises NobodyAsked, and AgentError like `obtain`."""
     try:
         key = terminal.key(clean(f"{question} y, anything else no: "))
     except terminal.NoTerminal:
@@ -48,7 +49,7 @@ def set_unattended(app: App, wanted: bool) -> None:
             meta.drop(app.db, _UNATTENDED)
             events.append(app.db, app.time, "scripts ask", "", actor="person")
         return
-    _ask(f"{PRICE}; allow it?", "nothing was changed")
+    ask(f"{PRICE}; allow it?", "nothing was changed")
     with app.db.write():
         meta.put(app.db, _UNATTENDED, app.time().isoformat())
         events.append(app.db, app.time, "scripts decide", "", actor="person")

@@ -1,6 +1,8 @@
 """Changing a setting in the configuration file, and the example file with all of them."""
 
 import os
+import stat
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,10 @@ from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 
 
-def write(file: Path, key: str, value: str) -> str:
+def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lambda line: None) -> str:
     """Change one setting, or one entry of a table, as in rules.save_note; comments and order of the file are kept.
 
-    Returns the line that says so in a file. Raises ConfigError.
+    Returns the line that says so in a file; `confirm` is called with it before it is written. Raises ConfigError.
     """
     import tomlkit  # needed here alone: 40 ms
     from tomlkit.exceptions import TOMLKitError
@@ -33,13 +35,18 @@ def write(file: Path, key: str, value: str) -> str:
         table[entry] = new
     else:
         new = document[name] = checks.check(name, checks.parse(name, value, key), key)
-    part = file.with_name(file.name + ".part")  # a full disk leaves the old file whole
+    line = f"{key} = {toml.line(new)}"
+    confirm(line)
+    target = file.resolve()  # a link stays one
+    part = target.with_name(target.name + ".part")  # a full disk leaves the old file whole
     try:
+        part.touch(0o600)
+        part.chmod(stat.S_IMODE(target.stat().st_mode))
         part.write_text(tomlkit.dumps(document), encoding="utf-8")
-        os.replace(part, file)
+        os.replace(part, target)
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
-    return f"{key} = {toml.line(new)}"
+    return line
 
 
 def make(file: Path) -> None:

@@ -60,10 +60,10 @@ def test_set_changes_one_value_and_keeps_comments_and_order(program, file):
     assert program("config", "set", "model", "b") == Ran(0, f'model = "b" (in {file})\n', "")
     assert program("config", "set", "num_ctx", "4096").code == 0
     assert program("config", "set", "options.top_k", "20").code == 0
-    assert program("config", "set", "rules.save_note", "allow").code == 0
+    assert program("config", "set", "rules.save_note", "deny").code == 0
     assert file.read_text() == (
         '# my settings\nmodel = "b"  # the fast one\nnum_ctx = 4096\n\n'
-        '[options]\ntemperature = 0.5 # calm\ntop_k = 20\n\n[rules]\nsave_note = "allow"\n'
+        '[options]\ntemperature = 0.5 # calm\ntop_k = 20\n\n[rules]\nsave_note = "deny"\n'
     )
     assert program("config", "show").code == 0
 
@@ -106,9 +106,30 @@ def test_set_in_a_file_that_cannot_be_read_says_so(program, file):
 
 def test_set_mends_a_table_that_was_none(program, file):
     write(file, "rules = 3\nnum_ctx = 4096\n")
-    assert program("config", "set", "rules.save_note", "allow").code == 0
+    assert program("config", "set", "rules.save_note", "deny").code == 0
     rows = {row["id"]: row["value"] for row in program("config", "show", "--json").json}
-    assert (rows["rules"], rows["num_ctx"]) == ({"save_note": "allow"}, 4096)
+    assert (rows["rules"], rows["num_ctx"]) == ({"save_note": "deny"}, 4096)
+
+
+def test_set_keeps_who_may_read_the_file_and_a_link_to_it(program, file):
+    kept = file.parent.parent / "dotfiles.toml"
+    kept.write_text('model = "a"\n')
+    kept.chmod(0o600)
+    file.parent.mkdir()
+    file.symlink_to(kept)
+    assert program("config", "set", "model", "b").code == 0
+    assert (file.is_symlink(), kept.read_text(), kept.stat().st_mode & 0o777) == (True, 'model = "b"\n', 0o600)
+
+
+@pytest.mark.parametrize("value", ["allow", "ask", "{}"])
+def test_what_the_model_may_do_is_set_at_a_terminal_alone(program, file, terminal, value):
+    write(file, '[rules]\nsave_note = "deny"\n')
+    key = "rules" if value == "{}" else "rules.save_note"
+    assert program.let_scripts_decide()("config", "set", key, value).code == 9
+    assert file.read_text() == '[rules]\nsave_note = "deny"\n'
+    shell = terminal("config", "set", key, value).wait("let the model do so?")
+    assert shell.type("y").ended() == 0
+    assert "deny" not in file.read_text()
 
 
 BAD = {
