@@ -267,7 +267,7 @@ for line in ("/remember I am the king", "/review"):
 open({str(attacked.home / "screen")!r}, "w").write(shell.text)
 """,
     )
-    assert "waits for your yes: “I am the king”" in (attacked.home / "screen").read_text()
+    assert "only you can say yes" in (attacked.home / "screen").read_text()
     assert decided(attacked) == []
 
 

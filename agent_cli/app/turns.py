@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -47,6 +48,8 @@ def run(
     `approve` is called before a tool call that needs approval. `at_keyboard`: the person typed the message.
     `instructions`: additional ones for the model. `parent`: the conversation of a side question.
     """
+    if app.child:  # nobody typed what a program says that the assistant has started
+        parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in parts]
     return agent_turns.run(
         choose or partial(unattended_model, app, context.db),
         lambda model: agent(app, model, approve, parent, instructions, rounds),

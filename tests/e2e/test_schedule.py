@@ -21,8 +21,6 @@ from agent_cli.tools import registry
 from tests.conftest import Ran
 from tests.ollama_server import script
 
-pytestmark = pytest.mark.usefixtures("scripts_decide")
-
 NOON = "2026-01-02T12:00:00+00:00"
 NEXT = "2026-01-03T07:00:30+00:00"
 LATER = "2026-01-05T09:00:00+00:00"
@@ -316,7 +314,9 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
         "k1 “morning-briefing” waits for your yes (agent skills review)\n"
     )
     assert "only a skill you said yes to" in program("schedule", "add", "@daily", "--skill", "k1").err
-    assert program("skills", "import", EXAMPLES, "--accept", "--yes").code == 0  # as the review does at a terminal
+    assert (
+        program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes").code == 0
+    )  # as the review does at a terminal
     add(program, "--skill", "morning-briefing", prompt="")
     server.play(
         script.reply(
@@ -354,7 +354,7 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
 def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_the_setting(program, server):
     program.use(server)
     program.env["AGENT_CONFIG"] = str(program.home / "config.toml")
-    program("skills", "import", EXAMPLES, "--accept", "--yes")
+    program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes")
     add(program, "--skill", "morning-briefing", prompt="")
     gathered = [
         ("read_skill", {"name": "morning-briefing"}),
