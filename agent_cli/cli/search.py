@@ -54,7 +54,8 @@ def search(
 ) -> None:
     """Find what was said, noted, summarised, learned or stands in your documents.
 
-    The verdict tells whether it is known at all."""
+    The verdict tells whether it is known at all: known when a line holds most of the question, perhaps when one
+    holds some of it or is near in meaning, else nothing, and no line is shown. Questions never make a thing known."""
     if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()

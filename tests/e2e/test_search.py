@@ -408,3 +408,36 @@ def test_the_session_searches_and_tells_why(filled, server, terminal):
     screen.enter("/search dentist").wait("dentist appointment Friday 3pm").wait_prompt()
     screen.enter("When is the dentist?").wait("You said").wait_prompt()
     screen.enter("/why").wait("n1, 02 January 2026").wait_prompt()
+
+
+def test_asking_again_never_buries_the_note_and_the_model_is_told_the_verdict(program, server):
+    program.use(server)
+    assert program("notes", "add", "The passport lies in the blue folder in the attic").code == 0
+    wordings = (
+        "where is my passport?",
+        "Do you know where I put my passport?",
+        "passport where",
+        "wheres the passport",
+    )
+    server.play(*[script.reply("I do not know that") for _ in range(6)])
+    for words in wordings:
+        assert program("ask", words).code == 0
+    told = program("why", "--json").json
+    assert [row["id"] for row in told] == ["n1"]
+
+    program("ask", "What is my blood type?")
+    assert "\n\n[[ Nothing is kept of this in memory.\n]]\n\n" in server.turns[-1]["messages"][-1]["content"]
+    searched = program("search", "my", "blood", "type")
+    assert (searched.out, searched.err) == ("", "agent: nothing is known of it\n")
+
+    program("ask", "hello again")
+    assert "[[ From memory" not in server.turns[-1]["messages"][-1]["content"]
+
+
+def test_without_a_server_the_verdict_is_said_and_no_old_question_is_quoted(program):
+    program("notes", "add", "The passport lies in the blue folder in the attic")
+    for words in ("where is my passport?", "what is my blood type?", "passport?"):
+        said = program("--model", "offline", "ask", words).out
+        assert ("(n1)" in said) == ("passport" in words)
+        assert "(m" not in said
+    assert "nothing in memory matches" in program("--model", "offline", "ask", "my blood type, please?").out

@@ -169,9 +169,11 @@ QUESTION_OPENING = (
     r" (?:i|you|we|he|she|it|they|there|my|our|the|this|that|any|some)|any (?:idea|clue)|remind me|tell me|i (?:forgot"
     r"|wonder|need to know|want to know|can't remember|don't remember) (?:who|what|which|where|when|why|how|whether|if)"
 )
+INVERSION = r"(?:do|does|did|have|has|had|is|am|are|was|were|can|could|should|will|would) (?:i|you|we|he|she|it|they)"
 QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = (
-    r"[,;:–—] ?(?:who|which|as|since|because|and|but|so|while|i|i'm|i've|my|we|our|he|she|they|it|there|the) "
+    r"[,;:–—] ?(?:(?:who|which) (?:is|are|was|were|has|have|i)|as|since|because|and|but|so|while|i(?! mean\b)|i'm|i've|my"
+    r"|we|our|he|she|they|it|there|the) "
     r"|\b(?:because|now that|given that|so that|and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that) "
 )
 IGNORANCE = (

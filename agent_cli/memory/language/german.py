@@ -155,7 +155,7 @@ SMALL_TALK = (
     r"|kein problem|macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm+|oh"
     r"|tschüss|tschau|ciao|baba|auf wiedersehen|bis (?:bald|später|dann|morgen)|mach's gut"
     r"|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so|doch|du|gern geschehen"
-    r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich"
+    r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)"
     r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen"
 )
 QUESTION_OPENING = (
@@ -164,6 +164,7 @@ QUESTION_OPENING = (
     r"|(?:ist|sind|bin|war|waren|hat|haben|habe|hatte|kann|können|soll|sollte|muss|darf|wird|werde|gibt|gab|mag|heißt"
     r"|verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich"
 )
+INVERSION = r"\w+(?:e|t|n|b|st|d|s|g) (?:ich|du|wir|er|ihr)"
 QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"
 STATEMENT_CLAUSE = (
     r"[,;:–—] ?(?:weil|da|denn|und|aber|sondern|ich|mein\w*|wir|unser\w*|er|sie|es|die|der|das|den|dem) "

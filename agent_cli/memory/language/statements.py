@@ -21,6 +21,7 @@ _MAX_EMPTY_REPLY = 400  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b<QUESTION_OPENING>\b")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
+_INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
 _KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
@@ -74,6 +75,11 @@ def only_asks(message: str) -> bool:
         return False
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
     return bool(asked) and all(map(_is_asked, asked))
+
+
+def asks_the_same(message: str, question: str) -> bool:
+    """Whether a message is as good as this question, asked earlier: it may ask, and has no content beyond it."""
+    return bool(_INVERTED.search(message)) and set(terms.content_words(message)) <= set(terms.content_words(question))
 
 
 def _is_asked(sentence: str) -> bool:

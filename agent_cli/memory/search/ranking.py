@@ -32,6 +32,8 @@ OUTDATED = 0.5  # share of its score that a message loses when its facts are no 
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
+KNOWN_BY_MEANING = 0.75  # the same for known, of coverage and closeness together, where there are vectors
+_VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
 _KEPT = "fnd"  # kinds whose best hit has a place: facts, notes and files
 
@@ -97,6 +99,7 @@ class Scored:
     score: float
     legs: Mapping[str, float]  # adds up to score
     coverage: float
+    closeness: float = 0.0  # its cosine to the question, above the floor of unrelated texts
     relevance: float = 0.0  # the part of its score that is not owed to who said it
 
 
@@ -112,8 +115,11 @@ def bm25(row: CandidateRow, idfs: Mapping[str, float], average: float) -> float:
 
 
 def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
-    """The share of the question's words in the row, weighted by idf."""
-    return sum([idfs[term] for term in row.frequencies]) / (sum(idfs.values()) or 1.0)
+    """The share of the question's words in the row, weighted by idf; a reply does not hold those of its question."""
+    held: Iterable[str] = row.frequencies
+    if row.role == "assistant":
+        held = {*row.own_words, *row.by, *row.date, *row.facts}
+    return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0)
 
 
 def score(
@@ -164,7 +170,7 @@ def score(
         legs["age"] = total * recency - total
         whole = total * recency
         nonzero = {name: share for name, share in legs.items() if share}
-        scored.append(Scored(row, whole, nonzero, coverage(row, idfs), about * whole))
+        scored.append(Scored(row, whole, nonzero, coverage(row, idfs), max(0.0, row.cosine - floor), about * whole))
     return sorted(scored, key=_sort_key)
 
 
@@ -181,15 +187,25 @@ def _question_share(text: str) -> float:
 def verdict(query: str, scored: Sequence[Scored]) -> str:
     """known, maybe or nothing, by the best passage that tells something.
 
-    A reply alone never makes known what a person asks about themselves.
+    A reply of the assistant is judged beside what people said; alone it never makes known what a person asks about
+    themselves.
     """
-    best = next((each for each in scored if not each.row.empty), None)
-    if best is None:
-        return "nothing"
-    if best.coverage >= KNOWN and not (best.row.role == "assistant" and statements.is_in_first_person(query)):
+    telling = [each for each in scored if not each.row.empty]
+    best = telling[:1]
+    if best and best[0].row.role == "assistant":
+        best += [each for each in telling if each.row.role != "assistant"][:1]
+    verdicts = [_verdict(each, statements.is_in_first_person(query)) for each in best]
+    if telling and any(each.row.named == named_entities.NAMED for each in scored):
+        verdicts.append("maybe")
+    return min(verdicts, key=_VERDICTS.index, default="nothing")
+
+
+def _verdict(best: Scored, first_person: bool) -> str:
+    """The verdict by one passage: with vectors, its closeness counts beside the words that it holds."""
+    alone = best.row.role == "assistant" and first_person
+    if not alone and (best.coverage + best.closeness >= KNOWN_BY_MEANING if best.closeness else best.coverage >= KNOWN):
         return "known"
-    named = any(each.row.named == named_entities.NAMED for each in scored)
-    return "maybe" if best.coverage >= MAYBE or "meaning" in best.legs or named else "nothing"
+    return "maybe" if best.coverage >= MAYBE or best.closeness else "nothing"
 
 
 def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
@@ -208,7 +224,7 @@ def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]
         )
         for each in from_files
     ]
-    best = min((of_memory, of_files), key=("known", "maybe", "nothing").index)
+    best = min((of_memory, of_files), key=_VERDICTS.index)
     return best, sorted((*remembered, *from_files), key=lambda each: -each.score)
 
 
@@ -225,7 +241,7 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
 
 
 def _is_good(each: Scored) -> bool:
-    return not each.row.empty and (each.coverage >= MAYBE or "meaning" in each.legs)
+    return not each.row.empty and _verdict(each, first_person=False) != "nothing"
 
 
 def _give_place(chosen: list[Scored], best: Scored) -> None:

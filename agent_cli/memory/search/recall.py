@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import (
     candidates,
     damaged_indexes,
@@ -220,6 +221,7 @@ def _score_candidates(
     telling = sum(not row.empty for row in rows.values() if row.id in proposed)
     rows |= fetch(id for id, _ in hits[RESCORED : RESCORED + len(proposed) - telling] if id not in rows)
     if not files:
+        _mark_asked_again(rows.values(), query)
         passage_context.mark_replies(db, rows.values(), allowed.owner, now)
     idfs = candidates.weigh_telling(parsed, [row.own_words for row in rows.values() if row.empty])
     floor = vector_set.floor if vector_set and nearest else 1.0
@@ -285,6 +287,13 @@ def _average(db: Database, files: bool) -> float:
     if not files:
         newest = "id > max(0, (select max(id) from passage) - 1000)"
     return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)
+
+
+def _mark_asked_again(rows: Iterable[CandidateRow], query: str) -> None:
+    """Mark messages that asked the same, in whatever form."""
+    for row in rows:
+        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, query):
+            row.empty = "question"
 
 
 def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Filter) -> None:
