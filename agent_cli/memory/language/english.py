@@ -172,8 +172,8 @@ QUESTION_OPENING = (
 INVERSION = r"(?:do|does|did|have|has|had|is|am|are|was|were|can|could|should|will|would) (?:i|you|we|he|she|it|they)"
 QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = (
-    r"[,;:–—] ?(?:(?:who|which) (?:is|are|was|were|has|have|i)|as|since|because|and|but|so|while|i(?! mean\b)|i'm|i've|my"
-    r"|we|our|he|she|they|it|there|the) "
+    r"[,;:–—] ?(?:(?:who|which) (?:is|are|was|were|has|have|i)|as|since|because|and|but|so|while|i(?! mean\b)|i'm|i've"
+    r"|my|we|our|he|she|they|it|there|the) "
     r"|\b(?:because|now that|given that|so that|and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that) "
 )
 IGNORANCE = (
