@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "serve": "serve.* app agent tools memory memory.* store",
     "repl.keyboard": "app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
-    "repl.session": "presence app agent agent.* tools memory memory.* llm llm.ollama store",
+    "repl.session": "render presence app agent agent.* tools memory memory.* llm llm.ollama store",
     "repl.commands": "repl.session repl.review repl.keyboard render editor checks app agent agent.* memory memory.* "
     "llm store",
     "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* llm.ollama store",

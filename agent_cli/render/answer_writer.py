@@ -5,6 +5,7 @@ from typing import Protocol, TextIO
 from agent_cli.render.display import Display
 from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
+from agent_cli.render.reply_lines import ReplyCleaner
 
 
 class AnswerWriter(Protocol):
@@ -23,4 +24,4 @@ def create(out: TextIO, display: Display, style: str = "") -> AnswerWriter:
     """A writer to `out`; `style` applies to all text, in SGR codes, where colours can be shown."""
     if display.markdown:
         return MarkdownWriter(out, display, style)
-    return SentenceWriter(out) if display.screen_reader else PlainWriter(out)
+    return (SentenceWriter if display.screen_reader else PlainWriter)(out, ReplyCleaner())

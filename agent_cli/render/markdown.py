@@ -18,7 +18,7 @@ from agent_cli.render.display import Display
 from agent_cli.render.highlight import Highlighter
 from agent_cli.render.inline import InlineParser
 from agent_cli.render.layout import LineWrapper, StyledText
-from agent_cli.render.plain_writer import StreamCleaner
+from agent_cli.render.reply_lines import ReplyCleaner
 from agent_cli.render.styles import BOLD, DIM, styled
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
@@ -47,7 +47,7 @@ class MarkdownWriter:
     def __init__(self, out: TextIO, display: Display, style: str = ""):
         self._out, self._display, self._style = out, display, style
         self._written: list[str] = []
-        self._cleaner = StreamCleaner()
+        self._cleaner = ReplyCleaner()
         self._wrapper = LineWrapper(self._written.append, display.width, display.colour)
         self._separate = False  # a blank line is written before the next text
         self._reset()

@@ -30,15 +30,18 @@ class StreamCleaner:
 class PlainWriter:
     """Writes clean text, flushed, without blank lines before it and with exactly one newline at its end."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, cleaner: StreamCleaner | None = None) -> None:
         self._out = out
-        self._cleaner = StreamCleaner()
+        self._cleaner = cleaner or StreamCleaner()
         self._pending = ""  # white space that may turn out to be the end
         self._separator = ""  # written before the next text
         self._in_line = False  # text stands on a line that is not ended
 
     def write(self, text: str) -> None:
-        text = self._pending + self._cleaner.feed(text)
+        self._put(self._cleaner.feed(text))
+
+    def _put(self, text: str) -> None:
+        text = self._pending + text
         if not self._in_line:
             text = re.sub(r"\A\s*\n", "", text)
         stripped = text.rstrip()
@@ -50,23 +53,24 @@ class PlainWriter:
 
     def new_section(self) -> None:
         """Separate the text before a tool call from the text after it by a blank line."""
+        self._put(self._cleaner.end())
         if self._in_line:
             self.end()
             self._separator = "\n"
 
     def end(self) -> None:
         """End the line, if it has text."""
+        self._put(self._cleaner.end())
         if self._in_line:
             self._out.write("\n")
-        self._cleaner.end()
         self._in_line, self._pending = False, ""
 
 
 class SentenceWriter(PlainWriter):
     """Writes whole sentences, as a screen reader speaks them."""
 
-    def __init__(self, out: TextIO) -> None:
-        super().__init__(out)
+    def __init__(self, out: TextIO, cleaner: StreamCleaner | None = None) -> None:
+        super().__init__(out, cleaner)
         self._rest = ""
 
     def write(self, text: str) -> None:

@@ -9,6 +9,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.render import clipboard, code_blocks
 from agent_cli.render.program_text import Verbatim
+from agent_cli.render.reply_lines import marked
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
@@ -27,7 +28,7 @@ def copy(conversation: Conversation, argument: str) -> str:
 @command("/raw [N]")
 def raw(conversation: Conversation, argument: str) -> str:
     """Show the last answer, or the N-th last, as the model wrote it."""
-    return Verbatim(_answer(conversation, argument).message.text.strip())
+    return Verbatim(marked(_answer(conversation, argument).message.text.strip()))
 
 
 def _answer(conversation: Conversation, argument: str) -> Entry:

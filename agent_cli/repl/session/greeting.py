@@ -7,6 +7,7 @@ from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
+from agent_cli.render.reply_lines import marked
 from agent_cli.text import counted, one_line
 
 _SHOWN = 600  # characters of a message of the last exchange
@@ -70,7 +71,7 @@ def last_exchange(app: App, session: Session) -> str:
         if not open_calls.find(app.db, session.id):
             lines.append("no answer came: /retry asks again")
     else:
-        lines.append(one_line(answer.message.text, _SHOWN))
+        lines.append(marked(one_line(answer.message.text, _SHOWN)))
         if answer.finish in ("cancelled", "interrupted"):
             lines.append("the answer was cut off there: /retry asks again")
     return "\n".join(lines)

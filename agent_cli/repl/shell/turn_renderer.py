@@ -21,7 +21,7 @@ from agent_cli.errors import Cancelled
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
-from agent_cli.render.program_text import formatted
+from agent_cli.render.reply_lines import announced
 from agent_cli.render.spinner import Spinner
 from agent_cli.text import one_line
 
@@ -87,12 +87,12 @@ class TurnRenderer:
     def say(self, text: str) -> None:
         """Print a line beside the answer."""
         self.end()
-        print(formatted(text, self._display), file=self._out, flush=True)
+        print(announced(text, self._display), file=self._out, flush=True)
 
     def say_dimmed(self, text: str) -> None:
         """Print a dimmed line beside the answer."""
         self.end()
-        text = formatted(text, self._display)
+        text = announced(text, self._display)
         print(styles.styled(text, styles.DIM) if self._display.colour else text, file=self._out, flush=True)
 
     def end(self) -> None:

@@ -119,7 +119,7 @@ def test_an_item_is_plain_lines_that_say_it_all(db, walk, three):
     assert (
         walk("s", "q")
         == """
-Review 1 of 3 · f2                                                      just now
+◆ Review 1 of 3 · f2                                                    just now
   + I like tea
     new fact · everywhere
 

@@ -50,14 +50,14 @@ def test_an_answer_with_what_stands_beside_it():
         Noticed("a notice"),
         END,
     )
-    assert told == "I \x1b[1msave\x1b[m it.\nsaved n1 “milk”\nDone.\na notice\n"
+    assert told == "I \x1b[1msave\x1b[m it.\n◆ saved n1 “milk”\nDone.\n◆ a notice\n"
 
 
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (ToolResult("refused: no", failed=True), "save_note was not allowed\n"),
-        (ToolResult("no room", failed=True), "save_note failed: no room\n"),
+        (ToolResult("refused: no", failed=True), "◆ save_note was not allowed\n"),
+        (ToolResult("no room", failed=True), "◆ save_note failed: no room\n"),
         (ToolResult("fine"), ""),
     ],
 )
@@ -67,21 +67,21 @@ def test_how_a_call_ended(result, said):
 
 def test_thinking_is_one_dim_line():
     told = drawn(QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END)
-    assert told == "\x1b[2mthought for 3 s\x1b[m\nYes.\n"
+    assert told == "\x1b[2m◆ thought for 3 s\x1b[m\nYes.\n"
 
 
 def test_thinking_is_streamed_dim_when_it_is_asked_for():
     told = drawn(ThinkingArrived("hm **so**\n"), TextArrived("Yes."), END, show_thinking=True)
-    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2mthought for 3 s\x1b[m\nYes.\n"
+    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m◆ thought for 3 s\x1b[m\nYes.\n"
 
 
 def test_thinking_that_came_as_text_is_told():
     told = drawn(TextArrived("hm"), TextWasThinking(), TextArrived("Yes."))
-    assert told == "hm\n(that was the model thinking aloud; it is not kept as the answer)\nYes.\n"
+    assert told == "hm\n◆ (that was the model thinking aloud; it is not kept as the answer)\nYes.\n"
 
 
 def test_a_stopped_answer_ends_its_line_and_says_so():
-    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n— stopped —\n"
+    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n◆ — stopped —\n"
 
 
 def test_a_failed_turn_shows_what_arrived_and_raises():
@@ -90,7 +90,7 @@ def test_a_failed_turn_shows_what_arrived_and_raises():
 
 
 def test_a_turn_that_was_ended_says_why():
-    assert drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds")) == "the turn was ended: six rounds\n"
+    assert drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds")) == "◆ the turn was ended: six rounds\n"
 
 
 def test_aloud_there_are_words_for_what_others_see():
@@ -98,7 +98,7 @@ def test_aloud_there_are_words_for_what_others_see():
     assert drawn(*events, look=Display(screen_reader=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
     assert (
         drawn(QuestionLogged("m1"), TurnFailed(Cancelled("")), look=Display(screen_reader=True))
-        == "Thinking.\nstopped\n"
+        == "Thinking.\nProgram: stopped\n"
     )
 
 

@@ -1,0 +1,88 @@
+"""Keeps a reply from posing as the program on the screen: its receipts, its questions, its prompt.
+
+The program's own lines beside a reply begin with a sign that no reply can write: in replies it is shown hollow. And a
+line of a reply that is worded like one of the program gets a bar in front of it. Whether it does follows from its first
+characters alone, so how the stream was cut into pieces makes no difference. What is stored, piped and copied stays as
+the model wrote it.
+"""
+
+from agent_cli.render.display import Display
+from agent_cli.render.plain_writer import StreamCleaner
+from agent_cli.render.program_text import formatted
+from agent_cli.text import Pattern, visible
+
+SIGN, _HOLLOW = "◆", "◇"
+_BAR = "│ "
+_DECIDED = 48  # characters of a line after which it is decided
+_DECORATION = " \t*_#`~>+-|│\"'“”„«»◇•·"
+_DONE = "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|restored|approved|accepted|remembered"
+_HANDLE = r"[a-z]\d+\b"
+_LIKE_PROGRAM = Pattern(
+    rf"(?:(?:{_DONE})\b:?\s+(?:{_HANDLE}|\d)|(?:{_DONE}):|(?:agent|program|answer):|allow it\?"
+    r"|the model wants to call\b|the turn was ended\b|review \d+ of \d|— ?stopped|not kept\b|y (?:once|keep)\b"
+    rf"|{_HANDLE}.{{0,9}}\b(?:waits?|is kept|was kept|contradicts)\b"
+    r"|\d+ (?:memor(?:y|ies)|proposals?|facts?) waits?\b)"
+)
+_PROMPT = Pattern(r"[\s*_#`~◇│]*> ?(?:/|y(?:es)?\W*$)")
+_FIRST_WORDS = Pattern(rf"(?:{_DONE}|agent|program|answer|allow|the|review|—|not|y|{_HANDLE}|\d+)?:?(?:\s|$)")
+
+
+def announced(text: str, display: Display) -> str:
+    """A line of the program beside a reply, with the sign; for a screen reader with a word."""
+    mark = "Program: " if display.screen_reader else f"{SIGN} "
+    return formatted(mark + text.replace(SIGN, _HOLLOW), display)
+
+
+def marked(reply: str) -> str:
+    """A whole reply as it may stand on the screen."""
+    cleaner = ReplyCleaner()
+    return cleaner.feed(reply) + cleaner.end()
+
+
+class ReplyCleaner(StreamCleaner):
+    """Cleans a reply that arrives in pieces, and marks its lines that are worded like the program's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start: str | None = ""  # of the current line, while it is not decided
+
+    def feed(self, text: str) -> str:
+        return self._mark(super().feed(text))
+
+    def end(self) -> str:
+        rest = self._mark(super().end())
+        held, self._start = self._start, ""
+        return rest + (_decided(held) if held else "")
+
+    def _mark(self, text: str) -> str:
+        first, *lines = text.replace(SIGN, _HOLLOW).split("\n")
+        shown = [self._extend(first)]
+        for line in lines:
+            held, self._start = self._start, ""
+            shown.append((_decided(held) if held else "") + "\n" + self._extend(line))
+        return "".join(shown)
+
+    def _extend(self, text: str) -> str:
+        """Add characters to the current line; returns what may be shown."""
+        if self._start is None:
+            return text
+        self._start += text
+        if len(self._start) < _DECIDED and _is_open(self._start):
+            return ""
+        held, self._start = self._start, None
+        return _decided(held)
+
+
+def _plain(line: str) -> str:
+    return visible(line).lstrip(_DECORATION).casefold()
+
+
+def _is_open(start: str) -> bool:
+    """Whether a line that begins so may turn out to be worded like the program's."""
+    words = _plain(start)
+    return not any(character.isspace() for character in words) or _FIRST_WORDS.match(words) is not None
+
+
+def _decided(start: str) -> str:
+    head = start[:_DECIDED]
+    return _BAR + start if _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) else start
