@@ -9,6 +9,7 @@ from benchmarks import (
     damage,
     documents,
     facts,
+    learn_weights,
     long_texts,
     recall,
     scale,
@@ -38,21 +39,24 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "years": lambda options: years.run(),
     "life": life.run,
 }
-WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "life")
+
+TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {"learn_weights": learn_weights.run}  # run only when named
+WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "life", "learn_weights")
 
 
 def main(arguments: list[str]) -> int:
     first = next((n for n, each in enumerate(arguments) if each.startswith("--")), len(arguments))
     names, options = arguments[:first], arguments[first:]
-    unknown = [name for name in names if name not in BENCHMARKS]
+    known = {**BENCHMARKS, **TOOLS}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     if options and names not in [[name] for name in WITH_OPTIONS]:
         told = f"options belong to {', '.join(WITH_OPTIONS)}, named alone: python -m benchmarks recall --rows 10000"
         print(told, file=sys.stderr)
         return 2
-    met = [BENCHMARKS[name](options) for name in names or BENCHMARKS]
+    met = [known[name](options) for name in names or BENCHMARKS]
     return 0 if all(met) else 1
 
 

@@ -231,20 +231,20 @@ def _shortcuts(data: Path) -> None:
     }
     names = sorted(path.name.removesuffix(".sessions.jsonl") for path in data.glob("*.sessions.jsonl"))
     embedder = EmbeddedEmbedder()
-    opened = [[_opened(data, name, embedder, with_facts) for name in names] for with_facts in (False, True)]
+    opened = [[opened(data, name, embedder, with_facts) for name in names] for with_facts in (False, True)]
     for label, changes in ways.items():
         with _Changed(changes):
             shares = [statistics.mean(_shares(data, names, dbs, embedder)) for dbs in opened]
         print(f"  {label:<40} R@10 {100 * shares[0]:>5.1f} {100 * shares[1]:>5.1f}")
 
 
-def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool) -> Database:
+def opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool) -> Database:
     """A conversation in memory, indexed."""
     db = Database()
     schema.reconcile(db, NOW)
-    transfer.import_lines(db, HERE, _lines(data, name, "sessions"), name, lambda: NOW, print)
+    transfer.import_lines(db, HERE, lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
-        fact_lines.import_lines(db, HERE, _lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
+        fact_lines.import_lines(db, HERE, lines(data, name, "facts"), name, lambda: NOW, print, accepted=True)
     while index.refresh(db):
         pass
     made = vectors.create(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
@@ -255,13 +255,13 @@ def _opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool)
 
 def _shares(data: Path, names: Sequence[str], dbs: Sequence[Database], embedder: EmbeddedEmbedder) -> Iterator[float]:
     for name, db in zip(names, dbs, strict=True):
-        for line in _lines(data, name, "questions"):
+        for line in lines(data, name, "questions"):
             asked = json.loads(line)
-            found = recall.find(db, asked["question"], Filter(PERSON, ("message",)), NOW, 10, embedder.embed_query)
+            found = recall.find(db, asked["question"], Filter(PERSON, ("message",)), NOW, 10, embedder)
             yield len({hit.external_id for hit in found.hits} & set(asked["evidence"])) / len(asked["evidence"])
 
 
-def _lines(data: Path, name: str, what: str) -> list[str]:
+def lines(data: Path, name: str, what: str) -> list[str]:
     path = data / f"{name}.{what}.jsonl"
     return [line for line in path.read_text().splitlines() if line.strip()] if path.exists() else []
 

@@ -45,28 +45,13 @@ class EmbedderSelection:
         vector_set = vectors.current(db) or self._choose(db)
         return self._for_identity(vector_set.identity) if vector_set else None
 
-    def query_embedder(self, db: Database, *, choose: bool = True) -> recall.EmbedQuery | None:
-        """A function that returns the vector of a question; None when the database has no embedder.
+    def query_embedder(self, db: Database, *, choose: bool = True) -> recall.QueryEmbedder | None:
+        """What compares questions with this database; None when it has no embedder.
 
         Without `choose` none is chosen here either: a turn does not wait for a model to load.
         """
-        if (self.current(db) if choose or vectors.current(db) else None) is None:
-            return None
-
-        def embed_query(question: str) -> list[float] | None:
-            chosen = self.current(db)  # again: another process may have switched
-            vector_set, next_set = vectors.current(db), vectors.being_filled(db)
-            if chosen is None or vector_set is None:
-                return None
-            if next_set and _server_model(next_set.identity) == _server_model(vector_set.identity) != "":
-                return None  # the model was pulled again: its vectors cannot be compared until all are made
-            try:
-                made = chosen.embed_query(question)
-            except AgentError:
-                return None  # the server is down or busy: search by words only
-            return made if made and len(made) == vector_set.dimension else None
-
-        return embed_query
+        chosen = self.current(db) if choose or vectors.current(db) else None
+        return _DatabaseEmbedder(self, db) if chosen else None
 
     def fill(self, db: Database) -> Iterator[tuple[int, int]]:
         """Make missing vectors in batches, those of a new set first, which is then current; yields (done, total)."""
@@ -195,6 +180,30 @@ class EmbedderSelection:
 
     def _identity(self, chosen: Embedder) -> str:
         return ("" if chosen is self._embedded else _SERVER) + chosen.identity()
+
+
+class _DatabaseEmbedder:
+    """Embeds with what made the vectors of a database, as they are at each question: another process may switch."""
+
+    def __init__(self, selection: EmbedderSelection, db: Database):
+        self._selection, self._db = selection, db
+
+    def embed_query(self, question: str) -> list[float] | None:
+        chosen = self._selection.current(self._db)
+        vector_set, next_set = vectors.current(self._db), vectors.being_filled(self._db)
+        if chosen is None or vector_set is None:
+            return None
+        if next_set and _server_model(next_set.identity) == _server_model(vector_set.identity) != "":
+            return None  # the model was pulled again: its vectors cannot be compared until all are made
+        try:
+            made = chosen.embed_query(question)
+        except AgentError:
+            return None  # the server is down or busy: search by words only
+        return made if made and len(made) == vector_set.dimension else None
+
+    def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
+        chosen = self._selection.current(self._db)
+        return chosen.match_words(words, texts) if isinstance(chosen, embedded.EmbeddedEmbedder) else None
 
 
 def _server_model(identity: str) -> str:

@@ -37,13 +37,14 @@ _FILE_TOKENS = 400  # for files when other items are shown too
 class _EmbedOnce:
     """Embeds a question once, and returns the same vector from then on."""
 
-    def __init__(self, embed: recall.EmbedQuery):
-        self._embed, self._embedded = embed, False
+    def __init__(self, embedder: recall.QueryEmbedder):
+        self._embedder, self._embedded = embedder, False
+        self.match_words = embedder.match_words
         self.vector: list[float] | None = None
 
-    def __call__(self, question: str) -> list[float] | None:
+    def embed_query(self, question: str) -> list[float] | None:
         if not self._embedded:
-            self._embedded, self.vector = True, self._embed(question)
+            self._embedded, self.vector = True, self._embedder.embed_query(question)
         return self.vector
 
 
@@ -98,7 +99,7 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
         current_place=context.scope.place,
         current_session=None if separate_memory else context.session,
     )
-    embed_once = _EmbedOnce(context.embed) if context.embed else None
+    embed_once = _EmbedOnce(context.embedder) if context.embedder else None
 
     def find(filter: Filter, limit: int, logged: bool = False) -> recall.RecallResult:
         now = context.time()

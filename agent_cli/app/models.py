@@ -124,10 +124,10 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
     try:
         if not db.read_only:
             index.refresh_all(db)
-        embed = app.embedders.query_embedder(db, choose=False)
+        embedder = app.embedders.query_embedder(db, choose=False)
         allowed = Filter(app.scope.owner, current_place=app.scope.place)
         now, logged = app.time(), not db.read_only
-        found = recall.find(db, question, allowed, now, limit + 1, embed, logged=logged, least=recall.LEAST)
+        found = recall.find(db, question, allowed, now, limit + 1, embedder, logged=logged, least=recall.LEAST)
     finally:
         db.close()
     hits = [hit for hit in found.hits if not hit.empty] if found.verdict != "nothing" else []

@@ -180,14 +180,14 @@ def agent(
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
     """The context of the loop and the tools for a turn in this session."""
     memory = app.open_memory()
-    embed = app.embedders.query_embedder(memory or db, choose=False) if app.reads else None
+    embedder = app.embedders.query_embedder(memory or db, choose=False) if app.reads else None
     access = Access(
         tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
         app.config.feeds,
         app.config.feeds_private,
     )
     everywhere = app.carries_everywhere
-    return ToolContext(db, session, app.scope, app.time, embed, memory, app.reads, everywhere, access=access)
+    return ToolContext(db, session, app.scope, app.time, embedder, memory, app.reads, everywhere, access=access)
 
 
 def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:

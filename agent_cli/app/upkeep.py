@@ -10,7 +10,7 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 
-def prepare_search(app: App, db: Database) -> recall.EmbedQuery | None:
+def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
     """Update the index, and the vectors where that is quick; returns the embedder of a question."""
     index.refresh_all(db)
     if waiting := index.count_stale(db):

@@ -4,12 +4,14 @@ Weak beside a real embedding model (10 points of recall), but enough to find the
 15 microseconds a text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 DIMENSION = 256
+_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
@@ -25,6 +27,8 @@ class EmbeddedEmbedder:
 
     def __init__(self) -> None:
         self._loaded: tuple[Any, Any] | None = None
+        self._rows: dict[str, int] = {}  # of words, in the table of their vectors
+        self._vectors: Any = None
 
     def identity(self) -> str:
         return IDENTITY
@@ -44,6 +48,31 @@ class EmbeddedEmbedder:
 
     def embed_query(self, question: str) -> list[float] | None:
         return self.embed_documents([question])[0]
+
+    def match_words(self, words: Sequence[str], texts: Sequence[Collection[str]]) -> list[list[float]]:
+        """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
+        import numpy as np  # here, because it takes 80 ms; the weights bring it along
+
+        filled = [text for text in texts if text]
+        rows = self._rows_of([*words, *chain.from_iterable(filled)])
+        cosines = self._vectors[rows[len(words) :]] @ self._vectors[rows[: len(words)]].T
+        starts = np.cumsum([0, *(len(text) for text in filled)])[:-1]
+        best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist() if filled else ())
+        return [next(best) if text else [0.0] * len(words) for text in texts]
+
+    def _rows_of(self, words: Sequence[str]) -> Any:
+        """The rows of the words in the table of word vectors, which new ones are added to."""
+        import numpy as np
+
+        if len(self._rows) > _MAX_WORDS:
+            self._rows, self._vectors = {}, None
+        if new := [word for word in dict.fromkeys(words) if word not in self._rows]:
+            tokenizer, tokens = self._model()
+            means = [_mean_vector(tokens, tokenizer.encode(word, add_special_tokens=False).ids) for word in new]
+            made = np.array([mean or [0.0] * DIMENSION for mean in means], np.float32)
+            self._rows |= {word: len(self._rows) + number for number, word in enumerate(new)}
+            self._vectors = made if self._vectors is None else np.concatenate([self._vectors, made])
+        return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:

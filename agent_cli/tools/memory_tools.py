@@ -102,7 +102,7 @@ def search_memory(
         index.refresh(context.db)
     limit, verdict = max(1, min(20, max_results)), ""
     if query.strip():
-        found = recall.find(context.remembered, query, allowed, now, limit, context.embed, least=recall.LEAST)
+        found = recall.find(context.remembered, query, allowed, now, limit, context.embedder, least=recall.LEAST)
         verdict, hits = found.verdict, [hit for hit in found.hits if not hit.empty]
     else:
         hits = list(recall.newest(context.remembered, allowed, now, limit))

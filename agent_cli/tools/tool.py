@@ -23,7 +23,7 @@ from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search.recall import EmbedQuery
+from agent_cli.memory.search.recall import QueryEmbedder
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -72,7 +72,7 @@ class ToolContext:
     session: int
     scope: Scope
     time: Clock
-    embed: EmbedQuery | None = None  # vector of a query; None: search by words only
+    embedder: QueryEmbedder | None = None  # None: search by words only
     memory: Database | None = None  # memory to read, when it is another database than this conversation's
     reads: bool = True  # whether memory may be read
     everywhere: bool = False  # whether a session carries over what was said in other folders
@@ -176,7 +176,7 @@ def run(
 
 def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, on_cancel: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
-    detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embed=None)
+    detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embedder=None)
 
     def work() -> None:
         try:

@@ -41,7 +41,7 @@ def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
 
     again = ours(server.host)
     assert again.is_quick(db)
-    assert again.query_embedder(db)("milk")
+    assert again.query_embedder(db).embed_query("milk")
     assert server.embedded == []
 
 
@@ -55,7 +55,7 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     note(db, "Tea in the garden")
     catch_up(db)
     filled(selection, db)
-    selection.query_embedder(db)("Where is the tea?")
+    selection.query_embedder(db).embed_query("Where is the tea?")
 
     assert [(each.prefix, each.text) for each in server.embedded] == [
         ("document", "search_document: Tea in the garden"),
@@ -112,7 +112,7 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     before = vectors.current(db)
     down = ours(NOWHERE)
 
-    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=down.query_embedder(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embedder=down.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
     assert vectors.current(db) == before
 
@@ -122,7 +122,7 @@ def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db,
     other = ours(server.host, "all-minilm")
     server.embedded.clear()
 
-    assert len(other.query_embedder(db)("milk")) == 768
+    assert len(other.query_embedder(db).embed_query("milk")) == 768
     assert [each.model for each in server.embedded] == ["nomic-embed-text"]
 
 
@@ -152,9 +152,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
         other = db.another_connection()
         mine = ours(server.host)
         while not ended.is_set():
-            found = recall.find(
-                other, "boat called Anna", Filter("person"), NOON, embed_query=mine.query_embedder(other)
-            )
+            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embedder=mine.query_embedder(other))
             if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
                 failed.append(found)
         other.close()
@@ -245,12 +243,14 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     selection = ours(server.host)
     filled(selection, db)
     pull_again(server, 384)
-    found = recall.find(db, "milk", Filter("person"), NOON, embed_query=selection.query_embedder(db))
+    found = recall.find(db, "milk", Filter("person"), NOON, embedder=selection.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
 
     for _ in selection.fill(db):
-        assert selection.query_embedder(db)("milk") is None  # the last batch is made, and not yet swapped in
-    assert len(selection.query_embedder(db)("milk")) == 384
+        assert (
+            selection.query_embedder(db).embed_query("milk") is None
+        )  # the last batch is made, and not yet swapped in
+    assert len(selection.query_embedder(db).embed_query("milk")) == 384
 
 
 def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
@@ -281,6 +281,6 @@ def test_a_search_asks_the_server_for_no_digest(db, server):
     selection = ours(server.host)
     filled(selection, db)
     asked = len(server.requests)
-    selection.query_embedder(db)("milk")
+    selection.query_embedder(db).embed_query("milk")
 
     assert [each.path for each in server.requests[asked:]] == ["/api/embed"]

@@ -193,11 +193,12 @@ def test_the_vector_of_a_question_is_made_once(context):
     vectors.fill(context.db, among, embedder.embed_documents)
     asked = []
 
-    def embed(question):
-        asked.append(question)
-        return embedder.embed_query(question)
+    class Counting(EmbeddedEmbedder):
+        def embed_query(self, question):
+            asked.append(question)
+            return super().embed_query(question)
 
-    message, _ = recalled(replace(context, embed=embed), "Please publish the site")
+    message, _ = recalled(replace(context, embedder=Counting()), "Please publish the site")
 
     assert asked == ["Please publish the site"]
     assert set(recall_log.recalled_for(context.db, message)[-1].legs) == {"words", "meaning"}

@@ -95,8 +95,8 @@ def test_indexes_are_merged_when_enough_was_written(app):
 
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
-    assert turns.tool_context(app, app.db, session).embed is None
+    assert turns.tool_context(app, app.db, session).embedder is None
 
     say(app.db, session, "My cat is called Mia")
     upkeep.prepare_search(app, app.db)
-    assert turns.tool_context(app, app.db, session).embed("cat")
+    assert turns.tool_context(app, app.db, session).embedder.embed_query("cat")

@@ -178,7 +178,7 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     catch_up(context.db)
     among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
-    knowing = replace(context, embed=EMBEDDED.embed_query)
+    knowing = replace(context, embedder=EMBEDDED)
 
     found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
     assert found == ToolResult("perhaps:\nn1 (02 Jan 2026) dentist appointment Friday 3pm")

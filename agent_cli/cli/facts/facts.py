@@ -16,12 +16,13 @@ from agent_cli.editor import edited
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, facts, succession
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review as queue
 from agent_cli.memory.review.proposals import Reviewer
-from agent_cli.memory.search import graph, recall
+from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
 from agent_cli.store import ids

@@ -6,6 +6,17 @@ TIME_WORDS = (
     r"|november|december|\d+(?:st|nd|rd|th)?"
 )
 WHEN_QUESTION = r"when|how long|(?:in )?(?:what|which) (?:year|month|date|day)"
+WHERE_QUESTION = r"where|(?:what|which) (?:countr(?:y|ies)|cit(?:y|ies)|states?|places?|areas?|towns?|streets?)"
+PLACE = r"(?:in|at|to|from)\s+(?:the\s+)?[A-Z][a-z]+"
+NUMBER_QUESTION = r"how (?:many|much|old|long|often|far|big|tall|high|heavy)|what (?:percentage|number|age|price)"
+NUMERALS = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|dozen|hundred|thousand|couple)\b"
+TITLE_QUESTION = (
+    r"(?:books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|games?|series|shows?|titles?|named|called)"
+)
+ABOUT_REPLIES = (
+    r"(?:did|have|had|were) you|you (?:recommend|suggest|advis|propos|explain|describ|mention|say|said|told|tell"
+    r"|give|gave|list|provid|outlin)\w*|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
+)
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
 FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name
 COMMON_NAME = (  # names that are common words too

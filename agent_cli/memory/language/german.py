@@ -5,6 +5,15 @@ TIME_WORDS = (
     r"|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember"
 )
 WHEN_QUESTION = r"wann|seit wann|wie lange"
+WHERE_QUESTION = r"wo|woher|wohin|welche[rsmn]? (?:stadt|städte|land|länder|ort|orte|gegend|straße)"
+PLACE = r"(?:in|im|aus|nach|bei|am)\s+(?:der\s+|den\s+)?[A-ZÄÖÜ][a-zäöüß]+"
+NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teuer)|welche (?:nummer|zahl)"
+NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
+TITLE_QUESTION = r"(?:buch|bücher|roman|filme?|lied(?:er)?|album|band|künstler\w*|spiele?|serien?|titel|heißt|namens)"
+ABOUT_REPLIES = (
+    r"(?:hast|hattest|würdest) du|du (?:empfiehlst|empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt)"
+    r"|empfohlen hast|vorgeschlagen hast|gesagt hast|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
+)
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
 COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"

@@ -6,12 +6,13 @@ fifteen points of recall.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
 from agent_cli import kinds
+from agent_cli.memory.entities import named_entities
 from agent_cli.memory.language import terms
-from agent_cli.memory.search import named_entities, ranking, word_tables
+from agent_cli.memory.search import ranking, word_tables
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -76,6 +77,16 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     counts |= {run: min(count, rows) for run, count in runs.items()}
     idfs = {term: ranking.idf(max(rows, _FEW), count) for term, count in counts.items()}
     return ParsedQuery(words, runs, idfs, excluded_rows, counts, rows)
+
+
+def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
+    """The stems of each content word that names none of these authors, and each run."""
+    names = {stem for author in authors for stem in db.tokens(author)}
+    words = {word: db.tokens(word) for word in question.words}
+    found = {
+        word: [stem for stem in each if stem in question.idfs] for word, each in words.items() if not names & {*each}
+    }
+    return found | {run: [run] for run in question.runs}
 
 
 def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> Mapping[str, float]:

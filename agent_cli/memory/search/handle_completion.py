@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from agent_cli import kinds
-from agent_cli.memory.search import graph, sources
+from agent_cli.memory.entities import graph
+from agent_cli.memory.search import sources
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line

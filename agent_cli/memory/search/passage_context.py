@@ -144,6 +144,7 @@ def fetch(
             at=at,
             place=place or "",
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
+            neighbours=(before, after),
             empty=statements.emptiness(said[id].text, said[id].role) if said[id].with_assistant else "",
         )
     _mark_ended(db, made.values(), allowed.owner, now)

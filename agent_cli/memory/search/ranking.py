@@ -1,44 +1,75 @@
-"""Scores passages against a question, judges whether the answer is known, and selects what is shown: pure arithmetic.
+"""Scores passages against a question: a weighted sum of what speaks for each. Pure arithmetic over fetched rows.
 
-Each signal ("leg") is divided by its best score and the legs are added; ranks are not fused, because that amplifies the
-noise of the weaker leg. All weights were measured on long conversations (turn-level recall); benchmarks/README.md has
-the figures.
+Ranks are not fused, because that amplifies the noise of the weaker signal. The words of a question count by their idf:
+in the passage, around it, in facts taken from it, and as far as the passage holds words like them. Most of this is
+divided by the length of the text, or long answers of the assistant would crowd out what the person said. Some questions
+ask for a kind of answer: a time, a place, a number, a title.
 
-The word leg is BM25 over the passage's own words and, with smaller weights, the passages before and after it, its
-author and date, and the facts taken from it.
-
-Messages that tell nothing (questions, empty replies, small talk, replies that repeat a source) never make a question
-known and take at most one place. The best fact, note and file each have a place when they are good enough, and what is
-said twice is shown once.
+The weights were learned on conversations of two people and on chats with an assistant together, by
+`python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
+figures, and what each feature is worth.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from agent_cli.memory.language import languages, statements, terms
-from agent_cli.memory.search import named_entities
+from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-K1, B = 1.2, 0.3
-OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
-SESSION, VECTOR, SPEAKER, QUESTION, MOMENT, TIME, ENTITY = 0.3, 0.3, 0.4, 0.2, 0.1, 0.3, 0.2
-MINE = 0.6  # for the person's own words, when the question is in the first person
-REPLY = 0.35  # share of its score that a reply of the assistant loses beside what people said
+WEIGHTS = {
+    "words": 2.25,
+    "session": 0.97,
+    "meaning": 3.18,
+    "meaning before": 1.18,
+    "meaning after": 1.21,
+    "speaker": 3.06,
+    "mine": 1.20,
+    "asked reply": -0.61,
+    "reply": -2.70,
+    "time": 2.18,
+    "nearby": 2.87,
+    "similar": 2.26,
+    "covered": 1.74,
+    "facts": 1.30,
+    "question": -0.45,
+    "moment": 2.33,
+    "place": 1.69,
+    "number": 1.33,
+    "title": 0.78,
+}
+ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a message loses when its facts are no longer true
+MATCHED = 40  # rows whose words are compared with those of the question
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
-KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps
-KNOWN_BY_MEANING = 0.75  # the same for known, of coverage and closeness together, where there are vectors
-_VERDICTS = ("known", "maybe", "nothing")
-_FILES = 0.9  # weight of the best file beside an equally good message
-_KEPT = "fnd"  # kinds whose best hit has a place: facts, notes and files
 
-_TIME_WORDS = Pattern(rf"\b{languages.alternatives('TIME_WORDS')}\b", re.IGNORECASE)
-_WHEN_QUESTION = Pattern(rf"\s*{languages.alternatives('WHEN_QUESTION')}\b", re.IGNORECASE)
+
+MatchWords = Callable[[Sequence[str], Sequence[Sequence[str]]], list[list[float]] | None]
+"""Gives, for each text, given as its words, the greatest cosine of any of them to each word; None when it cannot."""
+
+K1, B = 1.2, 0.3
+OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
+_SIMILAR_FLOOR = 0.25  # cosine of unrelated words
+_SHORT = 150  # characters of a text that loses nothing by its length
+
+
+def _pattern(name: str, before: str = "", flags: int = re.IGNORECASE) -> Pattern:
+    return Pattern(rf"{before}\b{languages.alternatives(name)}\b", flags)
+
+
+_FIRST_PERSON = _pattern("FIRST_PERSON")
+_ABOUT_REPLIES = _pattern("ABOUT_REPLIES")
+_ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
+    "moment": (_pattern("WHEN_QUESTION", r"\A\s*"), _pattern("TIME_WORDS")),
+    "place": (_pattern("WHERE_QUESTION"), _pattern("PLACE", flags=0)),
+    "number": (_pattern("NUMBER_QUESTION"), Pattern(rf"\d|\b{languages.alternatives('NUMERALS')}\b", re.IGNORECASE)),
+    "title": (_pattern("TITLE_QUESTION"), Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]")),
+}
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
@@ -72,6 +103,8 @@ class CandidateRow:
     ends: float | None = None  # of a fact that ends in the future: until when
     role: str = ""  # of a message: user, or assistant when that is no other person
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
+    neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
+    cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
@@ -94,12 +127,43 @@ class CandidateRow:
 
 
 @frozen
+class QueryContext:
+    """What is known of a question before passages are compared with it."""
+
+    text: str
+    idfs: Mapping[str, float]  # of its stems, and of its runs in scripts without spaces
+    stems: Mapping[str, Sequence[str]]  # of each content word that names no author, and of each run
+    average: float = 1.0  # the average length of passages
+    sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
+    authors: frozenset[str] = frozenset()  # those that it names
+    floor: float = 1.0  # cosine of unrelated texts; 1 without vectors
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The idf of each word."""
+        return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.stems.items()}
+
+    @cached_property
+    def total(self) -> float:
+        return sum(self.weights.values()) or 1.0
+
+    @cached_property
+    def _words(self) -> dict[str, list[str]]:
+        """The words with each stem."""
+        return {stem: [word for word, stems in self.stems.items() if stem in stems] for stem in self.idfs}
+
+    def words_in(self, counts: Mapping[str, int]) -> set[str]:
+        """Its words of which a stem was counted."""
+        return {word for stem in counts for word in self._words[stem]}
+
+
+@frozen
 class Scored:
     row: CandidateRow
     score: float
     legs: Mapping[str, float]  # adds up to score
     coverage: float
-    closeness: float = 0.0  # its cosine to the question, above the floor of unrelated texts
+    closeness: float | None = None  # how far its cosine is above that of unrelated texts, up to 1; None: no vectors
     relevance: float = 0.0  # the part of its score that is not owed to who said it
 
 
@@ -122,44 +186,26 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
     return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0)
 
 
-def score(
-    query: str,
-    rows: Sequence[CandidateRow],
-    idfs: Mapping[str, float],
-    average: float,
-    sessions: Mapping[int, float],
-    named_authors: frozenset[str],
-    floor: float,
-    weight: float = VECTOR,
-) -> list[Scored]:
-    """Score rows, best first. `sessions`: the sum of each one's best word hits; `named`: authors the question names."""
-    mine = statements.is_in_first_person(query)
-    words = [bm25(row, idfs, average) for row in rows]
-    best_words = max(words, default=0.0) or 1.0
-    best_session = max(sessions.values(), default=0.0) or 1.0
-    best_cosine = max((row.cosine - floor for row in rows), default=0.0)
-    when = bool(_WHEN_QUESTION.match(query))
+def score(question: QueryContext, rows: Sequence[CandidateRow], match_words: MatchWords | None = None) -> list[Scored]:
+    """Score rows, best first; the words of the best are also compared with those of the question."""
+    features = dict(zip(rows, _features(question, rows), strict=True))
+    scored = _weighted(question, features)
+    if match_words is None or not question.stems:
+        return scored
+    best, words = [each.row for each in scored[:MATCHED]], list(question.stems)
+    matches = match_words(words, [terms.content_words(row.text) for row in best])
+    for row, cosines in zip(best, matches or (), strict=matches is not None):
+        likeness = {word: _likeness(cosine) for word, cosine in zip(words, cosines, strict=True)}
+        features[row] |= _word_features(question, row, likeness)
+    return _weighted(question, features) if matches else scored
+
+
+def _weighted(question: QueryContext, features: Mapping[CandidateRow, Mapping[str, float]]) -> list[Scored]:
     scored = []
-    for row, word_score in zip(rows, words, strict=True):
-        legs = {"words": word_score / best_words}
-        if row.session is not None and row.session in sessions:
-            legs["session"] = SESSION * sessions[row.session] / best_session
-        if best_cosine > 0 and row.cosine > floor:
-            legs["meaning"] = weight * (row.cosine - floor) / best_cosine
-        if row.author in named_authors:
-            legs["speaker"] = SPEAKER
-        if mine and row.role != "assistant":
-            legs["mine"] = MINE
-        if row.timely:
-            legs["time"] = TIME
-        if when and _TIME_WORDS.search(row.text):
-            legs["moment"] = MOMENT
+    for row, found in features.items():
+        legs = {name: WEIGHTS[name] * value for name, value in found.items() if value}
         if row.named:
             legs["entity"] = ENTITY * row.named
-        if "?" in row.text:
-            legs["question"] = -QUESTION * _question_share(row.text)
-        if row.role == "assistant":
-            legs["reply"] = -REPLY * sum(legs.values())
         about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
         if row.withdrawn or (row.ended and not row.partly):
             legs["outdated"] = -OUTDATED * sum(legs.values())
@@ -167,10 +213,11 @@ def score(
             legs["empty"] = -EMPTY * sum(legs.values())
         total = sum(legs.values())
         recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
-        legs["age"] = total * recency - total
+        if age := total * recency - total:
+            legs["age"] = age
         whole = total * recency
-        nonzero = {name: share for name, share in legs.items() if share}
-        scored.append(Scored(row, whole, nonzero, coverage(row, idfs), max(0.0, row.cosine - floor), about * whole))
+        closeness = found["meaning"] if question.floor < 1 else None
+        scored.append(Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole))
     return sorted(scored, key=_sort_key)
 
 
@@ -179,114 +226,71 @@ def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
     return -each.score, -each.row.at, each.row.kind, -each.row.row, each.row.id
 
 
+def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict[str, float]]:
+    """The features of each row, mostly between 0 and 1."""
+    words = [bm25(row, question.idfs, question.average) for row in rows]
+    best_words = max(words, default=0.0) or 1.0
+    best_session = max(question.sessions.values(), default=0.0) or 1.0
+    asked_for = [(name, answer) for name, (pattern, answer) in _ASKED_FOR.items() if pattern.search(question.text)]
+    mine, replies = bool(_FIRST_PERSON.search(question.text)), bool(_ABOUT_REPLIES.search(question.text))
+    made = []
+    for row, word_score in zip(rows, words, strict=True):
+        found = {
+            "words": word_score / best_words,
+            "session": question.sessions.get(row.session or 0, 0.0) / best_session,
+            "meaning": _above(row.cosine, question.floor),
+            "meaning before": _above(row.cosines_around[0], question.floor),
+            "meaning after": _above(row.cosines_around[1], question.floor),
+            "speaker": float(row.author in question.authors),
+            "mine": float(mine and row.role != "assistant"),
+            "asked reply": float(replies and row.role == "assistant"),
+            "reply": float(not replies and row.role == "assistant"),
+            "time": float(row.timely),
+            "facts": _in_facts(question, row),
+            "question": _question_share(row.text) if "?" in row.text else 0.0,
+            **_word_features(question, row, {}),
+        }
+        made.append(found | {name: float(bool(answer.search(row.text))) for name, answer in asked_for})
+    return made
+
+
+def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[str, float]) -> dict[str, float]:
+    """The shares of the question's words that are near, that have only like words, and that are covered by either.
+
+    `likeness`: how alike each word of the question is to the likest in the row.
+    """
+    weights, present = question.weights, question.words_in(row.own_words)
+    covered, near = dict(likeness), present.union(question.words_in(row.date), question.words_in(row.facts))
+    for counts, share in ((row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE)):
+        for word in question.words_in(counts):
+            covered[word] = max(share, covered.get(word, 0.0))
+            near.add(word)
+    covered |= dict.fromkeys(present, 1.0)
+    brevity = 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))) / question.total
+    return {
+        "nearby": brevity * sum([weights[word] for word in near]),
+        "similar": brevity * sum([weights[word] * share for word, share in likeness.items() if word not in present]),
+        "covered": brevity * sum([weights[word] * share for word, share in covered.items()]),
+    }
+
+
+def _likeness(cosine: float) -> float:
+    """How alike two words are, from 0 to 1."""
+    return min(1.0, max(0.0, (cosine - _SIMILAR_FLOOR) / (1 - _SIMILAR_FLOOR)))
+
+
+def _above(cosine: float, floor: float) -> float:
+    return max(0.0, (cosine - floor) / (1 - floor)) if floor < 1 else 0.0
+
+
+def _in_facts(question: QueryContext, row: CandidateRow) -> float:
+    """The share of the question's words in the facts taken from the row; each counts more when said more often."""
+    if not row.facts:
+        return 0.0
+    found = sum(question.idfs[stem] * 1.6 * count / (count + 0.6) for stem, count in row.facts.items())
+    return found / (sum(question.idfs.values()) or 1.0)
+
+
 def _question_share(text: str) -> float:
     """The share of a text in questions, which seldom hold an answer."""
     return sum(len(piece) for piece in _SENTENCE.split(text) if piece.rstrip().endswith("?")) / max(1, len(text))
-
-
-def verdict(query: str, scored: Sequence[Scored]) -> str:
-    """known, maybe or nothing, by the best passage that tells something.
-
-    A reply of the assistant is judged beside what people said; alone it never makes known what a person asks about
-    themselves.
-    """
-    telling = [each for each in scored if not each.row.empty]
-    best = telling[:1]
-    if best and best[0].row.role == "assistant":
-        best += [each for each in telling if each.row.role != "assistant"][:1]
-    verdicts = [_verdict(each, statements.is_in_first_person(query)) for each in best]
-    if telling and any(each.row.named == named_entities.NAMED for each in scored):
-        verdicts.append("maybe")
-    return min(verdicts, key=_VERDICTS.index, default="nothing")
-
-
-def _verdict(best: Scored, first_person: bool) -> str:
-    """The verdict by one passage: with vectors, its closeness counts beside the words that it holds."""
-    alone = best.row.role == "assistant" and first_person
-    if not alone and (best.coverage + best.closeness >= KNOWN_BY_MEANING if best.closeness else best.coverage >= KNOWN):
-        return "known"
-    return "maybe" if best.coverage >= MAYBE or best.closeness else "nothing"
-
-
-def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
-    """Merge two lists. Scores are relative to the best of each list; those of files are scaled by their coverage."""
-    of_memory, of_files = verdict(query, remembered), verdict(query, from_files)
-    if not from_files or (of_memory != "nothing" and of_files == "nothing"):
-        return of_memory, remembered
-    most = remembered[0].coverage if remembered else 0.0
-    weight = _FILES * min(1.0, from_files[0].coverage / most) if most else 1.0
-    from_files = [
-        replace(
-            each,
-            score=weight * each.score,
-            relevance=weight * each.relevance,
-            legs=_scaled_legs(each.legs, weight),
-        )
-        for each in from_files
-    ]
-    best = min((of_memory, of_files), key=_VERDICTS.index)
-    return best, sorted((*remembered, *from_files), key=lambda each: -each.score)
-
-
-def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
-    """The best results, each thing once. `least`: their relevance, as a share of that of the best."""
-    enough = least * max((each.relevance for each in scored), default=0.0)
-    distinct = _distinct(each for each in scored if each.relevance >= enough or each.row.named == named_entities.NAMED)
-    chosen, others = distinct[:limit], distinct[limit:]
-    for kind in _KEPT:
-        best = next((each for each in others if each.row.kind == kind and _is_good(each)), None)
-        if best and all(each.row.kind != kind for each in chosen):
-            _give_place(chosen, best)
-    return sorted(chosen, key=lambda each: -each.score)
-
-
-def _is_good(each: Scored) -> bool:
-    return not each.row.empty and _verdict(each, first_person=False) != "nothing"
-
-
-def _give_place(chosen: list[Scored], best: Scored) -> None:
-    """Put a hit in the place of the last that is not itself the only one of a kept kind."""
-    kinds = [each.row.kind for each in chosen]
-    for index in reversed(range(1, len(chosen))):  # never that of the best
-        if kinds[index] not in _KEPT or kinds.count(kinds[index]) > 1:
-            chosen[index] = best
-            return
-
-
-def _distinct(scored: Iterable[Scored]) -> list[Scored]:
-    """The results without further chunks of the same text, without similar texts, and with one empty one at most.
-
-    A fact takes the place of the message that says the same.
-    """
-    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
-    sources: set[tuple[str, int]] = set()
-    has_empty = False
-    for each in scored:
-        source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
-        if source in sources or (each.row.empty and has_empty):
-            continue
-        sources.add(source)
-        repeated = next((index for index, known in enumerate(chosen) if _is_same(each, shingles, *known)), None)
-        if repeated is None:
-            chosen.append((each, shingles))
-            has_empty = has_empty or bool(each.row.empty)
-        elif each.row.kind == "f" and chosen[repeated][0].row.kind == "m":
-            chosen[repeated] = _in_place_of(chosen[repeated][0], each), shingles
-    return [each for each, _ in chosen]
-
-
-def _is_same(
-    one: Scored, shingles: frozenset[tuple[str, ...]], other: Scored, others: frozenset[tuple[str, ...]]
-) -> bool:
-    return terms.nearly_equal(shingles, others) and terms.is_similar(one.row.text, other.row.text)
-
-
-def _in_place_of(one: Scored, other: Scored) -> Scored:
-    """Another hit with the rank of this one; the difference becomes a leg of its own."""
-    legs = {**other.legs, "said": one.score - other.score}
-    return replace(other, score=one.score, relevance=one.relevance, coverage=one.coverage, legs=legs)
-
-
-def _scaled_legs(legs: Mapping[str, float], weight: float) -> dict[str, float]:
-    """The legs of a scaled score; the difference becomes a leg of its own."""
-    return {**legs, "file": (weight - 1) * sum(legs.values())} if weight < 1 else dict(legs)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
@@ -20,10 +20,11 @@ from agent_cli.memory.search import (
     index,
     passage_context,
     ranking,
+    selection,
     vectors,
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.ranking import CandidateRow, Scored
+from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
@@ -35,8 +36,16 @@ RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 15  # the same, of the vectors
 WITH_NEIGHBOURS = 20  # word hits that bring their neighbours: for all sixty recall gains 0.2 points, in 3 ms
 
-EmbedQuery = Callable[[str], list[float] | None]
-"""Gives the vector of a question, or None."""
+
+class QueryEmbedder(Protocol):
+    """Compares by meaning; each gives None when it cannot."""
+
+    def embed_query(self, question: str) -> list[float] | None:
+        """The vector of a question."""
+
+    def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
+        """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
+
 
 T = TypeVar("T")
 
@@ -110,7 +119,7 @@ def find(
     allowed: Filter,
     now: datetime,
     limit: int = 10,
-    embed_query: EmbedQuery | None = None,
+    embedder: QueryEmbedder | None = None,
     *,
     logged: bool = False,
     least: float = 0.0,
@@ -123,7 +132,7 @@ def find(
     query = text.without_surrogates(query[:_MAX_QUERY])
     while True:
         vector_set = vectors.current(db)
-        found = _find(db, query, allowed, now, limit, embed_query, vector_set, logged, least)
+        found = _find(db, query, allowed, now, limit, embedder, vector_set, logged, least)
         if vectors.current(db) == vector_set:
             return found
         # The vectors of another embedder were swapped in meanwhile: search again.
@@ -142,22 +151,23 @@ def _find(
     allowed: Filter,
     now: datetime,
     limit: int,
-    embed_query: EmbedQuery | None,
+    embedder: QueryEmbedder | None,
     vector_set: vectors.VectorSet | None,
     logged: bool,
     least: float,
 ) -> RecallResult:
     """Files are searched separately, so that their number does not affect other results."""
     damaged = damaged_indexes.damaged(db)
-    vector = embed_query(query) if embed_query and vector_set else None
+    vector = embedder.embed_query(query) if embedder and vector_set else None
     remembered, from_files = [], list[Scored]()
     if set(allowed.kinds or (kind.name for kind in kinds.SEARCHABLE)) - {FILE}:
-        remembered = _score_candidates(db, query, allowed, now, vector, vector_set, logged, damaged)
+        remembered = _score_candidates(db, query, allowed, now, vector, embedder, vector_set, logged, damaged)
     if FILE in (allowed.kinds or (FILE,)) and candidates.size(db, True):
         files = vector_set.files if vector_set else None
-        from_files = _score_candidates(db, query, replace(allowed, files=True), now, vector, files, False, damaged)
-    verdict, scored = ranking.merge(query, remembered, from_files)
-    best = ranking.choose(scored, limit, least)
+        among = replace(allowed, files=True)
+        from_files = _score_candidates(db, query, among, now, vector, embedder, files, False, damaged)
+    verdict, scored = selection.merge(query, remembered, from_files)
+    best = selection.choose(scored, limit, least)
     return RecallResult(verdict, tuple(_to_hit(db, each) for each in best), tuple(dict.fromkeys(damaged)))
 
 
@@ -167,6 +177,7 @@ def _score_candidates(
     allowed: Filter,
     now: datetime,
     vector: list[float] | None,
+    embedder: QueryEmbedder | None,
     vector_set: vectors.VectorSet | None,
     logged: bool,
     damaged: list[str],
@@ -225,14 +236,15 @@ def _score_candidates(
         passage_context.mark_replies(db, rows.values(), allowed.owner, now)
     idfs = candidates.weigh_telling(parsed, [row.own_words for row in rows.values() if row.empty])
     floor = vector_set.floor if vector_set and nearest else 1.0
-    scored = ranking.score(query, list(rows.values()), idfs, average, sessions, named, floor)
+    question = QueryContext(query, idfs, candidates.stems(db, parsed, named), average, sessions, named, floor)
+    scored = ranking.score(question, list(rows.values()), embedder.match_words if embedder else None)
     scored = [
         each
         for each in scored
         if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
     ]
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant
-        scored = [each for each in scored if not each.row.place or each.coverage >= ranking.KNOWN]
+        scored = [each for each in scored if not each.row.place or selection.is_clear(each)]
     return scored
 
 
@@ -257,9 +269,12 @@ def _start_nearest(
 def _add_cosines(
     db: Database, rows: Mapping[int, CandidateRow], vector_set: vectors.VectorSet, vector: Sequence[float]
 ) -> None:
-    """Set the cosine of each row to the question."""
-    for id, cosine in vectors.cosines(db, vector_set, vector, list(rows)).items():
-        rows[id].cosine = cosine
+    """Set the cosines of each row, and of what stands before and after it, to the question."""
+    around = {id for row in rows.values() for id in row.neighbours if id}
+    cosines = vectors.cosines(db, vector_set, vector, list(around.union(rows)))
+    for row in rows.values():
+        row.cosine = cosines.get(row.id, 0.0)
+        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
@@ -276,9 +291,10 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
 
 
 def _authors_named(db: Database, query: str) -> frozenset[str]:
-    """The authors in the log that the question names."""
-    stems = set(db.tokens(query))
-    return frozenset(name for (name,) in db.rows("select name from speaker") if stems & set(db.tokens(name)))
+    """The authors in the log that the question names; none when it names all of them."""
+    stems, authors = set(db.tokens(query)), [name for (name,) in db.rows("select name from speaker")]
+    named = frozenset(name for name in authors if stems & set(db.tokens(name)))
+    return named if len(named) < len(authors) else frozenset()
 
 
 def _average(db: Database, files: bool) -> float:

@@ -151,7 +151,7 @@ def _poll(state: ServerState, caller: Caller, at: int, db: Database) -> tuple[li
     return *audit.after(db, caller.owner, at), state.is_still_admitted(db, caller)
 
 
-def _question_embedder(app: App, caller: Caller, db: Database) -> recall.EmbedQuery | None:
+def _question_embedder(app: App, caller: Caller, db: Database) -> recall.QueryEmbedder | None:
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):

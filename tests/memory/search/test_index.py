@@ -274,7 +274,7 @@ class Full:
         note(db, "dentist appointment Friday 3pm")
         catch_up(db)
         self.words = EMBEDDED
-        self.meaning = self.words.embed_query
+        self.meaning = self.words
         among = vectors.create(db, self.words.identity(), self.words.dimension(), self.words.similarity_floor)
         vectors.fill(db, among, self.words.embed_documents)
 

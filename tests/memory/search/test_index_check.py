@@ -105,7 +105,7 @@ def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
     assert damaged_indexes.damaged(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
     assert index_check.check(db, NOON) == []
-    found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED.embed_query)
+    found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED)
     assert ([hit.text for hit in found.hits], found.damaged) == (["The submarine is yellow"], ())
     db.close()
 

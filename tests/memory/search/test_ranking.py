@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.search import ranking
-from agent_cli.memory.search.ranking import CandidateRow
+from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
 
 IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
 
@@ -23,7 +23,8 @@ def wide(row, average=60):
 
 
 def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
-    return ranking.score(query, rows, idfs, 60.0, sessions or {}, named, floor)
+    stems = {word: [word] for word in idfs}
+    return ranking.score(QueryContext(query, idfs, stems, 60.0, sessions or {}, named, floor), rows)
 
 
 def test_a_rare_word_weighs_more():
@@ -95,7 +96,7 @@ def test_a_question_seldom_holds_the_answer():
     by = {each.row.text: each for each in score(says, replace(asks, id=2), replace(both, id=3))}
 
     assert by["Her cat is Mia."].score > by["Her cat is Mia. Is it?"].score > by["Is her cat Mia?"].score
-    assert by["Is her cat Mia?"].legs["question"] == -ranking.QUESTION
+    assert by["Is her cat Mia?"].legs["question"] == WEIGHTS["question"]
     assert "question" not in by["Her cat is Mia."].legs
 
 
@@ -103,8 +104,8 @@ def test_meaning_counts_above_its_floor_and_the_nearest_most():
     near, nearer, far = row(1, cosine=0.5), row(2, cosine=0.7), row(3, cosine=0.3)
     by = {each.row.id: each.legs for each in score(near, nearer, far, floor=0.3)}
 
-    assert by[2]["meaning"] == pytest.approx(ranking.VECTOR)
-    assert by[1]["meaning"] == pytest.approx(ranking.VECTOR / 2)
+    assert by[2]["meaning"] == pytest.approx(WEIGHTS["meaning"] * 0.4 / 0.7)
+    assert by[1]["meaning"] == pytest.approx(WEIGHTS["meaning"] * 0.2 / 0.7)
     assert "meaning" not in by[3]
 
 
@@ -116,11 +117,46 @@ def test_the_speaker_the_session_the_time_and_the_moment_count():
         named=frozenset({"Ann"}),
     )
     assert {name: best.legs[name] for name in ("speaker", "session", "time", "moment")} == {
-        "speaker": ranking.SPEAKER,
-        "session": ranking.SESSION,
-        "time": ranking.TIME,
-        "moment": ranking.MOMENT,
+        name: WEIGHTS[name] for name in ("speaker", "session", "time", "moment")
     }
+
+
+def test_what_is_asked_for_counts():
+    texts = {
+        "Where does Mia sleep?": ("place", "Mia moved in with us in Graz.", "Mia moved in with us."),
+        "How many kittens has Mia?": ("number", "Mia has three.", "Mia has some."),
+        "Which book is about Mia?": ("title", 'I read "The Cat Mia".', "I read of Mia."),
+        "Wie viele Kätzchen hat Mia?": ("number", "Mia hat drei.", "Mia hat einige."),
+        "Wo schläft Mia?": ("place", "Mia wohnt in Graz.", "Mia wohnt hier."),
+    }
+    for query, (leg, answer, other) in texts.items():
+        by = {each.row.text: each.legs for each in score(row(1, text=answer), row(2, text=other), query=query)}
+        assert (by[answer].get(leg), by[other].get(leg)) == (WEIGHTS[leg], None), query
+
+
+def test_who_asks_about_themselves_means_their_own_words():
+    person, assistant = row(1, role="user"), row(2, role="assistant")
+    assert [each.row.id for each in score(assistant, person, query="what is my cat called?")] == [1, 2]
+    assert [each.row.id for each in score(assistant, person, query="wie heißt meine Katze?")] == [1, 2]
+    of_replies = {query: score(assistant, query=query)[0].score for query in ("which cat", "which cat did you suggest")}
+    assert of_replies["which cat did you suggest"] > of_replies["which cat"]
+
+
+def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
+    def match_words(words, texts):
+        return [[0.7 if word == "sister" and "sibling" in text else 0.0 for word in words] for text in texts]
+
+    rows = row(1, own={"mia": 1}, text="Mia, my sibling"), row(2, own={"mia": 1}, text="Mia, my neighbour")
+    context = QueryContext("mia sister", {"mia": 4.0, "sister": 1.0}, {"mia": ["mia"], "sister": ["sister"]}, 60.0)
+    best, other = ranking.score(context, rows, match_words)
+    assert best.row.id == 1
+    assert best.legs["similar"] == pytest.approx(WEIGHTS["similar"] * 0.6 * 1 / 5)
+    assert "similar" not in other.legs
+
+
+def test_a_long_answer_does_not_crowd_out_a_short_statement():
+    long, short = row(1, length=4000, own={"cat": 9, "mia": 9}), row(2, own={"cat": 1, "mia": 1})
+    assert [each.row.id for each in score(long, short)] == [2, 1]
 
 
 def test_of_equals_the_later_comes_first():

@@ -282,7 +282,7 @@ def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
     while vectors.fill(db, among, words.embed_documents):
         pass
 
-    found = find(db, "when do I see the doctor?", meaning=words.embed_query)
+    found = find(db, "when do I see the doctor?", meaning=words)
     assert found.hits[0].handle == dentist
     assert "meaning" in found.hits[0].legs
     assert found.verdict != "nothing"
@@ -409,7 +409,7 @@ def searched():
     words = EMBEDDED
     among = vectors.create(database, words.identity(), words.dimension(), words.similarity_floor)
     vectors.fill(database, among, words.embed_documents)
-    yield database, words.embed_query
+    yield database, words
     database.close()
 
 

@@ -9,8 +9,8 @@ at the beginning of a sentence, not after an article.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, predicates, terms
-from agent_cli.memory.search import graph
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen

@@ -2,10 +2,11 @@
 
 import pytest
 
+from agent_cli.memory.entities import named_entities
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.search import index, named_entities
+from agent_cli.memory.search import index
 from tests.conftest import HERE, noon
-from tests.memory.search.test_graph import learn
+from tests.memory.entities.test_graph import learn
 from tests.recalling import STRANGER, find, say
 
 
