@@ -66,7 +66,7 @@ class ToolFinished:
 @frozen
 class TurnEnded:
     reply: Message
-    finish: str = "stop"
+    finish: str = "stop"  # see log.close_reply
     model: str = ""
     stopped_by: str = ""  # the guard's reason, or empty
 

@@ -24,6 +24,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
+from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.lifecycle import rewind
@@ -32,6 +33,9 @@ from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
+
+REPEATED = "the model repeated itself"  # why a turn was ended
+STOPPED = "stopped"  # the finish of the last reply of a turn that the guard ended
 
 
 @frozen
@@ -95,7 +99,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     for _ in range(agent.limits.rounds):
         reply, done = yield from _answer(agent, context, cancel)
         if not reply.calls:
-            yield _turn_ended(reply, done)
+            yield _turn_ended(reply, done, REPEATED if done.finish == repetition.FINISH else "")
             return
         for call in reply.calls:
             calls.append(call)
@@ -161,7 +165,8 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     reply, done = yield from _reply(agent, context, cancel, False, Message("user", after=prompt.EMPTY_ANSWER), unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
-    why = "it used up its tokens thinking" if done.finish == "length" else "even when asked again"
+    whys = {"length": "it used up its tokens thinking", repetition.FINISH: "it repeated itself while thinking"}
+    why = whys.get(done.finish, "even when asked again")
     raise ModelFailed(
         f"{agent.model.name} gave an empty answer, {why}; ask in other words, or try another model with -m"
     )
@@ -174,14 +179,18 @@ def _reply(
     think: bool | str | None,
     extra: Message | None = None,
     unlogged: Done | None = None,
+    finish: str = "stop",
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count."""
+    """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count.
+
+    `finish`: that of a reply which the model ends by itself.
+    """
     shown = build_request(agent, context, extra)
     schemas = offered_tools(agent, context)
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
-        for chunk in agent.model.reply(shown.messages, schemas, think=think, cancel=cancel):
+        for chunk in repetition.stopped(agent.model.reply(shown.messages, schemas, think=think, cancel=cancel)):
             match chunk:
                 case Text(text):
                     yield from draft.receive(TextArrived(citation_filter.feed(text)))
@@ -206,6 +215,7 @@ def _reply(
         if isinstance(error, AgentError):
             yield from draft.flush()  # it is on disk, so it is shown
         raise
+    done = replace(done, finish=finish) if done.finish == "stop" else done
     reply = draft.close(done.finish, _usage(agent, done, unlogged))
     estimate.learn(context.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return reply, done
@@ -257,7 +267,7 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
 def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
     """One more request, for text. It includes the tools, so that the beginning of the prompt stays cached."""
     extra = Message("user", after=prompt.FINAL_ANSWER.format(reason=stop.capitalize()))
-    reply, done = yield from _reply(agent, context, cancel, agent.think, extra)
+    reply, done = yield from _reply(agent, context, cancel, agent.think, extra, finish=STOPPED)
     for call in reply.calls:
         yield from _run_call(agent, context, call, stop, cancel)
     if not reply.text.strip() or reply.calls:
@@ -265,7 +275,8 @@ def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str)
         draft = Draft(context, "")
         yield from draft.receive(TextArrived(sentence))
         yield from draft.flush()
-        reply = draft.close("refused", log.Usage())
+        done = replace(done, finish="refused")
+        reply = draft.close(done.finish, log.Usage())
     yield _turn_ended(reply, done, stop)
 
 

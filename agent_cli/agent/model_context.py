@@ -41,6 +41,7 @@ _UNCONDENSED = (
     "timeline",
     "read_jottings",
 )  # tools whose results are never condensed: they limit them themselves
+_CUT = ("cancelled", "interrupted", "repetition")  # how a reply ended that is not whole
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
 _PROGRAM_WORDED = (  # tools whose results are the program's own text
@@ -268,7 +269,7 @@ def _as_sent(entry: log.Entry) -> Message:
         return replace(message, text=_asked(entry), after=today)
     if message.role == "tool":
         return replace(message, text=_tool_result(entry))
-    cut = f" {text.fenced(f'cut off here: {entry.finish}')}" if entry.finish in ("cancelled", "interrupted") else ""
+    cut = f" {text.fenced(f'cut off here: {entry.finish}')}" if entry.finish in _CUT else ""
     calls = tuple(replace(call, arguments=text.map_texts(call.arguments, text.unfenced)) for call in message.calls)
     thinking = text.unfenced(message.thinking)
     return replace(message, text=text.unfenced(message.text) + cut, calls=calls, thinking=thinking)

@@ -4,12 +4,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from agent_cli import text
 from agent_cli.agent import loop
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.policy import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
+from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Message
@@ -54,9 +56,10 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
 
     def ask(instruction: str, may_think: bool) -> Iterator[str]:
         agent, context = turns.agent(app, model, policy.no_approver), turns.tool_context(app, db, session)
-        request = loop.build_request(agent, context, Message("user", after=instruction), folds=False)
+        extra = Message("user", after=text.fenced(text.unfenced(instruction)))
+        request = loop.build_request(agent, context, extra, folds=False)
         tools, think = loop.offered_tools(agent, context), agent.think if may_think else False
-        for chunk in model.reply(request.messages, tools, think=think, cancel=cancel):
+        for chunk in repetition.stopped(model.reply(request.messages, tools, think=think, cancel=cancel)):
             if isinstance(chunk, Text):
                 yield chunk.text
 

@@ -45,7 +45,7 @@ create table message (
     answers text not null default '',           -- tool: the id of the call it answers
     tool text not null default '',              -- tool: its name
     failed integer not null default 0,
-    finish text,                                -- null while it streams; stop, length, cancelled, interrupted, failed, refused
+    finish text,                                -- null while it streams; else see log.close_reply
     model text not null default '',
     tokens_in integer not null default 0,
     tokens_out integer not null default 0,

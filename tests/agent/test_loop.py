@@ -49,13 +49,13 @@ def test_six_rounds_and_then_words(context):
     *_, ended = run(assistant, context)
 
     assert ended == TurnEnded(
-        Message("assistant", "Enough."), model="scripted", stopped_by="6 rounds of tool calls were made"
+        Message("assistant", "Enough."), "stopped", "scripted", "6 rounds of tool calls were made"
     )
     assert len(assistant.model.requests) == 7
     assert assistant.model.requests[-1][-1].content == (
         "⟦ 6 rounds of tool calls were made. Answer now in words, with what you have; no further call will run. ⟧"
     )
-    assert logged(context)[-1] == ("assistant", "Enough.", "stop")
+    assert logged(context)[-1] == ("assistant", "Enough.", "stopped")
 
 
 @pytest.mark.parametrize("last", [calls(("jot", {"text": "7"})), calls("read_jottings", say="Wait."), Reply()])
@@ -67,7 +67,7 @@ def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, la
     sentence = "I stopped here: 6 rounds of tool calls were made, and no answer came of it."
     assert events[-2:] == [
         TextArrived(sentence),
-        TurnEnded(Message("assistant", sentence), model="scripted", stopped_by="6 rounds of tool calls were made"),
+        TurnEnded(Message("assistant", sentence), "refused", "scripted", "6 rounds of tool calls were made"),
     ]
     assert context.db.rows("select text from jotting") == [(str(number),) for number in range(6)]
     assert unanswered(context) == []
@@ -178,3 +178,20 @@ def test_tokens_and_their_price_are_in_the_log(context):
 
     usage = log.history(context.db, context.session)[-1].usage
     assert (usage.model, usage.tokens_in, usage.tokens_out, usage.cost) == ("m", 1000, 10, pytest.approx(0.00206))
+
+
+def test_a_reply_that_repeats_itself_is_ended_kept_and_marked(context):
+    again = "I do not know what I know. "
+    events = run(chunks([Text(again)] * 500), context)
+
+    *_, ended = events
+    assert (ended.finish, ended.stopped_by) == ("repetition", "the model repeated itself")
+    [_, (role, words, finish)] = logged(context)
+    assert (role, finish) == ("assistant", "repetition")
+    assert 50 < len(words.split()) < 200
+
+
+def test_endless_thinking_counts_as_an_empty_answer_and_is_asked_again_without(context):
+    events = run(chunks([Thinking("So it is. ")] * 500, [Text("Yes."), Done()]), context)
+    assert Noticed("the model answered nothing; asked again without thinking") in events
+    assert text_of(events) == "Yes."

@@ -134,3 +134,18 @@ def nice_of_jobs():
                         yield os.getpriority(os.PRIO_PROCESS, int(folder))
             except OSError:
                 continue
+
+
+def test_a_loop_is_ended_on_the_server_too_and_json_says_what_ended_a_turn(talks, server):
+    server.play(script.reply("La question est de la question. " * 2000, delay=0.001))
+    ran = talks("ask", "--json", "Quelle question ?")
+    assert (ran.json["finish"], ran.code) == ("repetition", 0)
+    assert len(ran.json["answer"].split()) < 200
+    assert ran.err == "agent: the turn was ended: the model repeated itself\n"
+    assert server.counters.cancelled == 1
+
+    server.answer = lambda body: script.reply(calls=[("timeline", {})])
+    assert talks("ask", "--json", "And what else?").json["finish"] == "refused"
+    server.answer = lambda body: script.reply("Enough.") if "no further call" in str(body) else again
+    again = script.reply(calls=[("timeline", {})])
+    assert talks("ask", "--json", "And now?").json["finish"] == "stopped"

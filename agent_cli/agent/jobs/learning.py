@@ -15,6 +15,7 @@ from typing import Any
 from agent_cli import kinds
 from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import ModelUnavailable
+from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
@@ -106,7 +107,8 @@ def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
     """The model as a function for memory: question and JSON schema in, pieces of JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
-        for chunk in model.reply([Message("user", unfenced(question))], think=False, format=schema, cancel=cancel):
+        reply = model.reply([Message("user", unfenced(question))], think=False, format=schema, cancel=cancel)
+        for chunk in repetition.stopped(reply):
             if isinstance(chunk, Text):
                 yield chunk.text
 

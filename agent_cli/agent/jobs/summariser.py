@@ -8,6 +8,7 @@ from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import AgentError, ContextExceeded
+from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory.conversations import digest, log, rolling_summary
 from agent_cli.memory.dates.periods import Period
@@ -22,7 +23,8 @@ def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
     """The model as a function for memory: a question in, pieces of text out."""
 
     def ask(question: str) -> Iterator[str]:
-        for chunk in model.reply([Message("user", unfenced(question))], think=False, cancel=cancel):
+        reply = model.reply([Message("user", unfenced(question))], think=False, cancel=cancel)
+        for chunk in repetition.stopped(reply):
             if isinstance(chunk, Text):
                 yield chunk.text
 

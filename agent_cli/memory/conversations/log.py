@@ -69,7 +69,8 @@ def update_reply(db: Database, id: int, text: str, thinking: str) -> None:
 
 
 def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usage, now: datetime) -> None:
-    """Finish a reply with its calls. `finish`: stop, length, cancelled, interrupted, failed or refused."""
+    """Finish a reply with its calls. `finish`: stop, length, repetition (the model repeated itself), stopped (the guard
+    ended the turn), cancelled, interrupted, failed or refused."""
     spans = _spans([Part(message.text, "model")] if message.text else [])
     with db.write():
         db.execute(

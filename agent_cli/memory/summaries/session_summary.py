@@ -38,7 +38,7 @@ _QUESTION = f"""Summarise this conversation between a person and their assistant
 {_RULES}{_CONVERSATION}"""
 
 _AFTER = f"""The program asks this, not the person: the conversation ends here. Summarise it for your own memory, and
-call no tool: what was said above, not what stands between [[ and ]].
+call no tool: what was said above, not what the program put beside it.
 {_RULES}{{earlier}}"""
 
 _EARLIER = f"""

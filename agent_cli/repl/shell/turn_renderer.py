@@ -18,6 +18,7 @@ from agent_cli.agent.events import (
     TurnFailed,
 )
 from agent_cli.errors import Cancelled
+from agent_cli.llm import repetition
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
@@ -74,10 +75,11 @@ class TurnRenderer:
                 self._wait(lambda: "reading the result")
             case Noticed(text):
                 self.say(text)
-            case TurnEnded(stopped_by=reason):
+            case TurnEnded(finish=finish, stopped_by=reason):
                 self.end()
                 if reason:
-                    self.say(f"the turn was ended: {reason}")
+                    again = " · /retry asks again" if finish == repetition.FINISH else ""
+                    self.say(f"the turn was ended: {reason}{again}")
             case TurnFailed(error):
                 self.end()
                 if not isinstance(error, Cancelled):

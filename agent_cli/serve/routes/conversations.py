@@ -22,6 +22,8 @@ from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
 
+_ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
+
 
 @frozen
 class HistoryMessage:
@@ -127,7 +129,7 @@ def _resume_or_none(db: Database, app: App, session: int) -> int | None:
 def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
     """Whether the session has gone on since: a question that got no answer does not count."""
     later = log.history(db, found.session, after=found.message or 0)
-    return any(entry.message.role == "assistant" and entry.finish in ("stop", "length") for entry in later)
+    return any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later)
 
 
 def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> int:
