@@ -9,6 +9,7 @@ from benchmarks import (
     damage,
     documents,
     facts,
+    first_word,
     learn_weights,
     long_texts,
     recall,
@@ -35,13 +36,14 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "facts": facts.run,
     "typing": typing.run,
     "window": lambda options: window.run(),
+    "first_word": first_word.run,
     "serve": lambda options: serve.run(),
     "years": lambda options: years.run(),
     "life": life.run,
 }
 
 TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {"learn_weights": learn_weights.run}  # run only when named
-WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "life", "learn_weights")
+WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "first_word", "life", "learn_weights")
 
 
 def main(arguments: list[str]) -> int:

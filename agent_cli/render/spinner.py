@@ -15,21 +15,26 @@ from agent_cli.text import one_line
 _ERASE = "\r\x1b[K"
 _DELAY = 0.4  # seconds; a shorter wait shows nothing
 _INTERVAL = 0.25
+_HINT_DELAY = 60  # seconds
 
 
 class Spinner:
-    def __init__(self, out: TextIO, width: Callable[[], int]):
-        self._out, self._width = out, width
+    def __init__(self, out: TextIO, width: Callable[[], int], now: Callable[[], float] = time.monotonic):
+        self._out, self._width, self._now = out, width, now
         self._changed = threading.Condition()
         self._label: Callable[[], str] | None = None
+        self._hint = ""
         self._started = 0.0
         self._drawn = ""
         self._thread: threading.Thread | None = None
 
-    def show(self, label: Callable[[], str]) -> None:
-        """Show the label and the seconds since now, until another label or `hide`; `label` is called at each redraw."""
+    def show(self, label: Callable[[], str], hint: str = "") -> None:
+        """Show the label and the seconds since now, until another label or `hide`; `label` is called at each redraw.
+
+        `hint`: what to do, shown too after a minute.
+        """
         with self._changed:
-            self._label, self._started = label, time.monotonic()
+            self._label, self._hint, self._started = label, hint, self._now()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="spinner", daemon=True)
                 self._thread.start()
@@ -55,8 +60,9 @@ class Spinner:
                 self._changed.wait(_INTERVAL)
 
     def _draw(self, label: str) -> None:
-        seconds = int(time.monotonic() - self._started)
-        line = f"{one_line(label)} …{f' {seconds} s' if seconds else ''}"
+        seconds = int(self._now() - self._started)
+        hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
+        line = f"{one_line(label)} …{f' {seconds} s' if seconds else ''}{hint}"
         while cell_width(line) >= self._width():  # a line that wraps could not be erased
             line = line[:-2] + "…"
         if line != self._drawn:

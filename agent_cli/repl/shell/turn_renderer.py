@@ -26,6 +26,8 @@ from agent_cli.render.reply_lines import announced
 from agent_cli.render.spinner import Spinner
 from agent_cli.text import one_line
 
+_HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
+
 
 def _waiting_for_model() -> str:
     return "waiting for the model"
@@ -55,7 +57,7 @@ class TurnRenderer:
         """Raises the error of a turn that failed, unless the person stopped it."""
         match event:
             case QuestionLogged():
-                self._wait(self._waiting)
+                self._wait(self._waiting, _HINT)
             case Progressed(line, step):
                 self._show_progress(line, step)
             case ThinkingArrived(text):
@@ -78,8 +80,8 @@ class TurnRenderer:
             case TurnEnded(finish=finish, stopped_by=reason):
                 self.end()
                 if reason:
-                    again = " · /retry asks again" if finish == repetition.FINISH else ""
-                    self.say(f"the turn was ended: {reason}{again}")
+                    offer = " · /retry asks again" if finish == repetition.FINISH else ""
+                    self.say(f"the turn was ended: {reason}{offer}")
             case TurnFailed(error):
                 self.end()
                 if not isinstance(error, Cancelled):
@@ -109,10 +111,10 @@ class TurnRenderer:
         elif step:
             self.say(step)
 
-    def _wait(self, label: Callable[[], str]) -> None:
+    def _wait(self, label: Callable[[], str], hint: str = "") -> None:
         self._announce("Thinking.")
         if self._spinner:
-            self._spinner.show(label)
+            self._spinner.show(label, hint)
 
     def _hide_spinner(self) -> None:
         if self._spinner:

@@ -162,3 +162,20 @@ def test_without_colours_the_answer_is_as_it_was_written(program, server, termin
     server.play(script.reply("# Hello\n\n**there**"))
     program.use(server)
     terminal(NO_COLOR="1").wait_prompt().enter("hi").wait("# Hello\n\n**there**\n>")
+
+
+def test_a_long_wait_for_the_model_says_what_to_do():
+    out, seconds, drawn_twice = io.StringIO(), iter([0.0, 3.0]), threading.Event()
+
+    def now():
+        second = next(seconds, 61.0)
+        if second > 60:
+            drawn_twice.set()
+        return second
+
+    spinner = Spinner(out, lambda: 80, now)
+    spinner.show(lambda: "waiting for qwen3:8b", "Ctrl-C stops it")
+    assert drawn_twice.wait(5)
+    spinner.hide()
+    assert "waiting for qwen3:8b … 3 s\r" in out.getvalue()
+    assert "waiting for qwen3:8b … 61 s · Ctrl-C stops it" in out.getvalue()
