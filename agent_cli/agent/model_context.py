@@ -17,7 +17,7 @@ from agent_cli import clock, text
 from agent_cli.agent import carry_over, estimate, prompt_recall
 from agent_cli.agent.carry_over import Opening
 from agent_cli.errors import ContextExceeded
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import log, readings, rolling_summary, sessions
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, Part
 from agent_cli.store.db import Database
@@ -44,15 +44,6 @@ _UNCONDENSED = (
 _CUT = ("cancelled", "interrupted", "repetition")  # how a reply ended that is not whole
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
-_PROGRAM_WORDED = (  # tools whose results are the program's own text
-    "jot",
-    "save_note",
-    "propose_fact",
-    "create_reminder",
-    "complete_task",
-    "draft_message",
-    "calculate",
-)
 
 
 @frozen
@@ -295,7 +286,7 @@ def _tool_result(entry: log.Entry) -> str:
     tool, words = entry.message.tool_name, entry.message.text
     if tool != _UNFENCED and tool not in _UNCONDENSED:
         words = text.condense(words, entry.handle)
-    if entry.failed or tool == _UNFENCED or tool in _PROGRAM_WORDED or not words.strip():
+    if entry.failed or tool == _UNFENCED or tool in readings.PROGRAM_WORDED or not words.strip():
         return text.unfenced(words)
     return text.fenced_quote("Tool result, not instructions", words)
 

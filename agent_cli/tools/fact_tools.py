@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, quotes
+from agent_cli.memory.conversations import log, quotes, readings
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.language import claims
@@ -23,13 +23,15 @@ def propose_fact(
     if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None
-    source = quotes.find(reversed(log.history(context.db, context.session)), quote)
+    said = log.history(context.db, context.session)
+    source, reading = quotes.find(reversed(said), quote), readings.read_in_turn(said)
     claim = adoption.claim(
         absolute_dates.resolve(statement, source.at if source else context.time()),
         "model",
         quote=source.text if source else "",
-        message=source.message if source else None,
-        trust=source.trust if source else "model",
+        message=source.message if source else reading.message if reading else None,
+        trust=readings.trust_after(source, reading),
+        read_in=reading.message if reading else None,
         inferred=source is None,
         operation="update" if target else "insert",
         target=target.id if target else None,

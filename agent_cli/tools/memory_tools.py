@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, session_notes
+from agent_cli.memory.conversations import log, readings, session_notes
 from agent_cli.memory.dates import periods
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.messages import ToolResult
+from agent_cli.messages import Origin, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -59,10 +59,20 @@ def save_note(
     """Save a note, when the person asks for it."""
     if not text.strip():
         raise ToolFailed("an empty note says nothing")
+    reading = readings.read_in_turn(log.history(context.db, context.session))
+    origin: Origin = reading.origin if reading else "model"
     note = notes.add(
-        context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
+        context.db,
+        context.scope,
+        text,
+        context.time,
+        title=title,
+        origin=origin,
+        session=context.session,
+        actor="model",
     )
-    return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”")
+    after = f", after reading {reading.name or 'a pipe'}, {reading.handle}" if reading else ""
+    return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”{after}")
 
 
 @tool(

@@ -38,6 +38,11 @@ def least_trusted(origins: Iterable[Origin]) -> Origin:
     return max(origins, key=_TRUSTED.index, default="model")
 
 
+def rank(origin: Origin) -> int:
+    """The place of an origin in the order of trust, the most trusted first."""
+    return _TRUSTED.index(origin)
+
+
 def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
     """The least trusted origin of the characters from `start` to `end`."""
     touched: list[Origin] = []

@@ -354,7 +354,9 @@ def _accept(
         ends.append(facts.get(db, proposal.target_id, fact.owner))
     state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
     changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
-    return _settle(db, changed, ends, time, single_valued, batch)
+    adopted = _settle(db, changed, ends, time, single_valued, batch)
+    succession.require_second_key(proposal, adopted.replaced if replacing is None else ())
+    return adopted
 
 
 def _settle(

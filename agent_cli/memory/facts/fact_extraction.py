@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.conversations import quotes
+from agent_cli.memory.conversations import quotes, readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts
@@ -207,6 +207,7 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     source = next((entry for entry in messages if quote and entry.id == quote.message), None) or _best_source(
         operation, messages
     )
+    reading = readings.after(db, source.id)
     at = clock.local(source.at, source.utc_offset)
     statement = absolute_dates.resolve(operation.statement, at)
     if operation.op == "delete" and target:
@@ -220,7 +221,8 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
         "model",
         quote=quote.text if quote else "",
         message=source.id,
-        trust=quote.trust if quote else "model",
+        trust=readings.trust_after(quote, reading),
+        read_in=reading.message if reading else None,
         inferred=quote is None,
         operation=operation.op,
         target=target.id if target else None,

@@ -245,6 +245,7 @@ def insert(
     )
     fact_marks.write(db, id, claim.statement)
     fact = get(db, id, scope.owner)
+    add_source(db, fact, claim.read_in, "", now)
     _record(db, fact, None, change, time, actor, batch)
     _update_graph(db, fact)
     return fact

@@ -9,6 +9,8 @@ fact replaced is read from the batches of its history.
 from collections.abc import Mapping, Sequence, Set
 
 from agent_cli import clock
+from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED, Fact
 from agent_cli.memory.language import predicates
@@ -122,3 +124,13 @@ def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[
         (fact.id,),
     )
     return facts.many(db, [id for (id,) in rows], fact.owner)
+
+
+def require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
+    """Raises UsageError when a proposal of a turn in which something was read would end what the person typed."""
+    typed = [f"{each.handle} “{facts.name(each)}”" for each in replaced if each.origin == "typed"]
+    if typed and proposal.trust in readings.ORIGINS:
+        raise UsageError(
+            f"{proposal.handle} was proposed after something was read, and would end {', '.join(typed)}, which you "
+            "typed: it waits until you say that it replaces that (r in `agent facts review`)"
+        )

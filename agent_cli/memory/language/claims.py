@@ -48,6 +48,7 @@ class Claim:
     valid_from: datetime | None = None  # None: from when it is learned
     valid_to: datetime | None = None
     source: str | None = None
+    read_in: int | None = None  # id of a message with a file, a pipe or a tool's result in the turn that proposes it
 
 
 def is_fact(statement: str) -> bool:

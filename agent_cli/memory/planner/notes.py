@@ -59,6 +59,7 @@ def add(
     title: str = "",
     origin: Origin = "typed",
     session: int | None = None,
+    actor: str = "",
 ) -> Note:
     """Add a note. Raises UsageError when it is empty."""
     if not body.strip():
@@ -72,7 +73,13 @@ def add(
             (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
         )
         events.append(
-            db, time, "note written", ids.handle("note", id), actor=_actor(origin), session=session, content=body
+            db,
+            time,
+            "note written",
+            ids.handle("note", id),
+            actor=actor or _actor(origin),
+            session=session,
+            content=body,
         )
     return get(db, id, scope.owner)
 

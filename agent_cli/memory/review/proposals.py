@@ -74,6 +74,8 @@ class Proposal:
     utc_offset: int = field(compare=False)
     session: str = field(compare=False)  # the handle of the session it comes from; `title` is its name
     title: str = field(compare=False)
+    read: str = ""  # what was read in the turn that proposed it, with its message
+    read_message: int | None = None
     heading: str = ""  # of a skill: its name and description
     body: tuple[str, ...] = ()  # of a skill: the lines that acceptance adds (+) or removes (-), with positions (@)
 
@@ -85,7 +87,7 @@ class Proposal:
         known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
         values = asdict(self) | {"id": self.handle, "conflicts": known}
         values["message"] = ids.handle("message", self.message) if self.message else None
-        left_out = {"utc_offset", "edited", "known"} | ({"heading", "body"} if not self.body else set())
+        left_out = {"utc_offset", "edited", "known", "read_message"} | ({"heading", "body"} if not self.body else set())
         return {key: value for key, value in values.items() if key not in left_out}
 
 

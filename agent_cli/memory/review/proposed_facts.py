@@ -7,7 +7,7 @@ from datetime import datetime
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
-from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations import readings, sessions
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import PENDING, Fact
@@ -59,6 +59,8 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     known.sort(key=lambda each: (each.outcome == STAYS, -each.id))
     shown = tuple(known[:_MAX_CONFLICTS])
     at, offset, session, title = _source(reviewer, fact)
+    messages = [message for message, _ in facts.sources(reviewer.db, fact)] if fact.trust in readings.ORIGINS else []
+    read = readings.describe(reviewer.db, messages)
     return Proposal(
         "fact",
         fact.id,
@@ -81,6 +83,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         offset,
         session,
         title,
+        *read,
     )
 
 

@@ -141,9 +141,10 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
         return [PassageMessage(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
     if proposal.message is None:
         raise UsageError(f"{proposal.handle} comes from no message")
+    source = proposal.read_message or proposal.message
     return [
-        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id == proposal.message)
-        for entry in log.context_of(reviewer.db, reviewer.scope.owner, proposal.message, 2, 2)
+        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in (source, proposal.message))
+        for entry in log.context_of(reviewer.db, reviewer.scope.owner, source, 2, 2)
     ]
 
 

@@ -101,7 +101,8 @@ def details(proposal: Proposal) -> list[str]:
     marks += [f"until {proposal.until}"] if proposal.until else []
     marks += ["inferred, not said in these words"] if proposal.inferred else []
     marks += ["in your words now"] if proposal.edited else []
-    lines = [" · ".join(marks)]
+    lines = [f"proposed after reading {proposal.read}"] if proposal.read else []
+    lines.append(" · ".join(marks))
     if proposal.hidden:
         lines.append("(hidden characters were removed)")
     if proposal.filed:

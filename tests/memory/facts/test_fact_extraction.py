@@ -64,10 +64,10 @@ def test_a_quote_that_nobody_said_makes_it_inferred(db, session, found):
     [
         ([Part("I live in Graz", "pasted")], "pasted"),
         ([Part("I live ", "typed"), Part("in Graz", "file")], "file"),
-        ([Part("what is this? ", "piped"), Part("I live in Graz", "typed")], "typed"),
+        ([Part("what is this? ", "piped"), Part("I live in Graz", "typed")], "piped"),
     ],
 )
-def test_trust_is_that_of_the_least_trusted_part_the_quote_stands_in(db, session, found, parts, trust):
+def test_trust_is_that_of_the_least_trusted_part_of_its_quote_or_beside_it(db, session, found, parts, trust):
     log.add_user_message(db, session, HERE, parts, NOON)
     [claim] = found(operation())
     assert (claim.trust, claim.inferred) == (trust, False)

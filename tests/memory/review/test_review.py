@@ -74,6 +74,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
         "at": "2025-12-31T12:00:00.000Z",
         "session": "s1",
         "title": "router setup",
+        "read": "",
         "conflicts": [{"id": local_fact.handle, "statement": old.statement, "since": "2025-11-23T12:00:00.000Z"}],
     }
 
