@@ -39,11 +39,7 @@ def jot(context: ToolContext, text: str) -> str:
     return "kept until the session closes"
 
 
-def _has_session_notes(context: ToolContext) -> bool:
-    return bool(session_notes.listed(context.db, context.session))
-
-
-@tool(risk="read", offered=_has_session_notes)
+@tool(risk="read")
 def read_jottings(context: ToolContext, first: Annotated[int, "item to read on from"] = 1) -> str:
     """Read what you jotted down."""
     jotted = "\n".join(session_notes.listed(context.db, context.session))
