@@ -426,12 +426,12 @@ def test_asking_again_never_buries_the_note_and_the_model_is_told_the_verdict(pr
     assert [row["id"] for row in told] == ["n1"]
 
     program("ask", "What is my blood type?")
-    assert "\n\n[[ Nothing is kept of this in memory.\n]]\n\n" in server.turns[-1]["messages"][-1]["content"]
+    assert "\n\n⟦ Nothing is kept of this in memory.\n⟧\n\n" in server.turns[-1]["messages"][-1]["content"]
     searched = program("search", "my", "blood", "type")
     assert (searched.out, searched.err) == ("", "agent: nothing is known of it\n")
 
     program("ask", "hello again")
-    assert "[[ From memory" not in server.turns[-1]["messages"][-1]["content"]
+    assert "⟦ From memory" not in server.turns[-1]["messages"][-1]["content"]
 
 
 def test_without_a_server_the_verdict_is_said_and_no_old_question_is_quoted(program):

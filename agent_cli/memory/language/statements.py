@@ -17,6 +17,7 @@ _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
+_LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b<QUESTION_OPENING>\b")
@@ -71,7 +72,9 @@ def asks(message: str) -> bool:
 
 def only_asks(message: str) -> bool:
     """Whether a message asks and tells nothing beside."""
-    if len(text.words(message)) > _MAX_QUESTION_WORDS or _STATEMENT.search(message):
+    if len(message) > _LONGEST_QUESTION or len(text.words(message)) > _MAX_QUESTION_WORDS:
+        return False
+    if _STATEMENT.search(message):
         return False
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
     return bool(asked) and all(map(_is_asked, asked))

@@ -266,10 +266,10 @@ def _may_contain(text: str, starts: Sequence[str]) -> bool:
 
 @frozen
 class Given:
-    """What a reply was given: the question before it, and (letter of the kind, id) -> words of what was recalled."""
+    """What a reply was given: the words of the question before it, and those of what was recalled, by (letter, id)."""
 
-    question: str
-    sources: Mapping[tuple[str, int], str]
+    asked: frozenset[str]
+    sources: Mapping[tuple[str, int], frozenset[str]]
 
 
 def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
@@ -285,12 +285,13 @@ def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: 
 
 
 def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
+    words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
     found: dict[int, Given] = {}
     for reply, question, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
         sources = dict(found[reply].sources) if reply in found else {}
         if kind is not None:
-            sources[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
-        found[reply] = Given(question, sources)
+            sources[kinds.BY_NAME[kind].letter, row] = words(shown.partition(": ")[2])
+        found[reply] = Given(words(question), sources)
     return found
 
 
@@ -299,12 +300,11 @@ def _rests_on(reply: str, given: Given | None) -> set[tuple[str, int]]:
     cited = {(each[0], int(each[1:])) for group in _CITED.findall(reply) for each in re.split(r", ?", group)}
     if cited or given is None:
         return cited
-    asked, said = set(terms.content_words(given.question)), reply.casefold()
+    said = reply.casefold()
     return {
         source
         for source, words in given.sources.items()
-        if (telling := set(terms.content_words(words)) - asked)
-        and 2 * _lacking(telling, said, len(telling)) <= len(telling)
+        if (telling := words - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
     }
 
 
@@ -352,8 +352,7 @@ def _mark_repetitions(
             continue
         said = _CITED.sub("", reply.text)
         words = set(terms.content_words(said))
-        asked = set(terms.content_words(given[reply.row].question)) if reply.row in given else set()
-        telling = words - asked or words
+        telling = (words - given[reply.row].asked if reply.row in given else words) or words
         allowed = int(_UNLIKE * len(telling))
         if any(
             _lacking(telling, folded, allowed) <= allowed and terms.is_negated(said) == terms.is_negated(text)

@@ -5,7 +5,7 @@ known and take at most one place. The best fact, note and file each have a place
 said twice is shown once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent_cli.memory.entities import named_entities
@@ -69,50 +69,50 @@ def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]
 
 
 def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
-    """The best results, each thing once. `least`: their relevance, as a share of that of the best."""
+    """The best results, each thing once. `least`: their relevance, as a share of that of the best.
+
+    Further chunks of the same text and similar texts are left out, and all empty ones but one. A fact takes the place
+    of the message that says the same.
+    """
     enough = least * max((each.relevance for each in scored), default=0.0)
-    distinct = _distinct(each for each in scored if each.relevance >= enough or each.row.named == named_entities.NAMED)
-    chosen, others = distinct[:limit], distinct[limit:]
-    for kind in _KEPT:
-        best = next((each for each in others if each.row.kind == kind and _is_good(each)), None)
-        if best and all(each.row.kind != kind for each in chosen):
-            _give_place(chosen, best)
-    return sorted(chosen, key=lambda each: -each.score)
+    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
+    sources: set[tuple[str, int]] = set()
+    missing, has_empty = set(_KEPT), False
+    for each in scored:
+        source, is_full = (each.row.kind, each.row.row), len(chosen) >= limit
+        if is_full and (each.row.kind not in missing or not _is_good(each)):
+            continue
+        if source in sources or (each.row.empty and has_empty):
+            continue
+        if each.relevance < enough and each.row.named != named_entities.NAMED:
+            continue
+        sources.add(source)
+        shingles = terms.shingles(each.row.text)
+        repeated = next((index for index, known in enumerate(chosen) if _is_same(each, shingles, *known)), None)
+        if repeated is None and is_full:
+            _give_place(chosen, (each, shingles))
+        elif repeated is None:
+            chosen.append((each, shingles))
+            has_empty = has_empty or bool(each.row.empty)
+        elif each.row.kind == "f" and chosen[repeated][0].row.kind == "m":
+            chosen[repeated] = _in_place_of(chosen[repeated][0], each), shingles
+        missing.discard(each.row.kind)
+    return sorted((each for each, _ in chosen), key=lambda each: -each.score)
 
 
 def _is_good(each: Scored) -> bool:
     return not each.row.empty and _verdict(each, first_person=False) != "nothing"
 
 
-def _give_place(chosen: list[Scored], best: Scored) -> None:
+def _give_place(
+    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]], best: tuple[Scored, frozenset[tuple[str, ...]]]
+) -> None:
     """Put a hit in the place of the last that is not itself the only one of a kept kind."""
-    kinds = [each.row.kind for each in chosen]
+    kinds = [each.row.kind for each, _ in chosen]
     for index in reversed(range(1, len(chosen))):  # never that of the best
         if kinds[index] not in _KEPT or kinds.count(kinds[index]) > 1:
             chosen[index] = best
             return
-
-
-def _distinct(scored: Iterable[Scored]) -> list[Scored]:
-    """The results without further chunks of the same text, without similar texts, and with one empty one at most.
-
-    A fact takes the place of the message that says the same.
-    """
-    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
-    sources: set[tuple[str, int]] = set()
-    has_empty = False
-    for each in scored:
-        source, shingles = (each.row.kind, each.row.row), terms.shingles(each.row.text)
-        if source in sources or (each.row.empty and has_empty):
-            continue
-        sources.add(source)
-        repeated = next((index for index, known in enumerate(chosen) if _is_same(each, shingles, *known)), None)
-        if repeated is None:
-            chosen.append((each, shingles))
-            has_empty = has_empty or bool(each.row.empty)
-        elif each.row.kind == "f" and chosen[repeated][0].row.kind == "m":
-            chosen[repeated] = _in_place_of(chosen[repeated][0], each), shingles
-    return [each for each, _ in chosen]
 
 
 def _is_same(
