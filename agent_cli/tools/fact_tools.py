@@ -16,7 +16,7 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 def propose_fact(
     context: ToolContext,
     statement: Annotated[str, "one sentence, in their voice"],
-    quote: Annotated[str, "their exact words that say so"] = "",
+    quote: Annotated[str, "their exact words"] = "",
     replaces: str = "",
 ) -> ToolResult:
     """Propose a lasting fact about the person, who is asked for a yes."""

@@ -40,7 +40,7 @@ def jot(context: ToolContext, text: str) -> str:
 
 
 @tool(risk="read")
-def read_jottings(context: ToolContext, first: Annotated[int, "item to read on from"] = 1) -> str:
+def read_jottings(context: ToolContext, first: int = 1) -> str:
     """Read what you jotted down."""
     jotted = "\n".join(session_notes.listed(context.db, context.session))
     return _page(jotted, "jottings", first) or "nothing is jotted down"
@@ -93,7 +93,7 @@ def search_memory(
     max_days_ago: int = 0,
     max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes, facts and files: snippets, each with its handle."""
+    """Search earlier sessions, notes, facts and files: snippets with handles."""
     now = context.time()
     allowed = Filter(
         context.scope.owner,
@@ -119,10 +119,8 @@ def search_memory(
 
 
 @tool(risk="read", reads_memory=True)
-def timeline(
-    context: ToolContext, around: Annotated[str, "as in m12"], first: Annotated[int, "item to read on from"] = 1
-) -> str:
-    """Read a message or a tool's result whole, a message with those around it."""
+def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: int = 1) -> str:
+    """Read a message, with those around it, or a tool's result whole."""
     try:
         number = ids.number("message", around)
         near = _CONTEXT_MESSAGES if first <= 1 else 0

@@ -131,6 +131,7 @@ def test_whatever_a_model_sends_is_answered_in_words(arguments):
 
 SPEAKING = {
     "query",
+    "first",  # what is cut says where to read on
     "text",
     "to",
     "path",
