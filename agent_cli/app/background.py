@@ -13,7 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, Text
-from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
@@ -44,14 +44,15 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
 def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable[[str, bool], Iterator[str]] | None:
     """How the model is asked something behind the messages of a session (see job_context.AskAfter).
 
-    None where no model answers, and for a session whose requests this app would begin otherwise.
+    None where no model answers, for a session whose requests this app would begin otherwise, and while a tool call has
+    no result: no template accepts another message before it.
     """
     model = models.cheap(app, db)
     try:
         begun = sessions.get(db, session, app.scope.owner).opening is not None
     except UsageError:  # a caller's
         return None
-    if model is None or not begun:
+    if model is None or not begun or log.calls_without_result(db, session):
         return None
 
     def ask(instruction: str, may_think: bool) -> Iterator[str]:

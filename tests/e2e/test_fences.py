@@ -34,7 +34,7 @@ def answer(body: dict[str, Any]) -> script.Script:
 def requests(tmp_path_factory):
     """Every request to a model in which hostile text came in by each way there is, as the text of its JSON."""
     with OllamaServer([CHAT, EMBEDDER]) as server:
-        program = Program(tmp_path_factory.mktemp("fences")).use(server)
+        program = Program(tmp_path_factory.mktemp("fences")).use(server).let_scripts_decide()
         server.answer = answer
         (program.work / "marmot.txt").write_text(HOSTILE)
         (program.work / "SKILL.md").write_text(SKILL)

@@ -178,7 +178,7 @@ def test_remember_that_is_kept_when_the_model_is_missing(program, server, termin
 def test_an_empty_promise_at_the_prompt_names_what_keeps_words(talks, terminal):
     talks.says = ["Noted!"]
     shell = terminal().wait_prompt().enter("I live in Graz.").wait("Noted!")
-    shell.wait("nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these words")
+    shell.wait("nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these")
 
 
 def test_what_was_pasted_behind_remember_waits(talks, terminal):

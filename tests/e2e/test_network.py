@@ -101,7 +101,7 @@ def test_every_request_has_the_same_context_one_system_message_and_forgets_nothi
         ["system", "user"],
         ["system", "user", "assistant", "tool"],
         ["system", "user", "assistant", "tool", "assistant", "user"],
-        ["user"],  # the summary
+        ["system", "user", "assistant", "tool", "assistant", "user", "assistant", "user"],  # the summary
     ]
     assert server.problems == []
 

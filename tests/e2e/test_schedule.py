@@ -405,6 +405,7 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     program.env["AGENT_EDITOR"] = "vi 100%"
     add(program)
     program.db = program.home / "per%cent dir" / "memory.db"
+    program.db.parent.mkdir()
     install = ["--db", str(program.db), "schedule", "install"]
     assert program(*install).code == 2  # nobody can say yes here
     shown = program(*install, "--print").out

@@ -370,7 +370,7 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
 
     first, second = [request.body for request in server.requests if request.path == "/api/chat"]
     words, offer, today = first["messages"][-1]["content"].split("\n\n")
-    assert (words, today[:11]) == ("Please publish the site", "⟦ Today is")
+    assert (words, today[:10]) == ("Please publish the site", "⟦ Today is")
     assert offer == f"⟦ Skills that may help; read_skill gives the steps:\n- deploy-site: {LISTED}\n⟧"
     assert first["tools"] == second["tools"]
     assert "read_skill" in [each["function"]["name"] for each in first["tools"]]

@@ -137,16 +137,21 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
         cut = db.execute(
             "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
         )
-        open_calls = db.rows(
-            """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
-               where m.session_id = ?1 and not exists (
-                     select 1 from said a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
-                     and a.id > m.id) order by c.id""",
-            (session,),
-        )
+        open_calls = calls_without_result(db, session)
         for id, name in open_calls:
             add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult(INTERRUPTED, failed=True), now)
     return cut + len(open_calls)
+
+
+def calls_without_result(db: Database, session: int) -> list[tuple[str, str]]:
+    """(id, name) of the tool calls that have no result: they run, wait for a yes, or a crash left them open."""
+    return db.rows(
+        """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
+           where m.session_id = ?1 and not exists (
+                 select 1 from said a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
+                 and a.id > m.id) order by c.id""",
+        (session,),
+    )
 
 
 def history(
