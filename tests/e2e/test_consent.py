@@ -36,7 +36,6 @@ WITHOUT_A_TERMINAL = [
     "facts undo",
     "facts edit f3 'Rex is a cat'",
     "facts edit f3 --until 2026-01-01",
-    "facts import lines --accept --yes",
     "facts scripts on",
     "forget f3 --yes",
     "skills import skill --accept --yes",
@@ -54,6 +53,13 @@ def test_without_a_terminal_nothing_is_decided(waiting, command):
     assert (ran.code, states(waiting)) == (9, before)
     assert "takes a key at a terminal, and there is none here" in ran.err
     assert waiting.rows("select count(*) from skill") == [(0,)]
+
+
+def test_a_file_is_imported_as_true_by_its_two_options_alone(program):
+    (program.work / "lines").write_text('{"statement": "I like tea"}')
+    assert program("facts", "import", "lines", "--accept").code == 2
+    assert program("facts", "import", "lines", "--accept", "--yes").code == 0
+    assert program.rows("select state from fact") == [("accepted",)]
 
 
 def test_what_is_said_without_a_terminal_waits(program):
