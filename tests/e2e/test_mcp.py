@@ -48,6 +48,7 @@ def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked
     assert (ran.code, ran.err) == (0, "")
     assert "  engram__add  (engram) Add two numbers.\n" in ran.out
     shutil.copy(file, engram.db)
+    shutil.copytree(file.parent / ".local", engram.home / ".local", dirs_exist_ok=True)  # with the key of its hashes
     listed = engram("mcp", "list", "--json").json[0]
     assert {tool["name"]: tool["rule"] for tool in listed["tools"]}["engram__add"] == "ask"
 
