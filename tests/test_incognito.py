@@ -68,7 +68,7 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
         ("assistant", "Friday."),
     ]
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
-    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == ["jot", "calculate"]
+    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == ["jot", "read_jottings", "calculate"]
     assert (jobs.any_due(here.db, app.time()), content(app)) == (False, before)
 
 
@@ -82,6 +82,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
     assert [tool["name"] for tool in loop.offered_tools(agent, here)] == [
         "jot",
+        "read_jottings",
         "search_notes",
         "search_memory",
         "timeline",

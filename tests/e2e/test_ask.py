@@ -181,6 +181,7 @@ def test_a_dry_run_shows_the_request_sends_nothing_and_leaves_the_file_as_it_was
     assert (new.json["model"], new.json["num_ctx"]) == ("qwen3:8b", 8192)
     assert [tool["name"] for tool in new.json["tools"]] == [
         "jot",
+        "read_jottings",
         "save_note",
         "propose_fact",
         "search_memory",

@@ -14,8 +14,8 @@ CALL = ("search_notes", {"query": "dentist"})
 FRIDAY = script.reply("On Friday.")
 FOUND = "n1 (02 Jan 2026) Dentist on Friday"
 TOOLS = (
-    "jot, save_note, propose_fact, search_notes, search_memory, timeline, create_reminder, calculate, summarize_today, "
-    "draft_message"
+    "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline, create_reminder, calculate, "
+    "summarize_today, draft_message"
 )
 LOG = "select role, text, finish from message order by id"
 CALLS = "select name, arguments from tool_call order by id"

@@ -45,6 +45,7 @@ def kept(program):
     return program.rows(log)
 
 
+LONG_LINE = "".join(map(str, range(340_000)))  # 2 MB, and no repetition
 ANSWERS = {
     "S1 text": (script.reply("Hello there"), "Hello there"),
     "S2 thinking, then text": (script.reply("42", "Let me see"), "42"),
@@ -57,7 +58,7 @@ ANSWERS = {
         script.raw(*(bytes([byte]) for byte in script.line("✓ é") + script.line(done=True)), pause=0),
         "✓ é",
     ),
-    "S12 a line of 2 MB": (script.reply("x" * 2_000_000, words=False), "x" * 2_000_000),
+    "S12 a line of 2 MB": (script.reply(LONG_LINE, words=False), LONG_LINE),
 }
 
 
