@@ -62,7 +62,7 @@ class ParsedQuery:
 
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
-    """Take a question apart and weigh its words. `besides`: rows that do not count, because they are the question."""
+    """Take a question apart and weigh its words. `excluded_rows`: rows that are the question and do not count."""
     rows = size(db, files)
 
     def count(phrase: str) -> int:

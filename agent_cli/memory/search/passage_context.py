@@ -101,8 +101,8 @@ def fetch(
 ) -> dict[int, CandidateRow]:
     """The candidates and their neighbours, with the words of the question in and around each.
 
-    `alone`: candidates whose neighbours are no candidates themselves.
-    `besides`: what says no more than this is left out, as a neighbour too.
+    `without_neighbours`: candidates whose neighbours are no candidates themselves.
+    `excluded_text`: what says no more than this is left out, as a neighbour too.
     """
     places = neighbours(db, ids, without_neighbours)
     needed = set(places).union(*places.values()) - {0}
@@ -226,7 +226,7 @@ def neighbours(
 ) -> dict[int, tuple[int, int, int]]:
     """For each candidate and its neighbours the two passages before it and the one after it; 0 when there is none.
 
-    Those of `alone` come without their neighbours.
+    Those of `without_neighbours` come without their neighbours.
     """
     found = dict.fromkeys(ids, (0, 0, 0))
     for id, before, after in db.rows(_NEIGHBOURS, (ids,)):

@@ -11,12 +11,11 @@ figures, and what each feature is worth.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from agent_cli.memory.language import languages, terms
+from agent_cli.memory.language import languages, statements, terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -58,17 +57,15 @@ _SIMILAR_FLOOR = 0.25  # cosine of unrelated words
 _SHORT = 150  # characters of a text that loses nothing by its length
 
 
-def _pattern(name: str, before: str = "", flags: int = re.IGNORECASE) -> Pattern:
-    return Pattern(rf"{before}\b{languages.alternatives(name)}\b", flags)
-
-
-_FIRST_PERSON = _pattern("FIRST_PERSON")
-_ABOUT_REPLIES = _pattern("ABOUT_REPLIES")
+_ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
 _ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
-    "moment": (_pattern("WHEN_QUESTION", r"\A\s*"), _pattern("TIME_WORDS")),
-    "place": (_pattern("WHERE_QUESTION"), _pattern("PLACE", flags=0)),
-    "number": (_pattern("NUMBER_QUESTION"), Pattern(rf"\d|\b{languages.alternatives('NUMERALS')}\b", re.IGNORECASE)),
-    "title": (_pattern("TITLE_QUESTION"), Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]")),
+    "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
+    "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
+    "number": (languages.pattern(r"\b<NUMBER_QUESTION>\b"), languages.pattern(r"\d|\b<NUMERALS>\b")),
+    "title": (
+        languages.pattern(r"\b<TITLE_QUESTION>\b"),
+        Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]"),
+    ),
 }
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
@@ -189,36 +186,35 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
 def score(question: QueryContext, rows: Sequence[CandidateRow], match_words: MatchWords | None = None) -> list[Scored]:
     """Score rows, best first; the words of the best are also compared with those of the question."""
     features = dict(zip(rows, _features(question, rows), strict=True))
-    scored = _weighted(question, features)
+    ordered = sorted((_weighted(question, row, features[row]) for row in rows), key=_sort_key)
     if match_words is None or not question.stems:
-        return scored
-    best, words = [each.row for each in scored[:MATCHED]], list(question.stems)
+        return ordered
+    best, words = [each.row for each in ordered[:MATCHED]], list(question.stems)
     matches = match_words(words, [terms.content_words(row.text) for row in best])
-    for row, cosines in zip(best, matches or (), strict=matches is not None):
+    if matches is None:
+        return ordered
+    for place, (row, cosines) in enumerate(zip(best, matches, strict=True)):
         likeness = {word: _likeness(cosine) for word, cosine in zip(words, cosines, strict=True)}
-        features[row] |= _word_features(question, row, likeness)
-    return _weighted(question, features) if matches else scored
+        ordered[place] = _weighted(question, row, features[row] | _word_features(question, row, likeness))
+    return sorted(ordered, key=_sort_key)
 
 
-def _weighted(question: QueryContext, features: Mapping[CandidateRow, Mapping[str, float]]) -> list[Scored]:
-    scored = []
-    for row, found in features.items():
-        legs = {name: WEIGHTS[name] * value for name, value in found.items() if value}
-        if row.named:
-            legs["entity"] = ENTITY * row.named
-        about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
-        if row.withdrawn or (row.ended and not row.partly):
-            legs["outdated"] = -OUTDATED * sum(legs.values())
-        if row.empty:
-            legs["empty"] = -EMPTY * sum(legs.values())
-        total = sum(legs.values())
-        recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
-        if age := total * recency - total:
-            legs["age"] = age
-        whole = total * recency
-        closeness = found["meaning"] if question.floor < 1 else None
-        scored.append(Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole))
-    return sorted(scored, key=_sort_key)
+def _weighted(question: QueryContext, row: CandidateRow, features: Mapping[str, float]) -> Scored:
+    legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
+    if row.named:
+        legs["entity"] = ENTITY * row.named
+    about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
+    if row.withdrawn or (row.ended and not row.partly):
+        legs["outdated"] = -OUTDATED * sum(legs.values())
+    if row.empty:
+        legs["empty"] = -EMPTY * sum(legs.values())
+    total = sum(legs.values())
+    recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
+    if age := total * recency - total:
+        legs["age"] = age
+    whole = total * recency
+    closeness = features["meaning"] if question.floor < 1 else None
+    return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole)
 
 
 def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
@@ -232,7 +228,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     asked_for = [(name, answer) for name, (pattern, answer) in _ASKED_FOR.items() if pattern.search(question.text)]
-    mine, replies = bool(_FIRST_PERSON.search(question.text)), bool(_ABOUT_REPLIES.search(question.text))
+    mine, replies = statements.is_in_first_person(question.text), bool(_ABOUT_REPLIES.search(question.text))
     made = []
     for row, word_score in zip(rows, words, strict=True):
         found = {
