@@ -25,7 +25,7 @@ class Chunks:
         self.requests = []
         self.thinking = []
 
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+    def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
         self.requests.append(list(messages))
         self.thinking.append(think)
         for chunk in next(self._replies):
@@ -103,7 +103,7 @@ class Answers:
         self._answers = list(answers)
         self.asked = []
 
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+    def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
         assert (list(tools), format, think) == ([], self.schema, False)
         self.asked.append(messages[0].content)
         answer = self._answers.pop(0)

@@ -68,7 +68,7 @@ class TurnEnded:
     reply: Message
     finish: str = "stop"  # see log.close_reply
     model: str = ""
-    stopped_by: str = ""  # the guard's reason, or empty
+    stopped_by: str = ""  # why it was ended before its own end, or empty
 
 
 @frozen

@@ -35,6 +35,7 @@ from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
 REPEATED = "the model repeated itself"  # why a turn was ended
+CUT_OFF = "the answer reached its limit of tokens (settings answer_tokens and num_ctx)"
 STOPPED = "stopped"  # the finish of the last reply of a turn that the guard ended
 
 
@@ -99,7 +100,8 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     for _ in range(agent.limits.rounds):
         reply, done = yield from _answer(agent, context, cancel)
         if not reply.calls:
-            yield _turn_ended(reply, done, REPEATED if done.finish == repetition.FINISH else "")
+            whys = {repetition.FINISH: REPEATED, "length": CUT_OFF}
+            yield _turn_ended(reply, done, whys.get(done.finish, ""))
             return
         for call in reply.calls:
             calls.append(call)

@@ -41,7 +41,7 @@ _UNCONDENSED = (
     "timeline",
     "read_jottings",
 )  # tools whose results are never condensed: they limit them themselves
-_CUT = ("cancelled", "interrupted", "repetition")  # how a reply ended that is not whole
+_CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended that is not whole
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
 

@@ -45,6 +45,7 @@ def chat_model(
     options: Mapping[str, Any] | None = None,
     find: SearchMemories = lambda question, limit: ("", ()),
     default: str = "",
+    answer_tokens: int = 0,
     patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
@@ -66,7 +67,15 @@ def chat_model(
             offline_notice = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
             return OfflineModel(find), offline_notice
     faults.refuse_cloud(name)
-    model = OllamaModel(name, host, num_ctx, keep_alive=keep_alive, options=options, busy_timeout=patience)
+    model = OllamaModel(
+        name,
+        host,
+        num_ctx,
+        keep_alive=keep_alive,
+        options=options,
+        answer_tokens=answer_tokens,
+        busy_timeout=patience,
+    )
     return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
 
 

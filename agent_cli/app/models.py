@@ -111,6 +111,7 @@ def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
         options=settings.options,
         find=partial(find, app),
         default=_default(db) or "",
+        answer_tokens=settings.answer_tokens,
         patience=settings.patience,
         role=role,
     )

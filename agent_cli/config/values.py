@@ -43,6 +43,11 @@ class Config:
     think: Literal["auto", "on", "off", "low", "medium", "high"] = setting(
         'whether the model thinks before it answers; "auto" leaves it to the model', "auto"
     )
+    answer_tokens: int = setting(
+        "the most tokens of an answer, thinking included; 0: as many as fit the context",
+        8192,
+        validators.at_least(0),
+    )
     patience: float = setting("seconds to go on asking a server that is busy", 30.0, validators.at_least(0))
     window_least: int = setting("messages of the conversation that the model sees at least", 10, validators.at_least(2))
     window_most: int = setting(

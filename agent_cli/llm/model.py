@@ -108,11 +108,13 @@ class ChatModel(Protocol):
         *,
         think: bool | str | None = None,
         format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
         """Stream one assistant message that ends with Done.
 
         `tools`: {"name", "description", "parameters"} with JSON Schema parameters. `think`: None leaves it to the
-        model. `format`: a JSON Schema that the text should follow, never together with tools. Raises AgentError.
+        model. `format`: a JSON Schema that the text should follow, never together with tools. `limit`: the most
+        tokens of this reply, instead of the limit that the model was made with. Raises AgentError.
         """
         ...

@@ -35,6 +35,7 @@ class OfflineModel:
         *,
         think: bool | str | None = None,
         format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""

@@ -65,6 +65,7 @@ class ScriptedModel:
         *,
         think: bool | str | None = None,
         format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
         """Play the next reply. Raises AgentError when none is left."""

@@ -8,6 +8,7 @@ from agent_cli.agent.events import (
     ToolStarted,
     TurnEnded,
 )
+from agent_cli.agent.loop import CUT_OFF
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.scripted import Reply
@@ -189,6 +190,15 @@ def test_a_reply_that_repeats_itself_is_ended_kept_and_marked(context):
     [_, (role, words, finish)] = logged(context)
     assert (role, finish) == ("assistant", "repetition")
     assert 50 < len(words.split()) < 200
+
+
+def test_an_answer_that_reaches_its_limit_is_marked_for_the_person_and_the_model(context):
+    events = run(chunks([Text("One, two,"), Done("length")]), context)
+    assert (events[-1].finish, events[-1].stopped_by) == ("length", CUT_OFF)
+
+    assistant = chunks([Text("Three."), Done()])
+    run(assistant, context, "Go on.")
+    assert assistant.model.requests[0][2].content == "One, two, ⟦ cut off here: length ⟧"
 
 
 def test_endless_thinking_counts_as_an_empty_answer_and_is_asked_again_without(context):

@@ -98,9 +98,11 @@ def test_named_model_is_taken_at_its_word_without_asking(nowhere):
 
 def test_settings_reach_the_server():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model("auto", server.host, 8192, keep_alive="10m", options={"temperature": 0.1})
+        model, _ = model_choice.chat_model(
+            "auto", server.host, 8192, keep_alive="10m", options={"temperature": 0.1}, answer_tokens=100
+        )
         list(model.reply(HELLO))
-        assert server.chats[0]["options"] == {"temperature": 0.1, "num_ctx": 8192}
+        assert server.chats[0]["options"] == {"temperature": 0.1, "num_predict": 100, "num_ctx": 8192}
         assert server.chats[0]["keep_alive"] == "10m"
 
 

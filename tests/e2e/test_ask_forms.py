@@ -5,6 +5,7 @@ from subprocess import DEVNULL
 
 import pytest
 
+from agent_cli.agent.loop import CUT_OFF
 from tests.conftest import Ran
 from tests.ollama_server import script
 
@@ -129,6 +130,7 @@ def test_the_last_block_of_code_is_printed_alone(program, server):
         (
             "```sh\nrm -rf a",
             "length",
+            f"agent: the turn was ended: {CUT_OFF}\n"
             "agent: the block of code was cut off before its end; ask without -x to see it\n",
         ),
     ],

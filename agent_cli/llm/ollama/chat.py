@@ -22,7 +22,10 @@ BUSY_TIMEOUT = 30.0
 
 
 class OllamaModel:
-    """A ChatModel that remembers what the model does not support, and that it is local."""
+    """A ChatModel that remembers what the model does not support, and that it is local.
+
+    `answer_tokens`: the most tokens of a reply, thinking included; 0: as many as fit the context.
+    """
 
     def __init__(
         self,
@@ -32,13 +35,15 @@ class OllamaModel:
         *,
         keep_alive: str | int | None = None,
         options: Mapping[str, Any] | None = None,
+        answer_tokens: int = 0,
         busy_timeout: float = BUSY_TIMEOUT,
     ):
         self.name = name
         self._address = address.parse(host)
         self._num_ctx = num_ctx
         self._keep_alive = parse_keep_alive(keep_alive)
-        self._options = {**(options or {}), "num_ctx": num_ctx}
+        limit = {"num_predict": answer_tokens} if answer_tokens else {}
+        self._options = {**limit, **(options or {}), "num_ctx": num_ctx}
         self._busy_timeout = busy_timeout
         self._unsupported: set[str] = set()  # "no tools", "no thinking"
         self._local = False
@@ -50,6 +55,7 @@ class OllamaModel:
         *,
         think: bool | str | None = None,
         format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
         """Stream one assistant message that ends with Done. Raises AgentError."""
@@ -58,7 +64,7 @@ class OllamaModel:
         used_ids = {call.id for message in messages for call in message.calls}
         retries = _Retries(self._busy_timeout)
         while True:
-            body = self._body(messages, tools, think, format)
+            body = self._body(messages, tools, think, format, limit)
             parser = ReplyParser(self.name, tools if "tools" in body else (), used_ids)
             try:
                 yield from self._read(body, parser, cancel)
@@ -80,6 +86,7 @@ class OllamaModel:
         tools: Sequence[dict[str, Any]],
         think: bool | str | None,
         format: Mapping[str, Any] | None,
+        limit: int | None,
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.name,
@@ -87,7 +94,7 @@ class OllamaModel:
             "stream": True,
             "truncate": False,
             "shift": False,
-            "options": self._options,
+            "options": self._options if limit is None else {**self._options, "num_predict": limit},
         }
         if tools and "no tools" not in self._unsupported:
             body["tools"] = [{"type": "function", "function": _unmarked(tool)} for tool in tools]

@@ -28,6 +28,8 @@ from agent_cli.text import one_line
 
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
 
+_CUT_OFF = (repetition.FINISH, "length")  # finishes of an answer that is not whole
+
 
 def _waiting_for_model() -> str:
     return "waiting for the model"
@@ -80,7 +82,7 @@ class TurnRenderer:
             case TurnEnded(finish=finish, stopped_by=reason):
                 self.end()
                 if reason:
-                    offer = " · /retry asks again" if finish == repetition.FINISH else ""
+                    offer = " · /retry asks again" if finish in _CUT_OFF else ""
                     self.say(f"the turn was ended: {reason}{offer}")
             case TurnFailed(error):
                 self.end()

@@ -23,10 +23,11 @@ class TimedModel:
         *,
         think: bool | str | None = None,
         format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
         """What the other one replies."""
-        chunks = iter(self._model.reply(messages, tools, think=think, format=format, cancel=cancel))
+        chunks = iter(self._model.reply(messages, tools, think=think, format=format, limit=limit, cancel=cancel))
         while True:
             began = time.monotonic()
             try:

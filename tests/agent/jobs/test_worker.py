@@ -110,7 +110,7 @@ class Slow:
     def __init__(self, meanwhile):
         self.meanwhile = meanwhile
 
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+    def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
         self.meanwhile()
         yield from model("Too late.").reply(messages)
 

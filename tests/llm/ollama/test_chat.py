@@ -229,6 +229,19 @@ def test_context_is_the_same_in_every_request(server):
     assert server.counters.reloads == 0
 
 
+def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(server):
+    model = OllamaModel(NAME, server.host, 8192, answer_tokens=3)
+    server.answer = lambda body: script.reply("One two three four five")
+
+    *words, done = model.reply(HELLO)
+    assert (said(words).strip(), done.finish, done.tokens_out) == ("One two three", "length", 3)
+    assert said(model.reply(HELLO, limit=1)).strip() == "One"
+    assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 1]
+
+    own = OllamaModel(NAME, server.host, 8192, answer_tokens=3, options={"num_predict": 4})
+    assert said(own.reply(HELLO)).strip() == "One two three four"
+
+
 def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

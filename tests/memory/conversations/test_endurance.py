@@ -36,7 +36,7 @@ class Says:
         self.words = words
         self.asked = 0
 
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+    def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
         self.asked += 1
         if self.words is None:
             raise ModelFailed("the model failed")

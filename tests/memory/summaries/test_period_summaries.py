@@ -47,7 +47,7 @@ class Echo:
     def __init__(self):
         self.asked = []
 
-    def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+    def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
         told = messages[0].content
         self.asked.append(told)
         yield Text(" ".join(re.findall(r"[^.\n:#]*Mia[^.\n]*\.", told)) or "Nothing was said.")
@@ -328,7 +328,7 @@ def test_a_summary_whose_sources_changed_while_it_was_made_is_made_again(db, clo
         period_summaries.queue(db, "person", periods.parse("2026-11-20"), clock())
 
     class Slow(Echo):
-        def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
             if not self.asked:
                 talk(db, Clock(datetime(2026, 11, 20, 20, tzinfo=UTC)), "Mia is back.", kind="ask")
             yield from super().reply(messages)
@@ -358,7 +358,7 @@ def test_no_more_sentences_are_kept_than_the_grain_has():
     class Chatty:
         name = "chatty"
 
-        def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
             for n in range(99):
                 yield Text(f"Number {n} is said. ")
 
@@ -376,7 +376,7 @@ def test_no_more_sentences_are_kept_than_the_grain_has():
 
 def test_a_day_does_not_wait_for_a_conversation_whose_summary_fails(db, clock):
     class Failing(Echo):
-        def reply(self, messages, tools=(), *, think=None, format=None, cancel=None):
+        def reply(self, messages, tools=(), *, think=None, format=None, limit=None, cancel=None):
             if "Summarise this" in messages[0].content:
                 raise ModelFailed("broken")
             yield from super().reply(messages)

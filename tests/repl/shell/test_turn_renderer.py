@@ -93,6 +93,12 @@ def test_a_turn_that_was_ended_says_why():
     assert drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds")) == "◆ the turn was ended: six rounds\n"
 
 
+@pytest.mark.parametrize("finish", ["repetition", "length"])
+def test_an_answer_that_is_not_whole_offers_to_be_asked_again(finish):
+    ended = TurnEnded(Message("assistant", ""), finish, stopped_by="it goes on and on")
+    assert drawn(ended) == "◆ the turn was ended: it goes on and on · /retry asks again\n"
+
+
 def test_aloud_there_are_words_for_what_others_see():
     events = [QuestionLogged("m1"), ThinkingArrived("hm"), TextArrived("It **is**. Ye"), TextArrived("s."), END]
     assert drawn(*events, look=Display(screen_reader=True)) == "Thinking.\nAnswer:\nIt **is**. Yes.\n"
