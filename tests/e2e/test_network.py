@@ -95,7 +95,7 @@ def test_every_request_has_the_same_context_one_system_message_and_forgets_nothi
             "truncate": False,
             "shift": False,
         }
-        assert body["options"] == {"num_ctx": 8192}
+        assert body["options"] == {"num_predict": 8192, "num_ctx": 8192}
     roles = [[message["role"] for message in body["messages"]] for body in server.turns]
     assert roles == [
         ["system", "user"],
@@ -118,7 +118,7 @@ def test_settings_reach_the_server(program, server):
     assert {key: body[key] for key in ("keep_alive", "think", "options")} == {
         "keep_alive": "10m",
         "think": False,
-        "options": {"temperature": 0.5, "num_ctx": 4096},
+        "options": {"temperature": 0.5, "num_predict": 8192, "num_ctx": 4096},
     }
 
 
