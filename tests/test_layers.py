@@ -74,7 +74,7 @@ MAY_IMPORT = {
 }
 
 LIBRARIES = {
-    "anyio": "serve.core serve.routes",
+    "anyio": "serve.core serve.routes tools",
     "apsw": "store store.maintenance",
     "bs4": "memory.documents",
     "cronsim": "memory.planner",

@@ -1,6 +1,7 @@
 """The tools of a run: the built-in ones, and those of the MCP servers in the settings."""
 
 import atexit
+from collections import ChainMap
 from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -22,7 +23,8 @@ def available(app: App) -> Mapping[str, Tool]:
     from agent_cli.tools import mcp
 
     with closing(app.db.another_connection()) as db:
-        return {**built_in, **mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)}
+        tools = mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice)
+    return ChainMap(tools, dict(built_in))  # a view: a server that is started in the turn adds its tools
 
 
 def servers(app: App) -> "Servers":

@@ -2,12 +2,13 @@
 
 A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
 program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
-descriptions are noticed and reported.
+descriptions are noticed and reported. Of a server that was never started the model is offered one tool, which starts it
+and lists its tools; like all others it runs only with permission.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ _MAX_SCHEMA = 3000  # characters of a tool's parameters
 _MAX_ARGUMENTS = 20
 _MAX_NAME, _MAX_TYPE = 128, 10  # characters of the name of a tool or an argument, and of an argument's type
 _MAX_ALL_TOOLS = 16_000  # characters of the tools of all servers together
+_SERVER_SHARE = 0.95  # of the time of a call: what hangs is dropped before the turn goes on
 _SCHEMA_KEYS = ("type", "enum", "items", "properties", "required")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -33,21 +35,43 @@ Descriptions = list[dict[str, Any]]
 
 
 def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
-    """The tools of all servers by name; a server is started only when it has no stored descriptions.
+    """The tools of all servers by name, from their stored descriptions; no server is started.
 
-    `seconds`: the time limit of a call. `notice` is called with a sentence for a server that fails.
+    `seconds`: the time limit of a call. `notice` is called with a sentence for a server whose tools are not known yet.
     """
     tools: dict[str, Tool] = {}
-    for name in [each for each in servers.settings if each not in servers.failed]:
-        try:
-            descriptions = stored_descriptions(db, servers, name) or fetch_descriptions(db, servers, name)
-        except ServerFailed as error:
-            servers.failed.add(name)
-            notice(f"{error} (agent mcp test {name})")
+    for name in servers.settings:
+        descriptions = stored_descriptions(db, servers, name)
+        if descriptions is not None:
+            _add(tools, make_tools(servers, name, descriptions, seconds))
             continue
-        of_server = {tool.name: tool for tool in make_tools(servers, name, descriptions, seconds)}
-        tools = of_server | tools  # the first tool keeps its name
+        _add(tools, [_starting_tool(servers, name, seconds, tools)])
+        if name not in servers.reported:
+            servers.reported.add(name)
+            notice(f"the tools of {name} are not known yet: agent mcp test {name}")
     return tools
+
+
+def _add(tools: dict[str, Tool], of_server: Sequence[Tool]) -> None:
+    for tool in of_server:
+        tools.setdefault(tool.name, tool)  # the first tool keeps its name
+
+
+def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str, Tool]) -> Tool:
+    """The tool that starts a server; those that the server has are added to `tools`, for the rest of the turn."""
+
+    def run(context: ToolContext) -> str:
+        try:
+            listed = servers.tools(name, seconds * _SERVER_SHARE)
+        except ServerFailed as error:
+            raise ToolFailed(str(error)) from error
+        found = make_tools(servers, name, list(map(_description_of, listed[:_MAX_STORED])), seconds)
+        _add(tools, found)
+        return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
+
+    description = f"({name}) Start this server of tools and list them; they can be called afterwards."
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    return Tool(f"{name}__tools"[:64], description, parameters, "network", run, source=f"mcp.{name}", seconds=seconds)
 
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
@@ -111,7 +135,7 @@ def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds:
     tools: dict[str, Tool] = {}
     for each in _fitting(descriptions[:MAX_TOOLS], _MAX_ALL_TOOLS // max(1, len(servers.settings))):
         full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"[:64]
-        run = partial(_call, servers, name, each["name"], seconds)
+        run = partial(_call, servers, name, each["name"], seconds * _SERVER_SHARE)
         tools.setdefault(
             full,
             Tool(

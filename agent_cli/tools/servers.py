@@ -24,13 +24,14 @@ from agent_cli.presence import descent
 from agent_cli.text import Pattern, clean, one_line
 
 if TYPE_CHECKING:
+    import anyio
     from mcp import Client
     from mcp.types import CallToolResult
     from mcp.types import Tool as McpTool
 
 MISSING = "MCP servers need a library that is not installed: pip install 'agent-cli[mcp]'"
 _START_TIMEOUT = 10.0  # seconds to start and list its tools
-_CLOSE_TIMEOUT = 3.0  # seconds for all servers together
+_CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
 _MAX_PAGES = 20  # of a list of tools
 _TAIL_LINES = 20  # last lines of a server's standard error
 _MARK, _READ_TIMEOUT = b"\0", 0.5  # written to mark the end of the output so far; seconds to wait for it
@@ -51,9 +52,10 @@ class Servers:
 
     def __init__(self, settings: Mapping[str, Mapping[str, Any]], marker: Mapping[str, str]):
         self.settings, self._marker = settings, marker
-        self.failed: set[str] = set()  # could not list their tools: not tried again in this run
+        self.reported: set[str] = set()  # of which it was said that their tools are not known yet
         self._lock = threading.Lock()
         self._connections: dict[str, _ServerConnection] = {}
+        self._started: list[_ServerConnection] = []  # those whose threads may still run, dropped ones too
 
     def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
         """All the tools of a server. Raises ServerFailed."""
@@ -70,7 +72,7 @@ class Servers:
     def close(self) -> None:
         """Close all connections within a few seconds."""
         with self._lock:
-            connections, self._connections = list(self._connections.values()), {}
+            connections, self._connections = self._started, {}
         for each in connections:
             each.end()
         deadline = time.monotonic() + _CLOSE_TIMEOUT
@@ -102,6 +104,7 @@ class Servers:
             connection = self._connections.get(name)
             if connection is None or not connection.running:
                 connection = self._connections[name] = _ServerConnection(self.settings[name], self._marker)
+                self._started = [each for each in self._started if each.thread.is_alive()] + [connection]
             return connection
 
 
@@ -117,14 +120,15 @@ class _ServerConnection:
         self.client: Future[Client] = Future()
         self.tools: list[McpTool] = []  # its tools when it was started
         self.loop = asyncio.new_event_loop()
-        self._stop = asyncio.Event()
+        self._scope: anyio.CancelScope | None = None
+        self._ended = False
         self.thread = threading.Thread(target=self._run, name="server of tools", daemon=True)
         self.thread.start()
 
     @property
     def running(self) -> bool:
         """Whether the server is being started or runs."""
-        return self.thread.is_alive() and not self._stop.is_set()
+        return self.thread.is_alive() and not self._ended
 
     @property
     def error_output(self) -> str:
@@ -132,12 +136,19 @@ class _ServerConnection:
         return self._tail.read()
 
     def end(self) -> None:
+        """Stop the server, whether it has answered yet or not."""
+        self._ended = True
         with suppress(RuntimeError):  # the loop has ended already
-            self.loop.call_soon_threadsafe(self._stop.set)
+            self.loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._scope:
+            self._scope.cancel()
 
     def _run(self) -> None:
         try:
             self.loop.run_until_complete(self._serve())
+            self._fail(ConnectionError("closed"))
         except ImportError as error:
             self._fail(ServerFailed(MISSING), error)
         except BaseException as error:
@@ -147,12 +158,17 @@ class _ServerConnection:
             self.loop.close()
 
     async def _serve(self) -> None:
+        import anyio
         from mcp import Client
 
-        async with _transport(self._settings, self._marker, self._tail) as server, Client(server, cache=None) as client:
-            self.tools = await _list_tools(client)
-            self.client.set_result(client)
-            await self._stop.wait()
+        with anyio.CancelScope() as self._scope:  # cancelled so, the library still ends the process it has started
+            if self._ended:
+                return
+            transport = _transport(self._settings, self._marker, self._tail)
+            async with transport as server, Client(server, cache=None) as client:
+                self.tools = await _list_tools(client)
+                self.client.set_result(client)
+                await anyio.sleep_forever()
 
     def _fail(self, error: BaseException, cause: BaseException | None = None) -> None:
         if not self.client.done():

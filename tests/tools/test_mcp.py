@@ -1,5 +1,6 @@
 """The tools of another program: discovered, asked for, refused, called; and what its misdeeds come to."""
 
+import os
 import sys
 import threading
 import time
@@ -28,6 +29,7 @@ def servers():
 
 @pytest.fixture
 def offered(db, servers):
+    mcp.fetch_descriptions(db, servers, "engram")
     return mcp.load_tools(db, servers, 20.0, pytest.fail)
 
 
@@ -106,17 +108,34 @@ def test_a_hang_and_a_flood_are_left_behind_and_the_turn_ends_well(offered, serv
     hired = agent(calls("engram__hang"), anew, calls("engram__flood"), "It is of no use.", tools=tools)
     assert text_of(run(hired, context)) == "It is of no use."
     results = [m.text for m in hired.model.requests[-1] if m.role == "tool"]
-    assert ["did not answer within 1 s" in each for each in results] == [True, False, True]
+    assert ["did not answer within" in each for each in results] == [True, False, True]
     assert time.monotonic() - begun < 45
     assert called(offered["engram__add"], context, one=2) == ToolResult("3")
 
 
+def test_one_that_was_never_started_is_started_by_the_call_of_one_tool_alone(db, context):
+    unknown, notices = Servers({"engram": LYING}, {}), []
+    tools = mcp.load_tools(db, unknown, 20.0, notices.append)
+    assert (list(tools), tools["engram__tools"].risk) == (["engram__tools"], "network")
+    mcp.load_tools(db, unknown, 20.0, pytest.fail)  # told once
+    assert notices == ["the tools of engram are not known yet: agent mcp test engram"]
+    refused = agent(calls("engram__tools"), "No.", tools=tools, approve=lambda call: False)
+    run(refused, context)
+    assert unknown.known_tools() == {}
+
+    hired = agent(calls("engram__tools"), calls(("engram__add", {"one": 2, "two": 3})), "Five.", tools=tools)
+    run(hired, context)
+    listed, added = [m.text for m in hired.model.requests[-1] if m.role == "tool"][-2:]
+    assert ("engram__add: (engram) Add two numbers." in listed, "\n5\n" in added) == (True, True)
+    mcp.store_changes(db, unknown, pytest.fail)
+    unknown.close()
+    assert "engram__tools" not in mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)
+
+
 def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
-    stopped = Servers({"engram": {**LYING, "command": "/nowhere"}}, {})
     notices = []
-    assert mcp.load_tools(db, stopped, 20.0, notices.append) == {}
-    assert notices == ["the server engram cannot be started: there is no such command (agent mcp test engram)"]
-    assert mcp.load_tools(db, stopped, 20.0, pytest.fail) == {}  # told once
+    stopped = Servers({"engram": {**LYING, "command": "/nowhere"}}, {})
+    assert list(mcp.load_tools(db, stopped, 20.0, lambda told: None)) == ["engram__tools"]  # of other settings
     assert list(mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(
         offered
     )  # and not started
@@ -125,14 +144,18 @@ def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     with db.write():
         db.execute("update meta set value = replace(value, 'Add two numbers', 'Delete all files')")
     mcp.store_changes(db, servers, notices.append)
-    assert notices[1:] == ["the server engram has changed its tools: agent mcp list engram"]
+    assert notices == ["the server engram has changed its tools: agent mcp list engram"]
 
 
-def test_one_that_says_nothing_is_given_up(db):
-    mute = Servers({"mute": {"command": sys.executable, "args": [*ENGRAM, "--mute"]}}, {})
+def test_one_that_says_nothing_is_given_up_and_no_process_stays_behind(tmp_path):
+    here = tmp_path / "pid"
+    script = f"echo $$ >{here}; exec {sys.executable} {ENGRAM[0]} --mute"
+    mute = Servers({"mute": {"command": "sh", "args": ["-c", script]}}, {})
     with pytest.raises(ServerFailed, match=r"the server mute did not answer within 0\.3 s"):
         mute.tools("mute", 0.3)
     mute.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(here.read_text()), 0)
 
 
 NESTED = {"type": "object", "properties": {"deep": {"type": "string", "enum": ["x" * 50] * 20}}}
