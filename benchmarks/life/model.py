@@ -11,6 +11,7 @@ from benchmarks.life.lists import Told, contains
 from tests.ollama_server.script import Script, reply
 
 _COMMAND = re.compile(r"(?:please |can you )?(?:remember|note|don't forget|merk|vergiss)", re.IGNORECASE)
+_SUMMARISE = re.compile(r"^(?:The program asks this, [^.]*\. )?Summarise ")
 _LINE = re.compile(r"^- ([a-z]\d+)[, ].*$", re.MULTILINE)
 
 
@@ -24,17 +25,19 @@ class Model:
 
     def answer(self, body: dict[str, Any]) -> Script:
         asked = body["messages"][-1]["content"]
-        if asked.startswith("List what the PERSON tells"):
-            return reply(json.dumps({"operations": self._operations(asked)}), words=False)
-        if asked.startswith("Was something done in the conversation"):
+        whole = "\n".join(each["content"] for each in body["messages"])  # a request may stand behind the conversation
+        conversation = _LINE.sub("", whole)  # without what was recalled
+        if "List what the PERSON tells" in asked:
+            return reply(json.dumps({"operations": self._operations(conversation)}), words=False)
+        if "Was something done in the conversation" in asked:
             return reply(json.dumps({"skill": None}), words=False)
-        if asked.startswith("Summarise"):
-            said = [f"{each.words.rstrip('.!?')}." for each in self._told if each.words in asked]
+        if _SUMMARISE.search(asked):
+            said = [f"{each.words.rstrip('.!?')}." for each in self._told if each.words in conversation]
             return reply(" ".join(said[:5]) or "They talked about everyday things.", words=False)
         return reply(f"{self.says}{self._citation(asked)}", words=False)
 
-    def _operations(self, asked: str) -> list[dict[str, str]]:
-        said = [each.words for number, each in enumerate(self._plain) if each.words in asked and number % 3 != 2]
+    def _operations(self, conversation: str) -> list[dict[str, str]]:
+        said = [each.words for number, each in enumerate(self._plain) if each.words in conversation and number % 3 != 2]
         nothing = dict.fromkeys(("target", "subject", "predicate", "object"), "")
         return [
             {"op": "INSERT", "statement": words.removeprefix("by the way, "), "quote": words, **nothing}
