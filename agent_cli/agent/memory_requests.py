@@ -11,12 +11,13 @@ from agent_cli import text
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts, known_facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.messages import Part
+from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
@@ -73,18 +74,27 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
 
 
 def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
-    claim = _claim(context, message, request)
-    if options.at_keyboard and request.trust == "typed":
-        adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued)
-        return receipts.accepted(adopted, context.time())
-    fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
+    claims = [_claim(context, message, request, each) for each in known_facts.separate(request.statement)]
+    typed, batch = options.at_keyboard and request.trust == "typed", ids.new(context.time())
+    with context.db.write():
+        keep = _adopt if typed else _propose
+        return "; ".join(dict.fromkeys(keep(context, each, options, batch) for each in claims))
+
+
+def _adopt(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
+    adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued, batch=batch)
+    return receipts.accepted(adopted, context.time())
+
+
+def _propose(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
+    fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person", batch=batch)
     if fact is None:
         return receipts.not_proposed(context.db, context.scope.owner, claim.statement)
     return f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
 
 
-def _claim(context: ToolContext, message: int, request: MemoryRequest) -> Claim:
-    statement = absolute_dates.resolve(request.statement, context.time())
+def _claim(context: ToolContext, message: int, request: MemoryRequest, clause: str) -> Claim:
+    statement = absolute_dates.resolve(clause, context.time())
     return adoption.claim(statement, request.trust, quote=request.quote, message=message)
 
 

@@ -110,3 +110,10 @@ def test_an_incognito_conversation_says_once_that_it_keeps_nothing(lines, db):
 
 def test_a_question_gets_no_line(lines):
     assert lines("Do you remember that film? Can you remember where I parked?") == []
+
+
+def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):
+    lines("remember that I drive a Skoda")
+    [line] = lines("remember that I sold the Skoda on 3 May 2026, I drive a Renault Zoe now")
+    assert line.startswith("ended f1 “I drive a Skoda” (true until 3 May 2026)")
+    assert "; kept f3 “I drive a Renault Zoe now”" in line

@@ -64,7 +64,7 @@ def add(
 
     Raises UsageError when the statement is empty or too long.
     """
-    claim, over = _with_target(db, scope, _sanitised(claim, time()), time(), single_valued)
+    claim, over = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), single_valued)
     batch = batch or ids.new(time())
     with db.write():
         for each in sorted(known_facts.repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
@@ -83,7 +83,7 @@ def propose(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
 ) -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
-    claim, _ = _with_target(db, scope, _sanitised(claim, time()), time(), SINGLE_VALUED)
+    claim, _ = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), SINGLE_VALUED)
     with db.write():
         if tombstones.contains(db, claim.statement, scope.owner):
             return None
@@ -279,16 +279,6 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
         triple = None
     claim = replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
     return _with_dates(claim, claim.learned or now)
-
-
-def _with_target(
-    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str]
-) -> tuple[Claim, list[Fact]]:
-    """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
-    if claim.operation != "insert":
-        return claim, []
-    over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, claim.session)
-    return known_facts.as_ending(claim, over, now, single_valued), over
 
 
 def _with_dates(claim: Claim, moment: datetime) -> Claim:

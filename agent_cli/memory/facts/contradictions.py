@@ -10,10 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock, text
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.facts import adoption, facts, known_facts, receipts
 from agent_cli.memory.facts.facts import REJECTED, Fact
-from agent_cli.memory.language import endings, predicates, terms
+from agent_cli.memory.language import endings, predicates, statements, terms
 from agent_cli.memory.language.claims import Claim, is_fact
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
@@ -30,11 +31,15 @@ class Contradiction:
     claim: Claim
     known: Fact | None  # None: the sentence says that something is over, and no fact says that it was true
     answer: str = ""  # what /update does
+    is_choice: bool = False  # whether the sentence may mean this fact or another
 
     def message(self) -> str:
         if self.known is None:
             return f"nothing known says so: “{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact"
-        return f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}” · {_COMMAND} {self.answer}"
+        words = f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}”"
+        if self.is_choice:
+            return f"{words} · {_COMMAND} {self.known.handle} {self.answer} in its place"
+        return f"{words} · {_COMMAND} {self.answer}"
 
 
 def find(
@@ -47,19 +52,53 @@ def find(
     single_valued: Set[str],
 ) -> list[Contradiction]:
     """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
-    found: dict[int, Contradiction] = {}
+    found: list[Contradiction] = []
     captured = [each.quote for each in capture.capture(parts)]
     for quote in capture.typed_sentences(parts):
         if not is_fact(quote) or any(each in quote or quote in each for each in captured):
             continue
-        claim = adoption.claim(quote.rstrip(" .!"), "typed", now, quote=quote, message=message)
-        over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, session)
-        if not over and endings.is_about_person(quote) and endings.parse(claim.statement):
-            found.setdefault(0, Contradiction(claim, None))
-        for known in over or _other_values(db, scope, session, claim, now, single_valued):
-            answer = _answer(known_facts.as_ending(claim, over, now, single_valued))
-            found[known.id] = Contradiction(replace(claim, place=known.place, session=known.session_id), known, answer)
-    return list(found.values())
+        whole = quote.rstrip(" .!")
+        clauses = [] if endings.is_doubtful(whole) else statements.clauses(whole)
+        for words in ([whole], clauses):
+            claims = [adoption.claim(each, "typed", now, quote=quote, message=message) for each in words]
+            if some := [each for claim in claims for each in _against(db, scope, session, claim, now, single_valued)]:
+                found += some
+                break
+        else:
+            if any(endings.is_about_person(each) and endings.parse(each) for each in (whole, *clauses)):
+                found.append(Contradiction(adoption.claim(whole, "typed", now, quote=quote, message=message), None))
+    return found
+
+
+def chosen(found: Sequence[Contradiction], handles: str) -> list[Contradiction]:
+    """Those that the person wants done. `handles`: of the facts; without them all that need no choice.
+
+    Raises UsageError where a choice is needed.
+    """
+    known = [each for each in found if each.known]
+    wanted = [each for each in known if (each.known.handle in handles.split() if handles else not each.is_choice)]  # type: ignore[union-attr]
+    if known and not wanted:
+        commands = " or ".join(dict.fromkeys(f"{_COMMAND} {each.known.handle}" for each in known if each.known))
+        raise UsageError(f"say which fact is meant: {commands}")
+    return wanted
+
+
+def _against(
+    db: Database, scope: Scope, session: int, claim: Claim, now: datetime, single_valued: Set[str]
+) -> list[Contradiction]:
+    """What a claim contradicts or ends."""
+    over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, session)
+    if known := over or _other_values(db, scope, session, claim, now, single_valued):
+        answer = _answer(known_facts.as_ending(claim, over, now, single_valued))
+        return [
+            Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
+        ]
+    claims = known_facts.replaceable(db, scope, claim, now, single_valued, session)
+    targets = facts.many(db, [each.target for each in claims if each.target], scope.owner)
+    return [
+        Contradiction(replace(made, place=known.place, session=known.session_id), known, _answer(made), len(claims) > 1)
+        for made, known in zip(claims, targets, strict=True)
+    ]
 
 
 def _answer(claim: Claim) -> str:

@@ -18,7 +18,7 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import quotes, readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, facts, known_facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim, Triple, is_fact
@@ -166,7 +166,7 @@ def claims(
     dropped.
     """
     messages = [entry for entry in exchanges if entry.message.role == "user"]
-    checked = [_claim(db, owner, each, messages) for each in found] if messages else []
+    checked = [_claim(db, owner, each, messages) for all in found for each in _clauses(all)] if messages else []
     said = " ".join(entry.message.text for entry in exchanges)
     return [each for each in checked if each and not (each.inferred and _is_from_others(each.statement, said, others))]
 
@@ -197,6 +197,13 @@ def _operation(item: Any, number: int) -> Operation:
         raise ValueError(f"operation {number} has no statement")
     triple = Triple(*(text.one_line(values[field], 100) for field in ("subject", "predicate", "object")))
     return Operation(op.lower(), values["target"], _normalised(values["statement"]), triple, values["quote"])
+
+
+def _clauses(operation: Operation) -> list[Operation]:
+    """A new statement of several clauses as several operations, where each is understood alone."""
+    if operation.op != "insert":
+        return [operation]
+    return [replace(operation, statement=clause) for clause in known_facts.separate(operation.statement)]
 
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:

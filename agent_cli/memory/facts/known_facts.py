@@ -12,7 +12,7 @@ from datetime import datetime
 from agent_cli.memory.dates import validity
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
-from agent_cli.memory.language import endings, languages, terms, triples
+from agent_cli.memory.language import endings, languages, statements, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.language.endings import Ending
 from agent_cli.memory.scope import Scope
@@ -26,6 +26,11 @@ _VERB = Pattern(  # "I use", "trinke ich jetzt"
     re.IGNORECASE,
 )
 _BY_PERSON = Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
+_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
+    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
+    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
+)
+_NOW = languages.pattern(r"\b<NOW>\b")
 
 
 def repeated_by(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
@@ -70,6 +75,45 @@ def ended_by(
         if each.session_id in (None, session)
         and (_says_exactly(each, ending, single_valued) or (about_person and _says_in_words(db, each, ending)))
     ]
+
+
+def with_target(
+    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str]
+) -> tuple[Claim, list[Fact]]:
+    """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
+    if claim.operation != "insert":
+        return claim, [facts.get(db, claim.target, scope.owner)] if claim.target else []
+    over = ended_by(db, scope, claim.statement, now, single_valued, claim.session)
+    return as_ending(claim, over, now, single_valued), over
+
+
+def separate(statement: str) -> list[str]:
+    """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now"."""
+    parts = statements.clauses(statement)
+    understood = all(triples.parse(each) or endings.parse(each) for each in parts)
+    return parts if len(parts) > 1 and understood else [statement]
+
+
+def replaceable(
+    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str], session: int
+) -> list[Claim]:
+    """The claim in the place of each fact with the same verb, where the sentence says that it is so now."""
+    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
+        return []
+    made = []
+    for each in facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place):
+        known = _HABIT.fullmatch(each.statement)
+        if known is None or each.session_id not in (None, session) or _verb(db, known) != _verb(db, said):
+            continue
+        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
+            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
+            made.append(replace(claim, operation="update", target=each.id, triple=triple))
+    return sorted(made, key=lambda each: each.target or 0)
+
+
+def _verb(db: Database, habit: re.Match[str]) -> list[str]:
+    return db.tokens(habit["verb"] or habit["inverted"])
 
 
 def as_ending(made: Claim, over: Sequence[Fact], now: datetime, single_valued: Set[str]) -> Claim:

@@ -32,6 +32,11 @@ _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
+_INTRODUCTION = languages.pattern(r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)")
+_NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
+_CLAUSE_END = languages.pattern(
+    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})|\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)"
+)
 _CITATION = Pattern(r"\[[a-z]\d")
 
 
@@ -63,6 +68,11 @@ def main_clause(clause: str) -> str:
         if not in_second_place and re.fullmatch(language.VERB_FORM, match["verb"]):
             return f"{match['subject']} {match['verb']} {match['rest']}{match['end']}"
     return clause
+
+
+def clauses(sentence: str) -> list[str]:
+    """The main clauses of a sentence, without what introduces them: each begins with the person, theirs, or a name."""
+    return [each.strip(" ,;") for each in _CLAUSE_END.split(_INTRODUCTION.sub("", sentence)) if each.strip(" ,;")]
 
 
 def asks(message: str) -> bool:

@@ -308,7 +308,11 @@ def _rules() -> list[_SentenceRule]:
         ),
         ("dislikes", triple_objects.is_likeable, (rf"{who}{_NOW} (?:hates?|dislikes?|detests?|hasse|hasst) {object}",)),
         ("owns", triple_objects.is_likeable, (rf"{who}{_NOW} (?:owns?|besitze|besitzt) {object}",)),
-        ("drives", triple_objects.is_likeable, (rf"{who}{_NOW} (?:drives? an?|fahre eine?n?|fährt eine?n?) {object}",)),
+        (
+            "drives",
+            triple_objects.is_likeable,
+            (rf"{who}{_NOW} (?:drives? an?|(?:fahre|fährt){_NOW} eine?n?) {object}",),
+        ),
         ("speaks", triple_objects.is_any, (rf"{who}{_NOW} (?:speaks?|spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)",)),
         (
             "has",

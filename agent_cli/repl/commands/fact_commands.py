@@ -67,9 +67,12 @@ def remember(conversation: Conversation, argument: str) -> str:
     return "\n".join(_keep(conversation, each, reach) for each in said)
 
 
-@command("/update")
+@command("/update [FACT]")
 def update(conversation: Conversation, argument: str) -> str:
-    """Do what your last message says against a fact: keep it in its place, or end the fact."""
+    """Do what your last message says against a fact: keep it in its place, or end the fact.
+
+    FACT: the handle of the one that is meant, where it may be one of several.
+    """
     app = conversation.app
     app.refuse_child()
     app.refuse_incognito()
@@ -87,7 +90,8 @@ def update(conversation: Conversation, argument: str) -> str:
     )
     if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
-    return "\n".join(contradictions.accept(app.db, app.scope, found, app.time, app.single_valued))
+    chosen = contradictions.chosen(found, argument)
+    return "\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued))
 
 
 @command("/facts [WORDS]", on_file=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
@@ -166,3 +167,110 @@ def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
     know(db, "I live in Wels")
     adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
     assert say(db, session, "Remember that I no longer live in Wels") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "now"),
+    [
+        (
+            "I drive a Skoda Fabia",
+            "I sold the Skoda Fabia on 20 June 2026, I drive a Renault Zoe now",
+            "I drive a Renault Zoe now",
+        ),
+        ("I drive a Skoda Fabia", "I sold the Skoda in May, I drive a Renault Zoe now", "I drive a Renault Zoe now"),
+        (
+            "Ich fahre einen Skoda",
+            "Ich habe den Skoda im Mai verkauft, ich fahre jetzt einen Renault Zoe",
+            "ich fahre jetzt einen Renault Zoe",
+        ),
+        (
+            "mein Hausarzt ist Dr. Steiner",
+            "Mein Hausarzt ist jetzt Dr. Pichler, Dr. Steiner ist in Pension",
+            "Mein Hausarzt ist jetzt Dr. Pichler",
+        ),
+        ("I live in Wels", "By the way, I live in Graz now and I like it", "I live in Graz now"),
+        ("I work at Siemens", "We had cake because I work at Bosch now, and my wife is happy", "I work at Bosch now"),
+    ],
+)
+def test_each_clause_of_a_sentence_counts(db, session, known, said, now):
+    fact = know(db, known)
+    remarks, _ = say(db, session, said)
+    assert remarks[-1] == f"f1 says “{known}” · /update keeps what you just said"
+    assert not facts.get(db, fact.id, PERSON).is_open(NOW())
+    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [now]
+
+
+def test_a_sold_thing_ends_on_its_day_and_the_next_begins_when_it_was_told(db, session):
+    know(db, "I drive a Skoda")
+    remarks, done = say(db, session, "I sold the Skoda on 3 November 2026, I drive a Renault Zoe now")
+    assert remarks == [
+        "f1 says “I drive a Skoda” · /update ends it (3 Nov 2026)",
+        "f1 says “I drive a Skoda” · /update keeps what you just said",
+    ]
+    assert done == [
+        "ended f1 “I drive a Skoda” (true until 3 Nov 2026) (agent facts undo takes it back)",
+        "kept f3 “I drive a Renault Zoe now” (agent facts undo takes it back)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("ich habe auf Ebene 3 geparkt", "ich habe jetzt auf Ebene 5 geparkt, nicht mehr auf 3"),
+        ("I parked on level 3", "I parked on level 5, no longer on level 3"),
+    ],
+)
+def test_what_is_over_may_be_told_in_half_a_clause(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said)[0] == [f"f1 says “{known}” · /update keeps what you just said"]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I use vim as my editor", "I use emacs now"),
+        ("I drive a Skoda to work", "now I drive a Zoe to work and back"),
+        ("ich verwende vim zum Schreiben", "ich verwende jetzt emacs"),
+        ("ich verwende vim zum Schreiben", "Jetzt verwende ich emacs"),
+    ],
+)
+def test_now_replaces_the_only_fact_with_the_same_verb(db, session, known, said):
+    fact = know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
+    assert done[0].endswith(f"in place of f1 “{known}” (agent facts undo takes it back)")
+    assert not facts.get(db, fact.id, PERSON).is_open(NOW())
+
+
+def test_now_asks_which_of_several_facts_it_replaces(db, session):
+    for words in ("I use vim as my editor", "I use zsh as my shell", "I like emacs"):
+        know(db, words)
+    parts = [Part("I use emacs now", "typed")]
+    message = log.add_user_message(db, session, HERE, parts, NOW())
+    found = contradictions.find(db, HERE, session, message, parts, NOW(), SINGLE_VALUED)
+    assert [each.message() for each in found] == [
+        "f1 says “I use vim as my editor” · /update f1 keeps what you just said in its place",
+        "f2 says “I use zsh as my shell” · /update f2 keeps what you just said in its place",
+    ]
+    with pytest.raises(UsageError, match="/update f1 or /update f2"):
+        contradictions.chosen(found, "")
+    with pytest.raises(UsageError, match="/update f1 or /update f2"):
+        contradictions.chosen(found, "f3")
+    [line] = contradictions.accept(db, HERE, contradictions.chosen(found, "f1"), NOW, SINGLE_VALUED)
+    assert "in place of f1" in line
+    assert [each.id for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I use vim as my editor", "I use emacs"),
+        ("I like tea", "I like coffee now"),
+        ("Anna uses vim", "I use emacs now"),
+        ("I use vim as my editor", "I use vim now"),
+        ("I have a dog", "I have a cat now"),
+    ],
+)
+def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said) == ([], [])

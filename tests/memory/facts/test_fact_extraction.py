@@ -225,3 +225,18 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
     near = fact_extraction.related_facts(db, "person", log.history(db, session), NOON)
     assert (near[0].statement, len(near)) == ("My dentist is Dr. Huber", 20)
     assert fact_extraction.related_facts(db, "caller", log.history(db, session), NOON) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "statements"),
+    [
+        (
+            "I sold the Skoda in May, I drive a Renault Zoe now",
+            ["I sold the Skoda in May", "I drive a Renault Zoe now"],
+        ),
+        ("I like Rome, it was hot", ["I like Rome, it was hot"]),
+    ],
+)
+def test_clauses_that_are_understood_alone_become_proposals_of_their_own(db, session, found, said, statements):
+    say(db, session, said)
+    assert [each.statement for each in found(operation(statement=said, quote=said))] == statements
