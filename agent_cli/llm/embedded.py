@@ -4,7 +4,9 @@ Weak beside a real embedding model (10 points of recall), but enough to find the
 15 microseconds a text.
 """
 
+import os
 from collections.abc import Collection, Sequence
+from functools import cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 DIMENSION = 256
 _MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
+_THREADS = "OPENBLAS_NUM_THREADS"
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
@@ -51,8 +54,7 @@ class EmbeddedEmbedder:
 
     def match_words(self, words: Sequence[str], texts: Sequence[Collection[str]]) -> list[list[float]]:
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
-        import numpy as np  # here, because it takes 80 ms; the weights bring it along
-
+        np = _numpy()
         filled = [text for text in texts if text]
         rows = self._rows_of([*words, *chain.from_iterable(filled)])
         cosines = self._vectors[rows[len(words) :]] @ self._vectors[rows[: len(words)]].T
@@ -62,8 +64,7 @@ class EmbeddedEmbedder:
 
     def _rows_of(self, words: Sequence[str]) -> Any:
         """The rows of the words in the table of word vectors, which new ones are added to."""
-        import numpy as np
-
+        np = _numpy()
         if len(self._rows) > _MAX_WORDS:
             self._rows, self._vectors = {}, None
         if new := [word for word in dict.fromkeys(words) if word not in self._rows]:
@@ -80,11 +81,24 @@ class EmbeddedEmbedder:
             from safetensors import safe_open
             from tokenizers import Tokenizer
 
+            _numpy()
             folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
             tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
             with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
                 self._loaded = tokenizer, weights.get_tensor("embedding.weight")
         return self._loaded
+
+
+@cache
+def _numpy() -> Any:
+    """NumPy, imported when needed (80 ms), with one thread: in products as small as these, threads mostly wait."""
+    given = os.environ.get(_THREADS)
+    os.environ[_THREADS] = given or "1"
+    import numpy
+
+    if given is None:
+        del os.environ[_THREADS]  # not for the programs that this one starts
+    return numpy
 
 
 def _mean_vector(tokens: Any, ids: Sequence[int]) -> list[float] | None:

@@ -6,6 +6,7 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 """
 
 import re
+from collections.abc import Set
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
@@ -90,9 +91,9 @@ def only_asks(message: str) -> bool:
     return bool(asked) and all(map(_is_asked, asked))
 
 
-def asks_the_same(message: str, question: str) -> bool:
-    """Whether a message is as good as this question, asked earlier: it may ask, and has no content beyond it."""
-    return bool(_INVERTED.search(message)) and set(terms.content_words(message)) <= set(terms.content_words(question))
+def asks_the_same(message: str, words: Set[str]) -> bool:
+    """Whether a message is as good as a question with these words: it may ask, and has no content beyond them."""
+    return terms.has_no_other(message, words) and _INVERTED.search(message) is not None
 
 
 def _is_asked(sentence: str) -> bool:

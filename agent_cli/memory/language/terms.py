@@ -1,7 +1,7 @@
 """The words of texts and questions, and the similarity of texts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from difflib import SequenceMatcher
 from typing import TypeVar
 
@@ -65,13 +65,33 @@ def content_pairs(run: str) -> list[str]:
 
 def without_unspaced(query: str) -> str:
     """The question without the parts in scripts without spaces."""
-    return _UNSPACED.sub(" ", query)
+    return query if query.isascii() else _UNSPACED.sub(" ", query)
 
 
 def content_words(query: str) -> list[str]:
     """The words of a question that are not stop words, in order, each once; all words when there are none."""
-    words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(without_unspaced(query))))
+    words = list(dict.fromkeys(_folded_words(query)))
     return [word for word in words if word not in STOP_WORDS] or words
+
+
+def has_no_other(text: str, words: Set[str]) -> bool:
+    """Whether all content words of a text are among these."""
+    found = False
+    for match in _WORD.finditer(without_unspaced(text)):  # mostly the first content word decides
+        word = match[0].casefold()
+        if word not in STOP_WORDS:
+            if word not in words:
+                return False
+            found = True
+    return found or words >= set(content_words(text))
+
+
+def _folded_words(text: str) -> list[str]:
+    text = without_unspaced(text)
+    folded = text.casefold()
+    if len(folded) == len(text):  # else a letter became two, which may be split: "İ"
+        return _WORD.findall(folded)
+    return [word.casefold() for word in _WORD.findall(text)]
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
@@ -128,10 +148,10 @@ def contains_similar(word: str, text: str, least: float = 0.75) -> bool:
     folded = text.casefold()
     if word in folded:
         return True
+    as_long = rf"\b\w{{{max(1, len(word) - 2)},{len(word) + 2}}}\b"
     return any(
-        abs(len(other) - len(word)) <= 2
         # Cheap test first: few words share enough letters.
-        and 2 * sum([letter in other for letter in word]) >= least * (len(word) + len(other))
+        2 * sum([letter in other for letter in word]) >= least * (len(word) + len(other))
         and SequenceMatcher(None, word, other).ratio() >= least
-        for other in set(_WORD.findall(folded))
+        for other in set(re.findall(as_long, folded))
     )

@@ -8,6 +8,7 @@ fifteen points of recall.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 
 from agent_cli import kinds
 from agent_cli.memory.entities import named_entities
@@ -208,7 +209,8 @@ def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: in
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
         (found,),
     )
-    return [id for id, own_text, facts in texts if terms.contains_similar(folded, f"{own_text}\n{facts or ''}")][:limit]
+    similar = (id for id, own_text, facts in texts if terms.contains_similar(folded, f"{own_text}\n{facts or ''}"))
+    return list(islice(similar, limit))
 
 
 def size(db: Database, files: bool) -> int:

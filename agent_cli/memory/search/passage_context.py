@@ -10,13 +10,13 @@ was given and repeats.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import statements, terms
-from agent_cli.memory.search import candidates, sources
+from agent_cli.memory.search import candidates, sources, word_counts
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store.db import Database
@@ -116,7 +116,7 @@ def fetch(
     }
     passages = db.rows(_PASSAGES.format(conditions=_CONDITIONS.format(current=_current())), values)
     others = {text for passage in passages for text in passage[4:7] if text}
-    counts = _counts(db, others.union(each.text for each in said.values()), question)
+    counts = word_counts.count(db, others.union(each.text for each in said.values()), question)
     nothing: dict[str, int] = {}
 
     def context(id: int, other: int, place: int) -> Mapping[str, int]:
@@ -237,39 +237,17 @@ def neighbours(
     return found
 
 
-def _counts(db: Database, texts: Collection[str], question: ParsedQuery) -> dict[str, dict[str, int]]:
-    """{text: {stem or run: count}} of the words of the question."""
-    counts: dict[str, dict[str, int]] = {text: {} for text in texts}
-    starts = [stem[:-1] for stem in question.idfs]  # stemming changes at most the last remaining letter
-    relevant = [text for text in texts if _may_contain(text, starts)]
-    for text, tokens in zip(relevant, db.tokens_of(relevant), strict=True):
-        found = counts[text]
-        for token in tokens:
-            if token in question.idfs:
-                found[token] = found.get(token, 0) + 1
-        for run in question.runs:
-            if run in text:
-                found[run] = text.count(run)
-    return counts
-
-
-def _may_contain(text: str, starts: Sequence[str]) -> bool:
-    """Whether a text may hold one of these word starts; non-ASCII texts always may, because accents are removed."""
-    if not text.isascii():
-        return True
-    folded = text.lower()
-    for start in starts:  # noqa: SIM110 (half as fast with any)
-        if start in folded:
-            return True
-    return False
-
-
 @frozen
 class Given:
-    """What a reply was given: the words of the question before it, and those of what was recalled, by (letter, id)."""
+    """What a reply was given: the question before it, and the texts of what was recalled, by (letter, id)."""
 
-    asked: frozenset[str]
-    sources: Mapping[tuple[str, int], frozenset[str]]
+    question: str
+    sources: Mapping[tuple[str, int], str]
+
+    @cached_property
+    def asked(self) -> Set[str]:
+        """The words of the question."""
+        return set(terms.content_words(self.question))
 
 
 def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
@@ -278,33 +256,33 @@ def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: 
     if not replies:
         return
     given = _given(db, replies)
-    rests = {row.id: _rests_on(row.text, given.get(row.row)) for row in replies}
+    words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
+    rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
     _mark_unsupported(db, replies, rests, owner, now)
     _mark_replaced(db, replies, rows, now)
     _mark_repetitions(replies, rows, given)
 
 
 def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
-    words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
-    found: dict[int, Given] = {}
+    questions: dict[int, str] = {}
+    given: dict[int, dict[tuple[str, int], str]] = {}
     for reply, question, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
-        sources = dict(found[reply].sources) if reply in found else {}
+        questions[reply] = question
         if kind is not None:
-            sources[kinds.BY_NAME[kind].letter, row] = words(shown.partition(": ")[2])
-        found[reply] = Given(words(question), sources)
-    return found
+            given.setdefault(reply, {})[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
+    return {reply: Given(question, given.get(reply, {})) for reply, question in questions.items()}
 
 
-def _rests_on(reply: str, given: Given | None) -> set[tuple[str, int]]:
+def _rests_on(reply: str, given: Given | None, words: Callable[[str], Set[str]]) -> set[tuple[str, int]]:
     """What a reply cites, else what it was given and repeats beyond the words of the question."""
     cited = {(each[0], int(each[1:])) for group in _CITED.findall(reply) for each in re.split(r", ?", group)}
-    if cited or given is None:
+    if cited or given is None or not given.sources:
         return cited
     said = reply.casefold()
     return {
         source
-        for source, words in given.sources.items()
-        if (telling := words - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
+        for source, shown in given.sources.items()
+        if (telling := words(shown) - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
     }
 
 
@@ -346,10 +324,10 @@ def _mark_repetitions(
     replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], given: Mapping[int, Given]
 ) -> None:
     """Mark the replies that say only what another row says, apart from the words of the question before them."""
-    sources = [(row.text.casefold(), row.text) for row in rows if row.role != "assistant" and not row.empty]
-    for reply in replies:
-        if len(reply.text) > _LONGEST or reply.ended or reply.withdrawn:
-            continue
+    short = [each for each in replies if len(each.text) <= _LONGEST and not each.ended and not each.withdrawn]
+    others = [row for row in rows if row.role != "assistant" and not row.empty] if short else []
+    sources = [(row.text.casefold(), row.text) for row in others]
+    for reply in short:
         said = _CITED.sub("", reply.text)
         words = set(terms.content_words(said))
         telling = (words - given[reply.row].asked if reply.row in given else words) or words

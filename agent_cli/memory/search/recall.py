@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
-from agent_cli.memory.language import statements
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import (
     candidates,
     damaged_indexes,
@@ -222,15 +222,15 @@ def _score_candidates(
     for id, (_, stems) in about_named.items():
         guessed[id] = guessed.get(id, frozenset()) | stems
     proposed = list(dict.fromkeys([*proposed, *guessed]))
-    rows = fetch(proposed)
+    nearest = leg("vectors", near, none)  # now, because they were searched on another thread meanwhile
+    rows = fetch(dict.fromkeys([*proposed, *(id for id, _ in nearest)]))
     for id in about_named.keys() & rows.keys():
         rows[id].named = about_named[id][0]
-    nearest = leg("vectors", near, none)  # now, because they were searched on another thread meanwhile
-    rows |= fetch(id for id, _ in nearest if id not in proposed)
     if time_filter:
         _mark_timely(db, rows, time_filter)
     telling = sum(not row.empty for row in rows.values() if row.id in proposed)
-    rows |= fetch(id for id, _ in hits[RESCORED : RESCORED + len(proposed) - telling] if id not in rows)
+    if further := [id for id, _ in hits[RESCORED : RESCORED + len(proposed) - telling] if id not in rows]:
+        rows |= fetch(further)
     if not files:
         _mark_asked_again(rows.values(), query)
         passage_context.mark_replies(db, rows.values(), allowed.owner, now)
@@ -307,8 +307,9 @@ def _average(db: Database, files: bool) -> float:
 
 def _mark_asked_again(rows: Iterable[CandidateRow], query: str) -> None:
     """Mark messages that asked the same, in whatever form."""
+    words = set(terms.content_words(query))
     for row in rows:
-        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, query):
+        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, words):
             row.empty = "question"
 
 
