@@ -46,7 +46,7 @@ def listen(
                     if not answered and promises.is_promise(reply.text):
                         yield Noticed(_save_hint(options))
                     for each in _contradictions(context, message, parts, options):
-                        yield Noticed(each.message())
+                        yield Noticed(each.message(at_keyboard=options.at_keyboard))
                     if options.learns and event.model not in ("", "offline"):
                         _queue_learning(context)
 
@@ -63,8 +63,8 @@ def _save_hint(options: CaptureOptions) -> str:
 def _contradictions(
     context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
 ) -> list[Contradiction]:
-    """Where the message contradicts known facts; looked for only where the person can answer."""
-    if not (options.at_keyboard and context.reads):
+    """Where the message contradicts known facts; looked for only where they may be read and changed."""
+    if not (options.keeps and context.reads):
         return []
     return contradictions.find(
         context.db, context.scope, context.session, message, parts, context.time(), options.single_valued

@@ -498,3 +498,14 @@ def test_what_is_over_is_ended_with_one_answer(program, server, terminal):
     shell.enter("I stopped drinking coffee").wait("“I stopped drinking coffee” ends no fact").wait_prompt()
     shell.enter("/exit")
     assert program("facts", "list").out == "f3  2026-01-02  I smoke\n"
+
+
+def test_ask_says_on_standard_error_what_a_sentence_ends_and_how(program, server, terminal):
+    program("facts", "add", "I live in Wels")
+    ran = program("ask", "I no longer live in Wels")
+    line = "f1 says “I live in Wels” · /update in `agent -c` ends it"
+    assert line in ran.err
+    assert line not in ran.out
+    assert "f1 says" not in program("ask", "--json", "I no longer live in Wels").out
+    shell = terminal("-c").wait_prompt()
+    shell.enter("/update").wait("ended f1 “I live in Wels” (true until 2 Jan 2026)")

@@ -1,10 +1,12 @@
 """Replaces relative dates in a statement by absolute ones, so that it stays true: "yesterday" is "on 20 November 2026".
 
 By rules, in English and German, in the language of the word. Ambiguous words ("on Friday", "soon", "in two weeks" after
-a past tense) and quoted text are left as they are.
+a past tense) and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month; that month is
+written out, so that the person sees how it was read.
 "next Friday" is the first one after today, as "nächsten Freitag" is.
 """
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -18,7 +20,7 @@ _ENGLISH, _GERMAN = ([names.split("|")[0].capitalize() for names in language.MON
 
 _HINT = Pattern(
     r"day|night|tomorrow|week|month|year|morning|evening|afternoon|gestern|heute|morgen|woche|monat|jahr|heuer"
-    r"|tag|abend|mittag"
+    r"|tag|abend|mittag|mittwoch|\d/\d"
     r"|(?:last|next|letzt|nächst)",
     re.IGNORECASE,
 )
@@ -43,6 +45,17 @@ def resolve(text: str, now: datetime) -> str:
     return "".join([*parts, _replace_all(text[at:], today, not at)])
 
 
+def day_and_month(first: int, second: int, *, slashed: bool) -> tuple[int, int]:
+    """24.12. and 24/12: the day first, except with slashes when the locale says otherwise or only that is possible."""
+    month_first = slashed and second < 32 and (second > 12 or (first < 13 and _month_first()))
+    return (second, first) if month_first else (first, second)
+
+
+def _month_first() -> bool:
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_TIME", "LANG") if os.environ.get(name)), "")
+    return locale.startswith("en_US")
+
+
 def _replace_all(text: str, today: datetime, first: bool) -> str:
     for pattern, write in _rules():
         text = pattern.sub(lambda match, write=write: _replacement(match, write, today, first), text)  # type: ignore[misc]
@@ -61,6 +74,9 @@ def _replacement(match: re.Match[str], write: _Writer, today: datetime, first: b
     if date_words is None:
         return match[0]
     return date_words[0].upper() + date_words[1:] if starts_sentence and match[0][0].isupper() else date_words
+
+
+_SLASHED = r"(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>(?:19|20)\d\d)"
 
 
 def _format_day(day: datetime, months: Sequence[str], dot: str = "") -> str:
@@ -99,6 +115,7 @@ def _direction(word: str) -> int:
 _BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for)\s+)?(?:(?:on|in|during) )?(?:the )?"
 _DIRECTION = r"(?P<way>last|past|this|next|coming)"
 _DAYS = "|".join(name for each in time_range.DAYS for name in each.split("|"))
+_AFTER_DAY = Pattern(rf"\b(?:{_DAYS})s?\s*$", re.IGNORECASE)
 
 
 def _with_preposition(match: re.Match[str], preposition: str, date_words: str) -> str:
@@ -152,6 +169,23 @@ def _english_count(match: re.Match[str], today: datetime, direction: int) -> str
         month = _add_months(today, number)
         return _with_preposition(match, "in", f"{_ENGLISH[month.month - 1]} {month.year}")
     return _with_preposition(match, "in", str(today.replace(year=today.year + number, day=1).year))
+
+
+def _english_bound(match: re.Match[str], today: datetime) -> str | None:
+    """Since the last Monday, until the next; "Monday until Friday" is no date."""
+    direction = -1 if match["before"].casefold() == "since" else 1
+    if _AFTER_DAY.search(match.string[: match.start()]) or (direction > 0 and _PAST_TENSE.search(match.string)):
+        return None
+    return _english_day(match, _weekday(today, match["day"], direction))
+
+
+def _slashed(match: re.Match[str], today: datetime) -> str:
+    day, month = day_and_month(int(match["first"]), int(match["second"]), slashed=True)
+    found = today.replace(year=int(match["year"]), month=month, day=day)
+    german = match["german"]
+    if german:
+        return f"{german} {_format_day(found, _GERMAN, '.')}"
+    return _format_day(found, _ENGLISH)
 
 
 # German: the preposition before is part of the match, because it contracts with the article that follows.
@@ -209,6 +243,13 @@ def _german_count(match: re.Match[str], today: datetime, direction: int) -> str 
     return f"im Jahr {today.year + number}"
 
 
+def _german_bound(match: re.Match[str], today: datetime) -> str | None:
+    direction = -1 if match["before"].casefold() == "seit" else 1
+    if _AFTER_DAY.search(match.string[: match.start()]) or (direction > 0 and _PAST_TENSE.search(match.string)):
+        return None
+    return _german_day(match, _weekday(today, match["day"], direction))
+
+
 @cache
 def _rules() -> list[tuple[re.Pattern[str], _Writer]]:
     """In the order in which they are applied; compiled when first needed."""
@@ -245,6 +286,9 @@ def _rules() -> list[tuple[re.Pattern[str], _Writer]]:
             rf"{_BEFORE}{_DIRECTION} (?P<day>{_DAYS}){part}",
             lambda m, day: _english_day(m, _weekday(day, m["day"], _direction(m["way"]))),
         ),
+        (rf"(?P<before>since|until|till) (?P<day>{_DAYS})", _english_bound),
+        (rf"(?P<before>from) (?P<day>{_DAYS}) on(?:wards?)?(?! \d)", _english_bound),
+        (rf"(?P<before>as of|starting) (?P<day>{_DAYS})", _english_bound),
         (rf"{_BEFORE}(?P<way>last|next) (?P<month>{months})", _english_month),
         (rf"{number} (?P<unit>days?|weeks?|months?|years?) ago", lambda m, today: _english_count(m, today, -1)),
         (rf"in {number} (?P<unit>days?|weeks?|months?|years?)(?:['’]? time)?", lambda m, d: _english_count(m, d, 1)),
@@ -264,6 +308,8 @@ def _rules() -> list[tuple[re.Pattern[str], _Writer]]:
             rf"(?:am )?{_GERMAN_BEFORE}{_GERMAN_DIRECTION} (?P<day>{_DAYS})",
             lambda m, day: _german_day(m, _weekday(day, m["day"], _direction(m["way"]))),
         ),
+        (rf"(?P<before>seit|ab|bis)(?: zum| dem)? (?P<day>{_DAYS})", _german_bound),
+        (rf"(?P<german>seit|ab|bis|am|dem|zum)? ?{_SLASHED}", _slashed),
         (rf"vor {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, -1)),
         (rf"in {number} (?P<unit>tag\w*|woche\w*|monat\w*|jahr\w*)", lambda m, today: _german_count(m, today, 1)),
     ]

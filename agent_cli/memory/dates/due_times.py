@@ -7,14 +7,13 @@ day without a time means nine o'clock. Commands always show the parsed time in f
 rules.
 """
 
-import os
 import re
 import warnings
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import recurrence, zones
+from agent_cli.memory.dates import absolute_dates, recurrence, zones
 from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
 from agent_cli.values import frozen
 
@@ -266,20 +265,13 @@ def _day_of_month(day: int, today: datetime) -> datetime:
 
 
 def _numeric_date(numbers: str, today: datetime) -> datetime:
-    """24.12. and 24/12: the day first, except with slashes when the locale says otherwise or only that is possible."""
     first, second, *year = (int(number) for number in re.findall(r"\d+", numbers))
-    month_first = "/" in numbers and second < 32 and (second > 12 or (first < 13 and _month_first()))
-    day, month = (second, first) if month_first else (first, second)
+    day, month = absolute_dates.day_and_month(first, second, slashed="/" in numbers)
     try:
         found = today.replace(year=year[0] if year else today.year, month=month, day=day)
         return found if year or found >= today else found.replace(year=today.year + 1)
     except ValueError as error:
         raise UsageError(f"there is no {numbers}: name a day that a calendar has") from error
-
-
-def _month_first() -> bool:
-    locale = next((os.environ[name] for name in ("LC_ALL", "LC_TIME", "LANG") if os.environ.get(name)), "")
-    return locale.startswith("en_US")
 
 
 def _dateparser(words: str, base: datetime) -> datetime | None:

@@ -100,7 +100,8 @@ def _days(words: str, today: datetime, *, ahead: bool) -> _Days:
         days = _of(year, month, day[0] if day else 0, today)
     elif parts["numeric"]:
         numbers = [int(each) for each in parts["numeric"].split(".") if each]
-        days = _in_year(numbers[2] if len(numbers) > 2 else 0, numbers[1], numbers[0], today, ahead)
+        year = numbers[2] + (2000 if numbers[2] < 100 else 0) if len(numbers) > 2 else 0
+        days = _in_year(year, numbers[1], numbers[0], today, ahead)
     elif parts["season"]:
         month = 3 + 3 * _index(parts["season"], date_phrases.SEASONS)
         days = _in_year(int(parts["year3"] or 0), month, 0, today, ahead, months=3)

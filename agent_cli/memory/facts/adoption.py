@@ -93,6 +93,8 @@ def propose(
             if each.state == PENDING or each.is_open(time()):
                 facts.add_source(db, each, claim.message, claim.quote, time())
                 return None
+        if claim.operation == "insert" and known_facts.earlier_ending(db, scope, claim):
+            return None
         _make_room(db, scope, claim, time)
         batch = batch or ids.new(time())
         return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=batch)

@@ -33,13 +33,13 @@ class Contradiction:
     answer: str = ""  # what /update does
     is_choice: bool = False  # whether the sentence may mean this fact or another
 
-    def message(self) -> str:
+    def message(self, *, at_keyboard: bool = True) -> str:
         if self.known is None:
             return f"nothing known says so: “{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact"
         words = f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}”"
-        if self.is_choice:
-            return f"{words} · {_COMMAND} {self.known.handle} {self.answer} in its place"
-        return f"{words} · {_COMMAND} {self.answer}"
+        command = f"{_COMMAND} {self.known.handle}" if self.is_choice else _COMMAND
+        where = "" if at_keyboard else " in `agent -c`"
+        return f"{words} · {command}{where} {self.answer}{' in its place' if self.is_choice else ''}"
 
 
 def find(

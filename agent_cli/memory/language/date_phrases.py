@@ -20,7 +20,7 @@ _PARTS = (
     rf"(?:(?:(?P<early>{languages.alternatives('EARLY')})|(?P<middle>{languages.alternatives('MIDDLE')})"
     rf"|(?P<late>{languages.alternatives('LATE')}))[ -])?"
     rf"(?:{languages.alternatives('PART_OF_DAY')} )?(?:{languages.alternatives('BEFORE_DATE')} )?"
-    rf"(?:(?P<iso>\d{{4}}-\d\d(?:-\d\d)?)|(?P<numeric>\d{{1,2}}\.\d{{1,2}}\.(?:{_YEAR})?)"
+    rf"(?:(?P<iso>\d{{4}}-\d\d(?:-\d\d)?)|(?P<numeric>\d{{1,2}}\.\d{{1,2}}\.(?:{_YEAR}|\d\d(?!\d))?)"
     rf"|(?P<day>\d{{1,2}}){_ORDINAL} (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?"
     rf"|(?P<month2>{_MONTH})(?: (?P<day2>\d{{1,2}})(?!\d){_ORDINAL})?(?:,? (?P<year2>{_YEAR}))?"
     rf"|(?P<season>{_SEASON})(?:,? (?P<year3>{_YEAR}))?|(?P<year4>{_YEAR}))"

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from agent_cli.memory.dates import validity
+from agent_cli.memory.dates import absolute_dates, validity
 
 NOW = datetime(2026, 11, 20, 18, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -77,3 +77,35 @@ def test_an_end_is_the_last_moment_of_its_day_in_the_zone_of_the_person():
     found = validity.find("I live in Salzburg until 31 December 2026", NOW)
     assert found.until is not None
     assert found.until.isoformat() == "2026-12-31T23:59:59.999000+01:00"
+
+
+@pytest.mark.parametrize(
+    ("statement", "written", "since", "until"),
+    [
+        ("I work at Bosch since Monday", "I work at Bosch since 16 November 2026", "2026-11-16", None),
+        ("I live in Graz since Friday", "I live in Graz since 13 November 2026", "2026-11-13", None),
+        ("I stay in Wels until Monday", "I stay in Wels until 23 November 2026", None, "2026-11-23"),
+        ("As of Monday I work at Bosch", "As of 23 November 2026 I work at Bosch", "2026-11-23", None),
+        ("From Monday on I work at Bosch", "From 23 November 2026 I work at Bosch", "2026-11-23", None),
+        ("Seit Mittwoch wohne ich in Graz", "Seit dem 18. November 2026 wohne ich in Graz", "2026-11-18", None),
+        ("Ich bin bis Dienstag in Wels", "Ich bin bis zum 24. November 2026 in Wels", None, "2026-11-24"),
+        ("Ab Montag arbeite ich bei Bosch", "Ab dem 23. November 2026 arbeite ich bei Bosch", "2026-11-23", None),
+        ("I work at Bosch since 3/4/2026", "I work at Bosch since 3 April 2026", "2026-04-03", None),
+        ("I work at Bosch since 3/14/2026", "I work at Bosch since 14 March 2026", "2026-03-14", None),
+        ("Seit 3/4/2026 wohne ich in Graz", "Seit 3. April 2026 wohne ich in Graz", "2026-04-03", None),
+        ("Ich wohne seit 3.4.26 in Graz", "Ich wohne seit 3.4.26 in Graz", "2026-04-03", None),
+        ("The shop is open Monday until Friday", "The shop is open Monday until Friday", None, None),
+        ("I work from Monday to Friday", "I work from Monday to Friday", None, None),
+        ("Offen von Montag bis Freitag", "Offen von Montag bis Freitag", None, None),
+        ("Since 31/31/2026 I wait", "Since 31/31/2026 I wait", None, None),
+    ],
+)
+def test_a_weekday_or_a_date_with_slashes_is_written_out(monkeypatch, statement, written, since, until):
+    monkeypatch.setenv("LC_ALL", "de_AT.UTF-8")
+    assert absolute_dates.resolve(statement, NOW) == written
+    assert days(written) == (since, until)
+
+
+def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    assert absolute_dates.resolve("I work at Bosch since 3/4/2026", NOW) == "I work at Bosch since 4 March 2026"

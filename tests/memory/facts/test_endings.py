@@ -274,3 +274,9 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
 def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
     know(db, known)
     assert say(db, session, said) == ([], [])
+
+
+def test_a_sentence_that_has_ended_a_fact_is_not_proposed_again(db, session):
+    know(db, "I am vegetarian")
+    say(db, session, "I'm not vegetarian any more")
+    assert adoption.propose(db, HERE, adoption.claim("I'm not vegetarian any more", "model"), NOW) is None
