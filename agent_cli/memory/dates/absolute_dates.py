@@ -1,7 +1,7 @@
 """Replaces relative dates in a statement by absolute ones, so that it stays true: "yesterday" is "on 20 November 2026".
 
 By rules, in English and German, in the language of the word. Ambiguous words ("on Friday", "soon", "in two weeks" after
-a past tense) and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month; that month is
+a past tense) and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month, and that is
 written out, so that the person sees how it was read.
 "next Friday" is the first one after today, as "nächsten Freitag" is.
 """
