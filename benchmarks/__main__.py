@@ -21,6 +21,7 @@ from benchmarks import (
     window,
     years,
 )
+from benchmarks.faults import run as faults
 from benchmarks.life import run as life
 
 BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
@@ -30,6 +31,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
     "damage": damage.run,
+    "faults": faults.run,
     "documents": lambda options: documents.run(),
     "long_texts": lambda options: long_texts.run(),
     "scale": scale.run,
@@ -43,7 +45,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
 }
 
 TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {"learn_weights": learn_weights.run}  # run only when named
-WITH_OPTIONS = ("damage", "recall", "facts", "scale", "typing", "first_word", "life", "learn_weights")
+WITH_OPTIONS = ("damage", "faults", "recall", "facts", "scale", "typing", "first_word", "life", "learn_weights")
 
 
 def main(arguments: list[str]) -> int:

@@ -11,10 +11,11 @@ import pytest
 from tests import structure
 from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "clock errors kinds messages text values"  # pure values and functions, known to all
+LEAVES = "atomic_file clock errors kinds messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
+    "atomic_file": "",
     "kinds": "values",
     "errors": "",
     "text": "",

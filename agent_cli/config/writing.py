@@ -1,12 +1,12 @@
 """Changing a setting in the configuration file, and the example file with all of them."""
 
-import os
 import stat
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from agent_cli import atomic_file
 from agent_cli.config import checks, toml
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
@@ -38,12 +38,8 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
     line = f"{key} = {toml.line(new)}"
     confirm(line)
     target = file.resolve()  # a link stays one
-    part = target.with_name(target.name + ".part")  # a full disk leaves the old file whole
     try:
-        part.touch(0o600)
-        part.chmod(stat.S_IMODE(target.stat().st_mode))
-        part.write_text(tomlkit.dumps(document), encoding="utf-8")
-        os.replace(part, target)
+        atomic_file.write(target, tomlkit.dumps(document).encode(), stat.S_IMODE(target.stat().st_mode))
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     return line

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from agent_cli import atomic_file
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
@@ -88,14 +89,7 @@ def _saved(path: Path, secret: bytes) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
-            part = path.with_suffix(f".{os.getpid()}")
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            try:
-                os.write(handle, secret)
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            os.replace(part, path)
+            atomic_file.write(path, secret)
         return path.read_bytes() == secret
     except OSError:
         return False

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from agent_cli import atomic_file
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
@@ -72,15 +73,10 @@ def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
 
 def write_file(file: Path, answer: str) -> str:
     """Replace a file by the answer, atomically. Raises AgentError."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.touch(0o600)
-        part.write_text(f"{answer}\n", encoding="utf-8")
-        os.replace(part, file)
+        atomic_file.write(file, f"{answer}\n".encode())
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise AgentError(f"{file} cannot be written: {error.strerror}") from error
     return str(file)
 

@@ -4,13 +4,12 @@ Facts that hold in one session alone are left out: other databases do not have t
 """
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import atomic_file, clock, text
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.store.db import Database
@@ -69,10 +68,7 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, words in paths.items():
-            part = path.with_name(f".{path.name}.{os.getpid()}.part")
-            part.touch(0o600)
-            part.write_text(words, encoding="utf-8", errors="replace")
-            os.replace(part, path)
+            atomic_file.write(path, words.encode("utf-8", "replace"))
     except OSError as error:
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
     return list(paths)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agent_cli import clock
+from agent_cli import atomic_file, clock
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import Skill
@@ -120,7 +120,4 @@ def _existing_content(path: Path) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.touch(0o600)
-    part.write_bytes(content)
-    os.replace(part, path)
+    atomic_file.write(path, content)

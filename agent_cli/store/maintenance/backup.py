@@ -9,11 +9,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli import kinds, text
+from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
 from agent_cli.store import holder, meta, schema
@@ -47,14 +47,15 @@ def create(
     """Copy the database to a file. Raises UsageError when the file exists, StoreError when the copy is incomplete."""
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with leftovers.recorded(db, part), _temporary_file(part):
+    leftovers.remove_beside(path)
+    part = leftovers.temporary_path(path)
+    with leftovers.recorded(db, part), temporary_file(part):
         source = db.another_connection()
         try:
             rows = _copy(source, part, progress)
         finally:
             source.close()
-        _move_into_place(part, path)
+        move_into_place(part, path)
     record_copy(db, path)
     return Backup(path, path.stat().st_size, rows)
 
@@ -70,20 +71,21 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         raise UsageError(f"there is no file {path}; name one that `agent db backup` wrote")
     if current.exists() and current.samefile(path):
         raise UsageError(f"{path} is the database itself; name a copy of it")
-    current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = current.with_name(f".{current.name}.{os.getpid()}.part")
-    with _temporary_file(part):
+    with _disk_errors(current):
+        current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = leftovers.temporary_path(current)
+    with temporary_file(part):
         rows = _stage(path, part)
         if not current.exists():
             _migrate(part, [str(path)], now, notice)
-            _move_into_place(part, current)
+            move_into_place(part, current)
             return RestoreResult(None, rows, False)
         former = _unused_path(current, now)
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
             revives_erased = bool(erased - _erased_hashes_in(part))
-            _set_aside(current, former)
-            _move_into_place(part, current)
+            with _set_aside(current, former):
+                move_into_place(part, current)
     return RestoreResult(former, rows, revives_erased)
 
 
@@ -224,17 +226,32 @@ def _erased_hashes(db: Database) -> set[str]:
     return {hash for (hash,) in db.rows("select hash from forgotten")}
 
 
-def _set_aside(current: Path, former: Path) -> None:
-    """Link the database to a second name before its first is replaced, so that a file always has that name."""
-    try:
-        os.link(current, former)
-    except OSError:  # a file system without links
-        shutil.copyfile(current, former)
-        former.chmod(0o600)
-    wal = current.with_name(f"{current.name}-wal")
-    if wal.exists():  # of a damaged file: it must not be applied to the new one
-        os.replace(wal, former.with_name(f"{former.name}-wal"))
-    current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
+@contextmanager
+def _set_aside(current: Path, former: Path) -> Iterator[None]:
+    """Link the database to a second name while its first is replaced, so that a file always has that name.
+
+    Raises StoreError, with all as it was, when that fails or the block does.
+    """
+    wal, former_wal = (each.with_name(f"{each.name}-wal") for each in (current, former))
+    with _disk_errors(current), ExitStack() as undo:
+        undo.callback(_unlink_second_name, former, current)
+        try:
+            os.link(current, former)
+        except OSError:  # a file system without links
+            shutil.copyfile(current, former)
+            former.chmod(0o600)
+        if wal.exists():  # of a damaged file: it must not be applied to the new one
+            os.replace(wal, former_wal)
+            undo.callback(os.replace, former_wal, wal)
+        current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
+        yield
+        undo.pop_all()
+
+
+def _unlink_second_name(former: Path, current: Path) -> None:
+    """Delete the second name of a file that still has its first."""
+    if former.exists() and current.exists() and former.samefile(current):
+        former.unlink()
 
 
 def _unused_path(current: Path, now: datetime) -> Path:
@@ -254,7 +271,7 @@ def _refuse_target(db: Path, path: Path, force: bool) -> None:
 
 
 @contextmanager
-def _temporary_file(part: Path) -> Iterator[None]:
+def temporary_file(part: Path) -> Iterator[None]:
     """Create an empty file that only the owner can read, and delete what is left of it in the end."""
     try:
         part.unlink(missing_ok=True)
@@ -265,20 +282,19 @@ def _temporary_file(part: Path) -> Iterator[None]:
         yield
     finally:
         for end in ("", "-journal", "-wal", "-shm"):
-            part.with_name(part.name + end).unlink(missing_ok=True)
+            with suppress(OSError):  # it is removed at the next start
+                part.with_name(part.name + end).unlink(missing_ok=True)
 
 
-def _move_into_place(part: Path, path: Path) -> None:
-    """Rename the finished file to its target, durably."""
-    _fsync(part)
-    os.replace(part, path)
-    with suppress(OSError):  # not every file system can sync a folder
-        _fsync(path.parent)
+def move_into_place(part: Path, path: Path) -> None:
+    """Rename the finished file to its target, durably. Raises StoreError; the target is unchanged then."""
+    with _disk_errors(path):
+        atomic_file.move(part, path)
 
 
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: the disk refused to write it ({error.strerror}); nothing was replaced") from error

@@ -4,11 +4,12 @@ They are named `.NAME.PID.part`. A backup may be anywhere, so its temporary file
 written; that of a restore is beside the database.
 """
 
+import glob
 import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from agent_cli.store.db import Database
 _KEY = "backup in progress"
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
 _OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its process may be another one's by then
+
+
+def temporary_path(path: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 @contextmanager
@@ -34,20 +40,34 @@ def found(db: Database) -> list[Path]:
     """The temporary files that exist, also of processes that still run."""
     if db.in_memory:
         return []
-    database = Path(db.path)
-    near = [path for path in database.parent.glob(f".{database.name}.*.part*") if _NAME.fullmatch(path.name)]
-    return [*near, *(path for each in _recorded(db) for path in _with_journals(Path(each)) if path.is_file())]
+    return [
+        *_beside(Path(db.path)),
+        *(path for each in _recorded(db) for path in _with_journals(Path(each)) if path.is_file()),
+    ]
 
 
 def remove(db: Database) -> None:
     """Delete those whose process has ended."""
-    for path in found(db):
-        if not _in_use(path):
-            with suppress(OSError):  # it is searched and named with each erasure
-                path.unlink()
+    _remove(found(db))
     recorded_paths = _recorded(db)
     if recorded_paths:
         _keep(db, [each for each in recorded_paths if Path(each).exists()])
+
+
+def remove_beside(path: Path) -> None:
+    """Delete those of a file that was to be written, whose process has ended."""
+    _remove(_beside(path))
+
+
+def _beside(path: Path) -> list[Path]:
+    return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _NAME.fullmatch(each.name)]
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not _in_use(path):
+            with suppress(OSError):  # it is searched and named with each erasure
+                path.unlink()
 
 
 def _recorded(db: Database) -> list[str]:

@@ -13,7 +13,7 @@ import apsw
 from agent_cli.errors import StoreError
 from agent_cli.store import file
 from agent_cli.store.db import Database, Row
-from agent_cli.store.maintenance import row_check
+from agent_cli.store.maintenance import backup, leftovers, row_check
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once
@@ -39,7 +39,16 @@ class Salvaged:
 
 
 def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
-    """Copy what can be read into a new file. Raises StoreError when nothing of the file can be read."""
+    """Copy what can be read into a new file, which is there when it is whole. Raises StoreError."""
+    leftovers.remove_beside(path)
+    part = leftovers.temporary_path(path)
+    with backup.temporary_file(part):
+        saved = _salvage(damaged, part, now)
+        backup.move_into_place(part, path)
+    return saved
+
+
+def _salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     source = file.open_damaged(damaged)
     try:
         target = file.open_file(path, now, lambda notice: None)
