@@ -110,8 +110,8 @@ class Ran:
 class Program:
     """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given.
 
-    A command that is only waited for is forked from a process that has imported all (see `warm`), on Linux; whatever
-    is wrapped in another command, runs on or has a terminal starts from nothing.
+    A command that is only waited for or has a terminal is forked from a process that has imported all (see `warm`), on
+    Linux; whatever is wrapped in another command or runs on starts from nothing.
     """
 
     usual = (sys.executable, "-m", "agent_cli")
@@ -156,7 +156,7 @@ class Program:
 
     def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60) -> Ran:
         whole = {**self.env, **(env or {})}
-        if (*self.command,) == self.usual and not self.cold and warm.can(whole):
+        if self._is_forked(whole):
             return Ran(*warm.parent().run([*map(str, arguments)], whole, self.work, stdin, timeout))
         process = self.start(*arguments, env=env)
         try:
@@ -166,6 +166,16 @@ class Program:
             process.communicate()
             raise
         return Ran(process.returncode, out, err)
+
+    def at_terminal(self, *arguments: str, **env: str) -> Terminal:
+        """A process on a terminal of its own."""
+        whole = {**self.env, **env}
+        if self._is_forked(whole):
+            return Terminal(arguments, whole, self.work, warm.parent().at_terminal)
+        return Terminal([*self.command, *arguments], whole, self.work)
+
+    def _is_forked(self, env: dict[str, str]) -> bool:
+        return (*self.command,) == self.usual and not self.cold and warm.can(env)
 
     def script(self, text: str) -> str:
         """A scripted model to name with -m."""
@@ -227,7 +237,7 @@ def terminal(program):
     opened: list[Terminal] = []
 
     def open_terminal(*arguments: str, **env: str) -> Terminal:
-        opened.append(Terminal([*program.command, *arguments], {**program.env, **env}, program.work))
+        opened.append(program.at_terminal(*arguments, **env))
         return opened[-1]
 
     yield open_terminal

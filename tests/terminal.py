@@ -3,35 +3,60 @@
 Nothing sleeps: `wait` reads until the words stand on the screen.
 """
 
+import fcntl
 import os
+import pty
+import select
 import signal
+import subprocess
 import termios
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pyte
+
+from tests import warm
 
 ROWS, COLUMNS = 50, 100
 CTRL_C, CTRL_D, ESC, ENTER = "\x03", "\x04", "\x1b", "\r"
 
 
+Process = subprocess.Popen[bytes] | warm.Forked
+
+
+def _start(command: Sequence[str], env: Mapping[str, str], folder: Path, end: int) -> Process:
+    """A process from nothing, in a session of its own whose terminal is the given end."""
+    own = partial(fcntl.ioctl, end, termios.TIOCSCTTY, 0)
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), end)
+    process = subprocess.Popen(command, env=env, cwd=folder, start_new_session=True, preexec_fn=own, **streams)
+    os.close(end)
+    return process
+
+
 class Terminal:
-    def __init__(self, command: list[str], env: dict[str, str], folder: Path):
+    """One whose program starts from nothing, unless a way to start it is given that forks."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        folder: Path,
+        start: Callable[[Sequence[str], Mapping[str, str], Path, int], Process] = _start,
+    ):
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
         self._text: str | None = None  # what is drawn in the screen, until more is drawn
         self.raw = b""
-        with warnings.catch_warnings():  # of a fork beside the threads of a server: this one runs a program at once
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.child = pexpect.spawn(
-                command[0], command[1:], env=env, cwd=str(folder), dimensions=(ROWS, COLUMNS), timeout=10
-            )  # type: ignore[arg-type]
-        self.child.delaybeforesend = None
-        self.child.ptyproc.delayafterclose = self.child.ptyproc.delayafterterminate = 0.01
+        self._keys, end = pty.openpty()
+        self.resize(ROWS, COLUMNS)
+        self._process = start(command, env, folder, end)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Change the size of the window, as a person who drags its corner."""
+        termios.tcsetwinsize(self._keys, (rows, columns))
 
     @property
     def text(self) -> str:
@@ -47,15 +72,15 @@ class Terminal:
 
     @property
     def pid(self) -> int:
-        return int(self.child.pid)
+        return self._process.pid
 
     def read(self, seconds: float) -> bool:
         """Take in what has been drawn, waiting at most so long for it; False when the program has ended."""
-        try:
-            piece = self.child.read_nonblocking(65536, seconds)
-        except pexpect.TIMEOUT:
+        if not select.select([self._keys], [], [], seconds)[0]:
             return True
-        except pexpect.EOF:
+        try:
+            piece = os.read(self._keys, 65536)
+        except OSError:  # nobody holds the other end any more
             return False
         self.raw += piece
         self._stream.feed(piece)
@@ -79,7 +104,7 @@ class Terminal:
         return self.until(lambda: self.text.rsplit("\n", 1)[-1] == ">", "the prompt")
 
     def type(self, keys: str) -> "Terminal":
-        self.child.send(keys)
+        os.write(self._keys, keys.encode())
         return self
 
     def enter(self, line: str) -> "Terminal":
@@ -112,8 +137,7 @@ class Terminal:
         end = time.monotonic() + 30
         while self.read(0.05):
             assert time.monotonic() < end, f"it did not end:\n{self.text}"
-        self.child.wait()
-        return int(self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus)
+        return self._process.wait()
 
     def signal(self, number: signal.Signals) -> "Terminal":
         os.kill(self.pid, number)
@@ -121,16 +145,19 @@ class Terminal:
 
     def hang_up(self) -> int:
         """Close the terminal as a window is closed; the exit code of the program."""
-        self.child.ptyproc.fileobj.close()
-        return int(self.child.wait())
+        os.close(self._keys)
+        self._keys = -1
+        return self._process.wait()
 
     def settings(self) -> list[Any]:
         """How the terminal is set, as `stty -a` shows it."""
-        return termios.tcgetattr(self.child.child_fd)
+        return termios.tcgetattr(self._keys)
 
     def close(self) -> None:
         """Hang up, and make sure that nothing is left."""
-        if self.child.isalive():
-            self.child.kill(signal.SIGKILL)
-            self.child.wait()
-        self.child.ptyproc.fileobj.close()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._keys >= 0:
+            os.close(self._keys)
+            self._keys = -1

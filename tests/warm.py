@@ -2,20 +2,23 @@
 
 Of the tenth of a second that a command takes, three quarters are imports, and the tests start fifteen hundred. So each
 worker of the tests keeps one process that has imported the program, and forks for every command. A fork runs `main`
-with its own arguments, environment, folder and pipes, on real files, until its interpreter ends. What it does not prove
-is starting from nothing: that is for `Program.start`, for every terminal and for commands that are wrapped in others,
-which are never forked, and for `pytest --cold`, which forks none.
+with its own arguments, environment, folder and pipes or terminal, on real files, until its interpreter ends. What it
+does not prove is starting from nothing: that is for `Program.start` and for commands that are wrapped in others, which
+are never forked, and for `pytest --cold`, which forks none.
 """
 
+import fcntl
 import gc
 import json
 import os
+import select
 import selectors
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,22 +51,57 @@ class Parent:
     ) -> tuple[int, str, str]:
         """Exit code, output and errors of one command. Raises TimeoutExpired, once it is killed."""
         said, out, err = os.pipe(), os.pipe(), os.pipe()
-        ours, theirs = socket.socketpair()
-        with ours, ThreadPoolExecutor(3) as pool:
-            given = [said[0], out[1], err[1], theirs.fileno()]
-            socket.send_fds(self._control, [b"!"], given)
-            theirs.detach()
-            for each in given:
-                os.close(each)
-            ours.sendall(json.dumps([list(arguments), dict(env), os.fsdecode(folder)]).encode() + b"\n")
+        with self._fork([said[0], out[1], err[1]], arguments, env, folder) as reply, ThreadPoolExecutor(3) as pool:
             pool.submit(_write, said[1], stdin)
             read = [pool.submit(_read, each[0]) for each in (out, err)]
-            code = _ended(ours, arguments, timeout)
+            code = _ended(reply, arguments, timeout)
             return code, read[0].result(), read[1].result()
+
+    def at_terminal(self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, end: int) -> "Forked":
+        """A command that runs on, in a session of its own whose terminal is the given end, which is closed here."""
+        streams = [end, os.dup(end), os.dup(end)]
+        return Forked(self._fork(streams, arguments, env, folder))
+
+    def _fork(
+        self, streams: list[int], arguments: Sequence[str], env: Mapping[str, str], folder: Path
+    ) -> socket.socket:
+        """Where a new process tells its id and how it ended. Its streams are closed here."""
+        ours, theirs = socket.socketpair()
+        given = [*streams, theirs.fileno()]
+        socket.send_fds(self._control, [b"!"], given)
+        theirs.detach()
+        for each in given:
+            os.close(each)
+        ours.sendall(json.dumps([list(arguments), dict(env), os.fsdecode(folder)]).encode() + b"\n")
+        return ours
 
     def close(self) -> None:
         with self._process:  # closes its pipes and waits for it
             self._control.close()
+
+
+class Forked:
+    """A process that runs on, as `subprocess.Popen` tells of one."""
+
+    def __init__(self, reply: socket.socket):
+        self._reply = reply
+        self.pid = _number(reply)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit code, or a signal as a negative number; None while it runs."""
+        if self.returncode is None and select.select([self._reply], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            with self._reply:
+                self.returncode = _number(self._reply)
+        return self.returncode
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
 
 
 def can(env: Mapping[str, str]) -> bool:
@@ -98,17 +136,21 @@ def _read(end: int) -> str:
 
 
 def _ended(reply: socket.socket, arguments: Sequence[str], timeout: float) -> int:
-    pid = int.from_bytes(reply.recv(_NUMBER, socket.MSG_WAITALL), "big")
+    pid = _number(reply)
     reply.settimeout(timeout)
     try:
-        code = reply.recv(_NUMBER)
+        return _number(reply)
     except TimeoutError:
         os.kill(pid, signal.SIGKILL)
         reply.settimeout(None)
-        reply.recv(_NUMBER)
+        _number(reply)
         raise subprocess.TimeoutExpired(list(arguments), timeout) from None
-    assert len(code) == _NUMBER, "the process that forks has ended"
-    return int.from_bytes(code, "big", signed=True)
+
+
+def _number(reply: socket.socket) -> int:
+    number = reply.recv(_NUMBER, socket.MSG_WAITALL)
+    assert len(number) == _NUMBER, "the process that forks has ended"
+    return int.from_bytes(number, "big", signed=True)
 
 
 def _wait(control: socket.socket) -> socket.socket:
@@ -173,6 +215,10 @@ def _become(reply: socket.socket) -> None:
     os.environ.update(env)
     time.tzset()
     tempfile.tempdir = None  # as the environment says
+    if os.isatty(0):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # as Python opens it at a terminal
     sys.argv = [str(Path(_start.__code__.co_filename)), *arguments]
     sys.path[0] = folder
 
@@ -181,8 +227,8 @@ if __name__ == "__main__":
     from agent_cli.__main__ import main as _start
     from agent_cli.cli import main, usage  # noqa: F401
 
-    for command in usage.COMMANDS:
-        import_module(usage.module(command))
+    for module in (*map(usage.module, usage.COMMANDS), "agent_cli.repl.shell.shell"):
+        import_module(module)
     gc.collect()
     gc.freeze()  # a child need not look at, and so copy, what it was given
     _become(_wait(socket.socket(fileno=int(sys.argv[1]))))
