@@ -112,9 +112,10 @@ def _are_keywords(sentence: str) -> bool:
 
 def is_empty_reply(reply: str) -> bool:
     """Whether a reply of the assistant says only that it does not know, perhaps with a question or an offer."""
-    if len(reply) > _MAX_EMPTY_REPLY or _CITATION.search(reply):
+    reply = reply.replace("’", "'")
+    if len(reply) > _MAX_EMPTY_REPLY or _CITATION.search(reply) or not _IGNORANCE.search(reply):
         return False
-    pieces = [_APOLOGY.sub("", each) for each in text.sentences(reply.replace("’", "'"))]
+    pieces = [_APOLOGY.sub("", each) for each in text.sentences(reply)]
     ignorant = [bool(_IGNORANCE.search(each)) and not _HOWEVER.search(each) for each in pieces]
     return any(ignorant) and all(
         known or not each or each.endswith("?") or _OFFER.match(each) or is_small_talk(each)

@@ -10,9 +10,11 @@ was given and repeats.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cache, cached_property
+from itertools import chain
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import statements, terms
@@ -51,6 +53,7 @@ _TEXTS = """select t.id, t.own, coalesce(m.role, ''), coalesce(m.author in ('', 
     left join message m on p.kind = 'm' and m.id = p.row"""
 
 _LONGEST = 400  # characters of a reply that may be a repetition
+_BEGINNING = 5  # letters of a word
 _UNLIKE = 0.25  # share of the words of a repetition that its source may lack
 _CITED = re.compile(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
 _SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
@@ -250,17 +253,21 @@ class Given:
         return set(terms.content_words(self.question))
 
 
-def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
-    """Mark replies that repeat a source as empty, and those whose source no longer holds as ended or withdrawn."""
+def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> bool:
+    """Mark replies that repeat a source as empty, and those whose source no longer holds as ended or withdrawn.
+
+    Returns whether any was marked.
+    """
     replies = [row for row in rows if row.role == "assistant" and not row.empty]
     if not replies:
-        return
+        return False
     given = _given(db, replies)
     words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
     rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
     _mark_unsupported(db, replies, rests, owner, now)
     _mark_replaced(db, replies, rows, now)
     _mark_repetitions(replies, rows, given)
+    return any(each.empty or each.ended or each.withdrawn for each in replies)
 
 
 def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
@@ -326,17 +333,28 @@ def _mark_repetitions(
     """Mark the replies that say only what another row says, apart from the words of the question before them."""
     short = [each for each in replies if len(each.text) <= _LONGEST and not each.ended and not each.withdrawn]
     others = [row for row in rows if row.role != "assistant" and not row.empty] if short else []
-    sources = [(row.text.casefold(), row.text) for row in others]
+    holders: dict[str, list[int]] = {}  # which of the others hold a word
+    for number, row in enumerate(others):
+        for beginning in _beginnings(terms.content_words(row.text)):
+            holders.setdefault(beginning, []).append(number)
     for reply in short:
         said = _CITED.sub("", reply.text)
         words = set(terms.content_words(said))
-        telling = (words - given[reply.row].asked if reply.row in given else words) or words
-        allowed = int(_UNLIKE * len(telling))
+        telling = _beginnings((words - given[reply.row].asked if reply.row in given else words) or words)
+        least = len(telling) - int(_UNLIKE * len(telling))
+        held = Counter(chain.from_iterable(holders.get(each, ()) for each in telling))
+        figures = [holders.get(each, ()) for each in telling if each.isdigit()]
         if any(
-            _lacking(telling, folded, allowed) <= allowed and terms.is_negated(said) == terms.is_negated(text)
-            for folded, text in sources
+            terms.is_negated(said) == terms.is_negated(others[number].text)
+            for number, count in held.items()
+            if count >= least and all(number in each for each in figures)
         ):
             reply.empty = "repetition"
+
+
+def _beginnings(words: Iterable[str]) -> Set[str]:
+    """What words are compared by where their endings may differ."""
+    return {word if word.isdigit() else word[:_BEGINNING] for word in words}
 
 
 def _lacking(words: Iterable[str], folded: str, allowed: int = 0) -> int:

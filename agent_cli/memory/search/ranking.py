@@ -43,7 +43,7 @@ WEIGHTS = {
 ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a message loses when its facts are no longer true
-MATCHED = 40  # rows whose words are compared with those of the question
+CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 
@@ -162,6 +162,7 @@ class Scored:
     coverage: float
     closeness: float | None = None  # how far its cosine is above that of unrelated texts, up to 1; None: no vectors
     relevance: float = 0.0  # the part of its score that is not owed to who said it
+    features: Mapping[str, float] = field(default_factory=dict, repr=False)
 
 
 def idf(rows: int, found: int) -> float:
@@ -183,20 +184,44 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
     return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0)
 
 
-def score(question: QueryContext, rows: Sequence[CandidateRow], match_words: MatchWords | None = None) -> list[Scored]:
-    """Score rows, best first; the words of the best are also compared with those of the question."""
-    features = dict(zip(rows, _features(question, rows), strict=True))
-    ordered = sorted((_weighted(question, row, features[row]) for row in rows), key=_sort_key)
-    if match_words is None or not question.stems:
-        return ordered
-    best, words = [each.row for each in ordered[:MATCHED]], list(question.stems)
-    matches = match_words(words, [terms.content_words(row.text) for row in best])
-    if matches is None:
-        return ordered
-    for place, (row, cosines) in enumerate(zip(best, matches, strict=True)):
-        likeness = {word: _likeness(cosine) for word, cosine in zip(words, cosines, strict=True)}
-        ordered[place] = _weighted(question, row, features[row] | _word_features(question, row, likeness))
-    return sorted(ordered, key=_sort_key)
+def score(question: QueryContext, rows: Sequence[CandidateRow]) -> list[Scored]:
+    """Score rows by what is counted of them, best first."""
+    return sorted(_weighted_rows(question, rows, _features(question, rows)), key=_sort_key)
+
+
+def score_closely(
+    question: QueryContext, ordered: Sequence[Scored], match_words: MatchWords | None = None
+) -> list[Scored]:
+    """Score the best rows again with what their texts show, and with the words like those asked for."""
+    best = ordered[:CLOSELY]
+    closer = _close_features(question, [each.row for each in best], match_words)
+    features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]
+    rescored = _weighted_rows(question, [each.row for each in best], features)
+    return sorted([*rescored, *ordered[CLOSELY:]], key=_sort_key)
+
+
+def _close_features(
+    question: QueryContext, rows: Sequence[CandidateRow], match_words: MatchWords | None
+) -> list[dict[str, float]]:
+    """The features of each row that its text must be read for."""
+    words = list(question.stems)
+    matches = match_words(words, [terms.content_words(row.text) for row in rows]) if match_words and words else None
+    asked_for = [(name, answer) for name, (pattern, answer) in _ASKED_FOR.items() if pattern.search(question.text)]
+    made = []
+    for row, cosines in zip(rows, matches or [[] for _ in rows], strict=True):
+        found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
+        found["question"] = _question_share(row.text) if "?" in row.text else 0.0
+        if matches:
+            likeness = {word: _likeness(cosine) for word, cosine in zip(words, cosines, strict=True)}
+            found |= _word_features(question, row, likeness)
+        made.append(found)
+    return made
+
+
+def _weighted_rows(
+    question: QueryContext, rows: Sequence[CandidateRow], features: Sequence[Mapping[str, float]]
+) -> list[Scored]:
+    return [_weighted(question, row, found) for row, found in zip(rows, features, strict=True)]
 
 
 def _weighted(question: QueryContext, row: CandidateRow, features: Mapping[str, float]) -> Scored:
@@ -214,7 +239,7 @@ def _weighted(question: QueryContext, row: CandidateRow, features: Mapping[str, 
         legs["age"] = age
     whole = total * recency
     closeness = features["meaning"] if question.floor < 1 else None
-    return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole)
+    return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features)
 
 
 def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
@@ -223,30 +248,29 @@ def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
 
 
 def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict[str, float]]:
-    """The features of each row, mostly between 0 and 1."""
+    """The features of each row that its counts are enough for, mostly between 0 and 1."""
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
-    asked_for = [(name, answer) for name, (pattern, answer) in _ASKED_FOR.items() if pattern.search(question.text)]
     mine, replies = statements.is_in_first_person(question.text), bool(_ABOUT_REPLIES.search(question.text))
     made = []
     for row, word_score in zip(rows, words, strict=True):
-        found = {
-            "words": word_score / best_words,
-            "session": question.sessions.get(row.session or 0, 0.0) / best_session,
-            "meaning": _above(row.cosine, question.floor),
-            "meaning before": _above(row.cosines_around[0], question.floor),
-            "meaning after": _above(row.cosines_around[1], question.floor),
-            "speaker": float(row.author in question.authors),
-            "mine": float(mine and row.role != "assistant"),
-            "asked reply": float(replies and row.role == "assistant"),
-            "reply": float(not replies and row.role == "assistant"),
-            "time": float(row.timely),
-            "facts": _in_facts(question, row),
-            "question": _question_share(row.text) if "?" in row.text else 0.0,
-            **_word_features(question, row, {}),
-        }
-        made.append(found | {name: float(bool(answer.search(row.text))) for name, answer in asked_for})
+        made.append(
+            {
+                "words": word_score / best_words,
+                "session": question.sessions.get(row.session or 0, 0.0) / best_session,
+                "meaning": _above(row.cosine, question.floor),
+                "meaning before": _above(row.cosines_around[0], question.floor),
+                "meaning after": _above(row.cosines_around[1], question.floor),
+                "speaker": float(row.author in question.authors),
+                "mine": float(mine and row.role != "assistant"),
+                "asked reply": float(replies and row.role == "assistant"),
+                "reply": float(not replies and row.role == "assistant"),
+                "time": float(row.timely),
+                "facts": _in_facts(question, row),
+                **_word_features(question, row, {}),
+            }
+        )
     return made
 
 

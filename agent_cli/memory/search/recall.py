@@ -233,11 +233,19 @@ def _score_candidates(
         rows |= fetch(further)
     if not files:
         _mark_asked_again(rows.values(), query)
-        passage_context.mark_replies(db, rows.values(), allowed.owner, now)
-    idfs = candidates.weigh_telling(parsed, [row.own_words for row in rows.values() if row.empty])
     floor = vector_set.floor if vector_set and nearest else 1.0
-    question = QueryContext(query, idfs, candidates.stems(db, parsed, named), average, sessions, named, floor)
-    scored = ranking.score(question, list(rows.values()), embedder.match_words if embedder else None)
+    words = candidates.stems(db, parsed, named)
+
+    def score() -> tuple[QueryContext, list[Scored]]:
+        idfs = candidates.weigh_telling(parsed, [row.own_words for row in rows.values() if row.empty])
+        question = QueryContext(query, idfs, words, average, sessions, named, floor)
+        return question, ranking.score(question, list(rows.values()))
+
+    question, scored = score()
+    best = [each.row for each in scored[: ranking.CLOSELY]]
+    if not files and passage_context.mark_replies(db, best, allowed.owner, now):
+        question, scored = score()  # a word is not common because a reply repeats it
+    scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
     scored = [
         each
         for each in scored

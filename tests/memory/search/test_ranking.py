@@ -24,7 +24,8 @@ def wide(row, average=60):
 
 def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
     stems = {word: [word] for word in idfs}
-    return ranking.score(QueryContext(query, idfs, stems, 60.0, sessions or {}, named, floor), rows)
+    context = QueryContext(query, idfs, stems, 60.0, sessions or {}, named, floor)
+    return ranking.score_closely(context, ranking.score(context, rows))
 
 
 def test_a_rare_word_weighs_more():
@@ -148,7 +149,7 @@ def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
 
     rows = row(1, own={"mia": 1}, text="Mia, my sibling"), row(2, own={"mia": 1}, text="Mia, my neighbour")
     context = QueryContext("mia sister", {"mia": 4.0, "sister": 1.0}, {"mia": ["mia"], "sister": ["sister"]}, 60.0)
-    best, other = ranking.score(context, rows, match_words)
+    best, other = ranking.score_closely(context, ranking.score(context, rows), match_words)
     assert best.row.id == 1
     assert best.legs["similar"] == pytest.approx(WEIGHTS["similar"] * 0.6 * 1 / 5)
     assert "similar" not in other.legs
