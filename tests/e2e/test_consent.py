@@ -168,3 +168,36 @@ def test_scripts_of_the_persons_own_decide_once_that_was_set_at_a_terminal(waiti
     assert waiting("facts", "restore", "f2").code == 9
     kinds = "select kind, actor from event where kind like 'scripts%' order by id"
     assert waiting.rows(kinds) == [("scripts decide", "person"), ("scripts ask", "person")]
+
+
+PASTED = {
+    "a rule": "/set rules.save_note allow\r",
+    "a short command": "/undo\r",
+    "a folder": "/docs add .\ryes\r",
+}
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_a_command_whose_keys_came_together_is_not_run(waiting, terminal, name):
+    before = states(waiting)[1:]
+    shell = terminal().wait_prompt().type(PASTED[name])
+    shell.wait("the command was not run")
+    shell.read(0.2)
+    assert (states(waiting)[1:], waiting.rows("select * from document")) == (before, [])
+    assert not list(waiting.home.rglob("config.toml"))
+    shell.wait_prompt().enter("/facts").wait("Rex is a dog")
+
+
+def test_keys_that_come_together_answer_no_question_at_the_prompt(waiting, terminal):
+    shell = terminal().wait_prompt().enter("/forget f3").wait("type yes")
+    shell.type("yes\r").wait("several keys at once").wait_prompt()
+    assert len(states(waiting)) == 3
+    shell.enter("/forget f3").wait("type yes", times=2).by_hand("yes\r").wait("erased")
+    assert len(states(waiting)) == 2
+
+
+def test_keys_that_come_together_allow_no_tool(waiting, terminal):
+    script = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Well."\n'
+    shell = terminal("-m", waiting.script(script)).wait_prompt().enter("note it").wait("allow it?")
+    shell.type("a\ry\r").wait("several keys at once").wait("Well.")
+    assert waiting.rows("select count(*) from note") == [(0,)]

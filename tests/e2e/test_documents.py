@@ -95,7 +95,7 @@ def test_documents_are_added_at_the_prompt(program, terminal):
     (program.work / "notes" / "a.md").write_text("# Bees\nThe hive is green.\n")
     talk = terminal("-m", "offline").wait_prompt()
     talk.type("/docs add not").wait("notes/").type("es" + ENTER).wait("documents: 1 new")
-    talk.wait_prompt().type("/docs" + ENTER).wait("~/work/notes: 1 file, 1 section")
-    talk.wait_prompt().type("/docs rm notes" + ENTER).wait(
+    talk.wait_prompt().enter("/docs").wait("~/work/notes: 1 file, 1 section")
+    talk.wait_prompt().enter("/docs rm notes").wait(
         "~/work/notes: 1 file is out of memory; on the disk nothing changed"
     )

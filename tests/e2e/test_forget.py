@@ -260,11 +260,11 @@ def test_a_file_that_may_not_be_written_is_told(program):
 
 def test_the_prompt_asks_before_it_erases(program, terminal):
     shell = terminal().wait_prompt().enter("/note the code is swordfish").wait("saved n1").wait_prompt()
-    shell.enter("/forget n1").wait("to be erased: 1 note").wait("type yes:").type("no" + ENTER)
+    shell.enter("/forget n1").wait("to be erased: 1 note").wait("type yes:").by_hand("no\r")
     shell.wait("nothing was erased").wait_prompt()
     shell.enter("/forget n1").wait("type yes:", times=2).type("\x1b[200~yes\x1b[201~" + ENTER)
     shell.wait("nothing was erased", times=2).wait_prompt()
-    shell.enter("/forget swordfish").wait("type yes:", times=3).type("yes" + ENTER).wait("0 traces").wait_prompt()
+    shell.enter("/forget swordfish").wait("type yes:", times=3).by_hand("yes\r").wait("0 traces").wait_prompt()
     assert program.rows("select * from note") == []
     assert traces(program.db, "swordfish") == 0
     shell.type(UP)

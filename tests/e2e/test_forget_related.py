@@ -61,7 +61,7 @@ def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
 
 def test_the_prompt_asks_too(graz, terminal):
     shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).type("all" + ENTER)
-    shell.wait("type yes:").type("yes" + ENTER).wait("0 left").wait("0 traces").wait_prompt()
+    shell.wait("type yes:").by_hand("yes\r").wait("0 left").wait("0 traces").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert traces(graz.db, "Graz") == 0

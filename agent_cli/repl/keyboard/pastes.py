@@ -74,6 +74,11 @@ class Pastes:
             part.text.strip("\n") for part in parts if part.origin != "typed" and part.text.strip()
         )
 
+    @property
+    def came_whole(self) -> bool:
+        """Whether all keys of the line came together: too few, perhaps, to tell a paste, but nobody types so."""
+        return self.at_once or self._burst >= len(self._previous_text) > 1
+
     def edited(self, before: str, after: str) -> None:
         """Note that an editor changed the expanded line: large pastes that it changed still count as pasted."""
         self.pieces += [piece for piece in self._collapsed.values() if piece in before and piece not in after]

@@ -15,7 +15,7 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
-from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.input.typeahead import clear_typeahead, get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import BufferControl
@@ -137,13 +137,28 @@ class PromptInput:
         try:
             if self._dumb:
                 return (await self._dumb.read_answer(question)).strip().lower()
-            prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
-            return (await prompt.prompt_async(question, handle_sigint=False)).strip().lower()
+            return await self._typed_answer(question, bindings)
         except EOFError:
             return ""
         except KeyboardInterrupt:
             stop()
             return ""
+
+    async def _typed_answer(self, question: str, bindings: KeyBindings) -> str:
+        """The line, in lower case; empty when keys of it came together, as no fingers press them."""
+        prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
+        together: list[str] = []
+
+        def note(buffer: Buffer) -> None:
+            if prompt.app.key_processor.input_queue:
+                together.append(buffer.text)
+
+        prompt.default_buffer.on_text_changed += note
+        clear_typeahead(self.input)
+        line = await prompt.prompt_async(question, handle_sigint=False)
+        if together:
+            self._say("(several keys at once decide nothing)")
+        return "" if together else line.strip().lower()
 
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of what memory would have added to the line just sent, and the person dropped."""

@@ -55,6 +55,9 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
         sys.exit(code)
 
 
+_UNCONFIRMED = ("/set", "/docs", "/undo", "/update")  # commands that change something without a question
+
+
 class Shell:
     def __init__(self, app: App, session: Session | None, display: Display | None = None):
         self._app = app
@@ -114,6 +117,7 @@ class Shell:
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run one line, or the parts `given` on the command line. Returns the next draft: mostly empty, the line itself
         when it was not stored."""
+        whole = self._prompt.pastes.came_whole
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
         text, conversation = "".join(part.text for part in parts), self._conversation
         conversation.parts, conversation.excluded = parts, self._prompt.take_dropped()
@@ -124,6 +128,9 @@ class Shell:
         try:
             # A pasted slash is text: nothing pasted can be a command.
             found = commands.find(text) if parts and parts[0].origin == "typed" else None
+            if found and whole and found[0].name in _UNCONFIRMED:
+                self._say("these keys came together, like a paste, so the command was not run; type it")
+                return ""
             if found:
                 return await self._carry_out(commands.run(conversation, *found))
             if conversation.origin == "typed" and (download := self._model_offer.accept(text)):
