@@ -174,6 +174,9 @@ PASTED = {
     "a rule": "/set rules.save_note allow\r",
     "a short command": "/undo\r",
     "a folder": "/docs add .\ryes\r",
+    "a note": "/note I\r",
+    "a task": "/tas rm t1\r",
+    "more than the end of a paste": "\x1b[200~x\x1b[201~\x15/undo\r",
 }
 
 
@@ -189,10 +192,10 @@ def test_a_command_whose_keys_came_together_is_not_run(waiting, terminal, name):
 
 
 def test_keys_that_come_together_answer_no_question_at_the_prompt(waiting, terminal):
-    shell = terminal().wait_prompt().enter("/forget f3").wait("type yes")
+    shell = terminal().wait_prompt().enter("/forget f3").wait_for_line("erase it for good? type yes:")
     shell.type("yes\r").wait("several keys at once").wait_prompt()
     assert len(states(waiting)) == 3
-    shell.enter("/forget f3").wait("type yes", times=2).by_hand("yes\r").wait("erased")
+    shell.enter("/forget f3").wait_for_line("erase it for good? type yes:").by_hand("yes\r").wait("0 left")
     assert len(states(waiting)) == 2
 
 

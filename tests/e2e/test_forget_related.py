@@ -60,7 +60,7 @@ def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
 
 
 def test_the_prompt_asks_too(graz, terminal):
-    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).type("all" + ENTER)
+    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).by_hand("all\r")
     shell.wait("type yes:").by_hand("yes\r").wait("0 left").wait("0 traces").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0

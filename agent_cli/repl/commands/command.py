@@ -22,19 +22,20 @@ class Command:
     aliases: tuple[str, ...] = ()
     completes: tuple[str, ...] = ()  # what its argument may be: keys of completion.ARGUMENTS
     on_file: bool = False  # works on the file, so it is refused in an incognito conversation
+    changes: bool = False  # changes something without a question, so keys that came together do not run it
 
 
 COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    usage: str, *aliases: str, completes: tuple[str, ...] = (), on_file: bool = False
+    usage: str, *aliases: str, completes: tuple[str, ...] = (), on_file: bool = False, changes: bool = False
 ) -> Callable[[CommandFunction], Command]:
     """Register `/name ARGUMENTS` and its aliases."""
 
     def register(function: CommandFunction) -> Command:
         name = usage.split()[0]
-        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases, completes, on_file)
+        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases, completes, on_file, changes)
         return COMMANDS[name]
 
     return register

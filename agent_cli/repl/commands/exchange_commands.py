@@ -27,7 +27,7 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 
-@command("/undo")
+@command("/undo", changes=True)
 def undo(conversation: Conversation, argument: str) -> PromptDraft:
     """Take back your last message and its answer; your words come into the prompt.
 

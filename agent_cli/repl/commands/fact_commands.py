@@ -67,7 +67,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     return "\n".join(_keep(conversation, each, reach) for each in said)
 
 
-@command("/update [FACT]")
+@command("/update [FACT]", changes=True)
 def update(conversation: Conversation, argument: str) -> str:
     """Do what your last message says against a fact: keep it in its place, or end the fact.
 

@@ -18,7 +18,7 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import one_line
 
 
-@command("/note TEXT", on_file=True)
+@command("/note TEXT", on_file=True, changes=True)
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
     app = conversation.app

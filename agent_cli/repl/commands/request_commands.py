@@ -9,7 +9,7 @@ from agent_cli.repl.commands.results import Result
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/model [NAME]", completes=("model",))
+@command("/model [NAME]", completes=("model",), changes=True)
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on.
 

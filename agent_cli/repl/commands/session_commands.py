@@ -26,7 +26,7 @@ def new(conversation: Conversation, argument: str) -> Result:
     )
 
 
-@command("/close", on_file=True)
+@command("/close", on_file=True, changes=True)
 def close(conversation: Conversation, argument: str) -> Result:
     """Close the session and write its summary. Ctrl-C keeps it open."""
     session = conversation.session
@@ -70,7 +70,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     return work
 
 
-@command("/rename TITLE", on_file=True)
+@command("/rename TITLE", on_file=True, changes=True)
 def rename(conversation: Conversation, argument: str) -> Result:
     """Give the session a title."""
     session = conversation.session

@@ -49,7 +49,7 @@ def think(conversation: Conversation, argument: str) -> str:
     return f"think is {app.config.think}; thoughts are {shown}"
 
 
-@command("/memory [on|read|off]")
+@command("/memory [on|read|off]", changes=True)
 def memory(conversation: Conversation, argument: str) -> str:
     """Say what memory does in this run, or change it.
 
@@ -72,7 +72,7 @@ def memory_mode(conversation: Conversation) -> str:
     return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
-@command("/set [KEY [VALUE]]", completes=("setting",))
+@command("/set [KEY [VALUE]]", completes=("setting",), changes=True)
 def set_(conversation: Conversation, argument: str) -> str:
     """Show the settings, or one; with a value, change it for good.
 

@@ -14,7 +14,7 @@ from agent_cli.store import ids
 _SHOWN = 20
 
 
-@command("/remind TEXT WHEN", on_file=True)
+@command("/remind TEXT WHEN", on_file=True, changes=True)
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
 
@@ -27,7 +27,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     return f"kept {tasks.receipt(task, app.time())}"
 
 
-@command("/tasks [done|… ID]", completes=("task",), on_file=True)
+@command("/tasks [done|… ID]", completes=("task",), on_file=True, changes=True)
 def tasks_(conversation: Conversation, argument: str) -> str:
     """List what is to be done, or change it.
 

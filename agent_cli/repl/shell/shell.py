@@ -55,9 +55,6 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
         sys.exit(code)
 
 
-_UNCONFIRMED = ("/set", "/docs", "/undo", "/update")  # commands that change something without a question
-
-
 class Shell:
     def __init__(self, app: App, session: Session | None, display: Display | None = None):
         self._app = app
@@ -121,14 +118,15 @@ class Shell:
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
         text, conversation = "".join(part.text for part in parts), self._conversation
         conversation.parts, conversation.excluded = parts, self._prompt.take_dropped()
-        conversation.origin = "pasted" if fast or any(part.origin != "typed" for part in parts) else "typed"
+        typed = not fast and all(part.origin == "typed" for part in parts)
+        conversation.origin = "typed" if typed and not whole else "pasted"
         self._stored = False
-        if text.strip() in ("exit", "quit") and conversation.origin == "typed":
+        if text.strip() in ("exit", "quit") and typed:
             raise results.Leave
         try:
             # A pasted slash is text: nothing pasted can be a command.
             found = commands.find(text) if parts and parts[0].origin == "typed" else None
-            if found and whole and found[0].name in _UNCONFIRMED:
+            if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
             if found:
